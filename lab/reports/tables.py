@@ -67,7 +67,7 @@ class Section(Report):
     """A title, and below it paragraphs (str), lines, tables, and sections."""
 
     title: str
-    blocks: tuple["str | Lines | ReportTable | Section", ...]
+    blocks: tuple["Block", ...]
 
     @property
     def document(self) -> "Section":
@@ -75,6 +75,9 @@ class Section(Report):
         return self
 
     __str__ = Report.__str__  # a dataclass defines its own
+
+
+Block = str | Lines | ReportTable | Section
 
 
 def as_text(section: Section, level: int = 0) -> Iterator[str]:

@@ -16,7 +16,7 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.plots.axes import Panel, draw_panels
+from visual.pictures.plots.axes import draw_panel
 from visual.pictures.plots.series import Series, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
@@ -128,17 +128,15 @@ def test_names_of_curves_are_to_the_right_of_lines_and_below_one_another(name):
 def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
     labels = []
 
-    def draw(figure):
-        panel = Panel(figure, (0, 20), (200, 100), "title")
+    def fill(panel):
         panel.draw_curves([(np.arange(len(ends)), np.array(ends, float), "")], log)
         low, high = panel.axes.get_ylim()
         for line in panel.axes.lines:
             known = line.get_ydata()[np.isfinite(line.get_ydata())]
             assert ((low < known) & (known < high)).all()
         labels.extend(label.get_text() for label in panel.axes.get_yticklabels())
-        return [panel]
 
-    draw_panels(200, 150, draw)
+    draw_panel(200, 100, "title", fill)
     assert 1 <= len(labels) <= 7
     assert len(set(labels)) == len(labels)
 
@@ -147,13 +145,11 @@ def test_a_long_line_keeps_its_ends_its_gap_and_its_extremes():
     noise = np.random.default_rng(1).normal(size=10_001)
     noise[[17, 5000, 7777]] = 50, -50, np.nan
 
-    def draw(figure):
-        panel = Panel(figure, (0, 20), (200, 100), "title")
+    def fill(panel):
         panel.label_indices(0, 10_000, "index")
         panel.draw_curves([(np.arange(len(noise)), noise, "")])
-        return [panel]
 
-    (panel,) = draw_panels(200, 150, draw).shapes
+    (panel,) = draw_panel(200, 100, "title", fill).shapes
     lines = [s.points for s in panel.shapes if isinstance(s, Polyline) and not s.faded]
     assert len(lines) == 2  # before and after nan
     assert sum(map(len, lines)) < 2000
@@ -217,4 +213,6 @@ def test_the_map_on_axes_has_the_derivatives_and_the_theme_of_its_background():
     x = [0.95 ** (2**k) for k in range(5)]
     slopes = [np.prod([2 * v for v in x[s:t]]) for t in range(5) for s in range(t + 1)]
     assert np.allclose(told, slopes, rtol=0.01)
-    assert axes.patches[0].get_facecolor() == to_rgba(DARK.background)  # a cell of the number
+    (cells,) = axes.collections
+    cells.update_scalarmappable()
+    assert tuple(cells.get_facecolor()[0]) == to_rgba(DARK.background)  # a cell of the number

@@ -1,47 +1,72 @@
-"""Panels of plots: matplotlib computes scales and ticks; their artists become shapes of a scene.
+"""Panels of plots: matplotlib computes scales and ticks; its artists become shapes of a piece.
 
 Shapes have roles and no colors, so that every backend draws a plot in every theme. Import this
 module only to draw: it loads matplotlib, without pyplot.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from threading import RLock
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
 from lab.errors import check_type, printable
 from lab.notation import integers
-from visual.scene.combinators import Piece, sized
+from visual.scene.combinators import Piece, above, beside, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
-from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, heat_colour
+from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, shades
 
 SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # letters; space at the left; curve names
 DOTTED, MARKS = 50, 8  # a longer line has no dots; marks at an edge
-TITLE, HIGH, FOOT, APART, RIGHT, NARROWEST = 22.0, 78.0, 28.0, 24.0, 44.0, 240.0  # of multiples
+TITLE, FOOT, APART = 22.0, 28.0, 24.0  # above the axes, and below for labels; between panels
+HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # of one of several panels
+BARS = Role.INTERMEDIATE
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
 _LOCK = RLock()  # matplotlib's parameters belong to the process
 
 
-def draw_panels(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"]]) -> Piece:
-    """Return the panels that `draw` adds to a figure of `width` by `height` pixels."""
+def draw_panel(
+    width: float,
+    high: float,
+    title: str,
+    fill: Callable[["Panel"], object],
+    note: str = "",
+    right: float = 8.0,
+) -> Piece:
+    """Return a panel of `width` pixels with a title and a note; `fill` draws on its axes.
+
+    The axes are `high` pixels high, with `right` pixels to their right.
+    """
     with _LOCK, mpl.rc_context():
         mpl.rcdefaults()  # the reader's own style changes no picture
         mpl.rcParams["path.simplify_threshold"] = 1.0  # in pixels
-        panels = draw(Figure((width / 72, height / 72), dpi=72))
-        return sized(width, height, *(panel.group() for panel in panels))
+        panel = Panel(width, high, title, note, right)
+        fill(panel)
+        return panel.piece
+
+
+def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[..., None]) -> Piece:
+    """Return panels in rows, with a title and a note each; `fill` draws a panel by its number."""
+    across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
+    width = (line + APART) / across - APART
+    panels = []
+    for number, (title, note) in enumerate(titles):
+        own = partial(fill, number=number)
+        panels.append(draw_panel(width, HIGH, title, own, note, RIGHT))
+    rows = (panels[start : start + across] for start in range(0, len(panels), across))
+    return above(*(beside(*row, apart=APART) for row in rows))
 
 
 @contextmanager
@@ -56,72 +81,44 @@ def readers_axes(axes: object) -> Iterator[Theme]:
         yield LIGHT if is_light else DARK
 
 
-class Patch(Rectangle):
-    """A rectangle in data coordinates, with the look of a box."""
-
-    def __init__(self, x: float, y: float, wide: float, high: float, look: Box, theme: Theme):
-        colors = theme.look(look.role)
-        fill = colors.fill if look.heat is None else heat_colour(look.heat, theme)
-        edge = colors.stroke if look.heat is None else "none"
-        super().__init__((x, y), wide, high, facecolor=fill, edgecolor=edge)
-        self.look = look
+def draw_bars(
+    axes: Axes, edges: np.ndarray, heights: Sequence[float], theme: Theme = LIGHT
+) -> None:
+    """Draw bars, each from an edge to the next edge."""
+    look = theme.look(BARS)
+    lefts, widths = edges[:-1], np.diff(edges)
+    axes.bar(lefts, heights, widths, align="edge", facecolor=look.fill, edgecolor=look.stroke)
 
 
-def multiples(
-    line: float, titles: Sequence[tuple[str, str]], fill: Callable[["Panel", int], None]
-) -> Piece:
-    """Return panels in rows, with a title and a note each; `fill` draws a panel by its number."""
-    across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
-    column = (line + APART) / across
-
-    def draw(figure: Figure) -> Iterator["Panel"]:
-        for number, (title, note) in enumerate(titles):
-            corner = number % across * column, number // across * (TITLE + HIGH + FOOT) + TITLE
-            panel = Panel(figure, corner, (column - APART, HIGH), title, note, RIGHT)
-            fill(panel, number)
-            yield panel
-
-    return draw_panels(line, (TITLE + HIGH + FOOT) * -(-len(titles) // across), draw)
-
-
-def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
+def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme = LIGHT) -> None:
     """Draw ``shares[i, j]``, from -1 to 1, in column j from ``edges[i]`` to the next edge."""
-    for (top, low), row in zip(pairwise(edges.tolist()), shares.tolist(), strict=True):
-        for column, share in enumerate(row):
-            look = Box(0, 0, 0, 0, Role.PANEL, share)
-            axes.add_patch(Patch(column, top, 1, low - top, look, theme))
-    axes.set(xlim=(0, shares.shape[1]), ylim=(edges[-1], edges[0]))
+    *colors, nan = shades(theme)
+    colormap = ListedColormap(colors).with_extremes(bad=nan)
+    across = np.arange(shares.shape[1] + 1.0)
+    axes.pcolormesh(across, edges, shares, cmap=colormap, vmin=-1.0, vmax=1.0)
+    axes.invert_yaxis()
 
 
 class Panel:
-    """Axes without spines, with a title and the space `right` at the right; all in pixels."""
+    """Axes without spines, with a title; coordinates are pixels from their upper left corner."""
 
-    def __init__(
-        self,
-        figure: Figure,
-        corner: tuple[float, float],
-        size: tuple[float, float],
-        title: str,
-        note: str = "",
-        right: float = 8.0,
-    ) -> None:
-        across, down = figure.get_size_inches() * 72
-        (left, self.top), (wide, self.high) = corner, size
-        self.left, self.wide, self.down = left + LABELS, wide - LABELS - right, down
-        place = self.left / across, 1 - (self.top + self.high) / down
-        self.axes = figure.add_axes((*place, self.wide / across, self.high / down))
+    def __init__(self, width: float, high: float, title: str, note: str, right: float) -> None:
+        self.wide, self.high, self.whole = width - LABELS - right, high, width
+        figure = Figure((width / 72, (TITLE + high) / 72), dpi=72)
+        size = self.wide / width, high / (TITLE + high)
+        self.axes = figure.add_axes((LABELS / width, 0, *size))
         self.title, self.words = f"{title}: {note}" if note else title, list[Text]()
-        room = max(wide - text_width(note, SMALL) - 8, 60)
+        room = max(width - text_width(note, SMALL) - 8, 60)
         name = shortened(printable(title), room, NAME, bold=True)
-        self.words.append(Text(left, self.top - 10, name, NAME, bold=True))
-        room = wide - text_width(name, NAME, bold=True) - 8
-        self.write(wide - LABELS, -10, shortened(note, room, SMALL), "end")
+        self.words.append(Text(0, TITLE - 10, name, NAME, bold=True))
+        room = width - text_width(name, NAME, bold=True) - 8
+        self.write(width - LABELS, -10, shortened(note, room, SMALL), "end")
 
     def write(
         self, x: float, y: float, words: str, anchor: str = "start", ink: bool = False
     ) -> None:
-        """Write words at a point in pixels, from the upper left corner of the axes."""
-        x, y = self.left + x, self.top + y
+        """Write words at a point."""
+        x, y = LABELS + x, TITLE + y
         self.words += [Text(x, y, printable(words), SMALL, anchor, muted=not ink)] * bool(words)
 
     def label_indices(self, first: int, last: int, name: str) -> None:
@@ -173,57 +170,68 @@ class Panel:
     def _mark(self, sign: str, down: float, places: np.ndarray) -> None:
         """Write a sign at some indices, at most `MARKS` of them."""
         for place in places[:: -(-len(places) // MARKS) or 1]:
-            x, _ = self.axes.transData.transform((place, 0)) - (self.left, 0)
-            self.write(x, down * self.high, sign, "middle", ink=True)
+            ((x, _),) = self._down([(place, 0)])
+            self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
 
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
         """Write the names to the right of the ends of the curves, below one another."""
         ends = list[tuple[float, str]]()
         for (_, _, name), heights in zip(curves, scaled, strict=True):
             for y in heights[np.isfinite(heights)][-1:]:
-                ends.append(
-                    (self.down - self.top - float(self.axes.transData.transform((0, y))[1]), name)
-                )
+                ((_, height),) = self._down([(0, y)])
+                ends.append((height - TITLE, name))
         bottom, low = self.high - LINE * (len(ends) - 1), -self.high
         for number, (y, name) in enumerate(sorted(ends)):
             low = min(max(y, low + LINE), bottom + LINE * number)
             self.write(self.wide + 4, low + 4, name, ink=True)
 
-    def group(self) -> Group:
-        """Return the shapes of the panel."""
-        return Group((*self._shapes(), *self.words), title=self.title)
+    @property
+    def piece(self) -> Piece:
+        """The shapes of the panel, with space below for the labels of ticks."""
+        shapes = Group((*self._shapes(), *self.words), title=self.title)
+        foot = FOOT if len(self.axes.get_xticks()) else 0.0
+        return sized(self.whole, TITLE + self.high + foot, shapes)
 
     def _shapes(self) -> Iterator[Shape]:
-        """Yield the shapes of matplotlib's artists: ticks, rectangles, lines, and texts."""
+        """Yield the shapes of matplotlib's artists: ticks, bars, heat maps, lines, and texts."""
         for place, label in zip(self.axes.get_xticks(), self.axes.get_xticklabels(), strict=True):
-            ((x, _),) = self._down(self.axes.transData.transform([(place, 0)]))
-            yield Text(x, self.top + self.high + 16, label.get_text(), SMALL, "middle", muted=True)
+            ((x, _),) = self._down([(place, 0)])
+            y = TITLE + self.high + 16
+            yield Text(x, y, label.get_text(), SMALL, "middle", muted=True)
         for tick in self.axes.yaxis.get_major_ticks():
-            ((_, y),) = self._down(self.axes.transData.transform([(0, tick.get_loc())]))
-            yield Text(self.left - 6, y + 4, tick.label1.get_text(), SMALL, "end", muted=True)
+            ((_, y),) = self._down([(0, tick.get_loc())])
+            yield Text(LABELS - 6, y + 4, tick.label1.get_text(), SMALL, "end", muted=True)
             if tick.gridline.get_visible():
-                yield Polyline(((self.left, y), (self.left + self.wide, y)), faded=True)
-        for patch in self.axes.patches:
-            if isinstance(patch, Patch) and patch.look.heat != 0:
-                (x, low), (right, y) = self._down(patch.get_window_extent().get_points())
-                apart = 0 if patch.look.heat is None else 1
-                yield replace(patch.look, x=x, y=y, width=right - x - apart, height=low - y - apart)
+                yield Polyline(((LABELS, y), (LABELS + self.wide, y)), faded=True)
+        for bar in self.axes.patches:
+            (x, low), (right, y) = self._flip(bar.get_window_extent().get_points())
+            yield Box(x, y, right - x, low - y, BARS)
+        for mesh in self.axes.findobj(QuadMesh):
+            corners = np.asarray(mesh.get_coordinates())
+            for (row, column), share in np.ndenumerate(np.asarray(mesh.get_array())):
+                ends = corners[[row, row + 1], [column, column + 1]]
+                (x, y), (right, low) = self._down(ends)
+                if share != 0:
+                    yield Box(x, y, right - x - 1, low - y - 1, Role.PANEL, float(share))
         for line in self.axes.lines:
             yield from self._pieces(line)
         for text in self.axes.texts:
-            ((x, y),) = self._down(text.get_transform().transform([text.get_position()]))
+            ((x, y),) = self._down([text.get_position()])
             yield Text(x, y, text.get_text(), SMALL, "middle")
 
-    def _down(self, points: np.ndarray) -> list[tuple[float, float]]:
-        """Return points from the upper left corner of the figure."""
-        return [(round(float(x), 1), round(self.down - float(y), 1)) for x, y in points]
+    def _down(self, points: ArrayLike) -> list[tuple[float, float]]:
+        """Return points of the data in pixels, from the upper left corner of the panel."""
+        return self._flip(self.axes.transData.transform(points))
+
+    def _flip(self, pixels: np.ndarray) -> list[tuple[float, float]]:
+        return [(round(x, 1), round(TITLE + self.high - y, 1)) for x, y in pixels.tolist()]
 
     def _pieces(self, line: Line2D) -> Iterator[Polyline]:
         """Yield a line in pieces without gaps; a single point is a dot."""
         xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
             path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
-            points = tuple(self._down(np.asarray(path.vertices)[:-1]))  # the last ends the path
+            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # the last ends the path
             yield Polyline(points, dots=dots or len(points) == 1)
 
 

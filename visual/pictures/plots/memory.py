@@ -21,18 +21,15 @@ from visual.layout.canvas import heading
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.series import plot_scene
-from visual.scene.combinators import Piece, above, sized, words
+from visual.scene.combinators import Piece, above, gap, over, shifted, sized, words
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, fitted, picture_function, shortened
 from visual.scene.theme import LIGHT, Role, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-    from visual.pictures.plots.axes import Panel
-
-AREA, TITLE, BAR, NAMES, SMALL = 100.0, 22.0, 22.0, 150.0, 11.0
+AREA, BAR, NAMES, SMALL = 100.0, 22.0, 150.0, 11.0
 MOST_BUFFERS = 14
 WORDS = {
     Role.INTERMEDIATE: "bytes while a Scan runs",
@@ -62,23 +59,16 @@ def memory(
             ax.set(xlabel="steps of the Scans", ylabel="bytes")
         return ax
     title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
-    totals = _totals(report)
-    about = f"{counted(len(report.buffers), 'buffer')} in all"
-    about += f"; the maximum is during Scan {int(np.argmax(totals)) + 1}." if totals[1:] else "."
+    about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
-    parts = [heading(title, (about, read), sheet), *_lifetimes(report, sheet.line)]
+    parts = [heading(title, (read,), sheet), *_lifetimes(report, sheet.line)]
     if sheet.legend:
         shown = {_role(buffer) for buffer in report.buffers} | {Role.INTERMEDIATE}
         known = {role: meaning for role, meaning in WORDS.items() if role in shown}
         shapes, bottom = legend_shapes(known, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
     parts += _plans(report, sheet.line) if report.plans else ()
-    about += f" Live bytes over the steps, the buffers, and {counted(len(report.plans), 'plan')}."
-    return plot_scene(parts, title, about, f"{title}\n{report}\n", sheet)
-
-
-def _totals(report: Memory) -> list[int]:
-    return [report.during(number + 1) for number in range(len(report.scans))]
+    return plot_scene(parts, title, about, report.document.blocks, sheet)
 
 
 def _role(buffer: BufferLifetime) -> Role:
@@ -93,36 +83,35 @@ def _edges(report: Memory, width: float) -> np.ndarray:
 
 def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
     """Draw a bar for each Scan, as high as its live bytes."""
-    from visual.pictures.plots.axes import Patch
+    from visual.pictures.plots.axes import draw_bars
 
     edges = _edges(report, float(sum(report.lengths)) or 1.0)
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.25 * max(1, report.peak)))
-    scale = axes.get_window_extent().width / edges[-1]
-    for number, total in enumerate(_totals(report)):
-        left, wide = edges[number], edges[number + 1] - edges[number]
-        axes.add_patch(Patch(left, 0, wide, total, Box(0, 0, 0, 0, Role.INTERMEDIATE), theme))
-        label, room = f"Scan {number + 1}: {size_text(total)}", wide * scale - 4
+    totals = [report.during(number + 1) for number in range(len(report.scans))]
+    draw_bars(axes, edges, totals, theme)
+    rooms = np.diff(edges) * axes.get_window_extent().width / edges[-1] - 4
+    for number, (total, room) in enumerate(zip(totals, rooms.tolist(), strict=True)):
+        label = f"Scan {number + 1}: {size_text(total)}"
         if text_width(label, SMALL) > room:
             label = shortened(size_text(total), room, SMALL)
         if room > 26:
             y = total + 0.05 * max(1, report.peak)
-            axes.text(left + wide / 2, y, label, ha="center", size=SMALL)
+            axes.text(edges[number : number + 2].mean(), y, label, ha="center", size=SMALL)
 
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     """Draw the live bytes over the steps, and below them a bar for each buffer."""
-    from visual.pictures.plots.axes import LABELS, Panel, draw_panels
+    from visual.pictures.plots.axes import LABELS, Panel, draw_panel
 
     names = min(NAMES, line / 3)
 
-    def draw(figure: "Figure") -> "Iterator[Panel]":
-        corner, size = (names - LABELS, TITLE), (line - names + LABELS, AREA)
-        panel = Panel(figure, corner, size, "↑ bytes at once", "→ steps of the Scans", right=0.0)
+    def fill(panel: Panel) -> None:
         panel.axes.set(xticks=[], yticks=[])
         _draw_scans(panel.axes, report, LIGHT)
-        yield panel
 
-    yield draw_panels(line, TITLE + AREA, draw)
+    title, note = "↑ bytes at once", "→ steps of the Scans"
+    panel = draw_panel(line - names + LABELS, AREA, title, fill, note, 0.0)
+    yield over(gap(line), shifted(panel, names - LABELS, 0))
     ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in report.buffers]
     largest = sorted(range(len(ranks)), key=ranks.__getitem__)
     edges = _edges(report, line - names)
@@ -142,8 +131,8 @@ def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Sh
     room = max(1.0, right - left - 1)
     yield Box(names + left, 0, room, BAR - 5, role)
     if room > 40:
-        label = f"{size_text(buffer.bytes)}: {buffer.why}"
-        yield fitted(names + left + 7, 12, label, room - 13, SMALL, role=role)
+        why = f"{size_text(buffer.bytes)}: {buffer.why}"
+        yield fitted(names + left + 7, 12, why, room - 13, SMALL, role=role)
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
@@ -158,11 +147,8 @@ def _plans(report: Memory, line: float) -> Iterator[Piece]:
         steps = np.arange(1, plan.work + 1)
         panel.draw_curves([(steps, plan.bytes.astype("float64"), "")], limits=(0.0, most))
 
-    best = report.best.name if report.best is not None else ""
-    titles = []
-    for plan in report.plans:
-        name = f"{plan.name}{' · best' * (plan.name == best)}"
-        titles.append((name, f"{size_text(plan.room)}, {plan.work:,} steps"))
+    names = (plan.name + " · best" * (plan is report.best) for plan in report.plans)
+    notes = (f"{size_text(plan.room)}, {plan.work:,} steps" for plan in report.plans)
     yield words("Plans that save fewer states", 12, bold=True)
     yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
-    yield multiples(line, titles, fill)
+    yield multiples(line, [*zip(names, notes, strict=True)], fill)

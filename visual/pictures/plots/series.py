@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.notation import integers
-from lab.reports.tables import ReportTable
+from lab.reports.tables import Block, ReportTable, Section, as_text
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
@@ -65,19 +65,21 @@ class Series:
         return replace(self, index=self.index[kept], values=self.values[kept])
 
 
-def series_of(named: NamedScan) -> tuple[Series, ...]:
+def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:
     """Return the tapes of a Scan after its last step, without uninitialized rows."""
-    return tuple(_series(named, tape) for tape in named.scan.held)
+    series = (_series(named, tape).within(steps) for tape in named.scan.held)
+    return tuple(each for each in series if each.values.size)
 
 
-def growth_of(loop: NamedScan) -> tuple[Series, ...]:
+def growth_of(loop: NamedScan, steps: range | None) -> tuple[Series, ...]:
     """Return |dC/dx|, |dC′/dx| … over the index of every state of a loop, for every order."""
     return tuple(
-        _series(named, tape).sizes
+        series.sizes
         for named in NamedScan.each(loop.trace)
-        if named.scan.parent == loop.number
+        if named.scan.parent == loop.number and loop.parent is None
         for tape in named.scan.tapes
         if tape.gradient_of is not None and not tape.is_total
+        if (series := _series(named, tape).within(steps)).values.size
     )
 
 
@@ -119,7 +121,9 @@ def _at(series: Series, place: int) -> str:
     return values_text(series.values[rows[0]]) if rows.size else ""
 
 
-def plot_scene(parts: Iterable[Piece], title: str, about: str, twin: str, sheet: Sheet) -> Scene:
-    """Return the parts of a plot below one another, with a description and a text twin."""
+def plot_scene(
+    parts: Iterable[Piece], title: str, about: str, blocks: Iterable[Block], sheet: Sheet
+) -> Scene:
+    """Return the parts of a plot below one another; `blocks` are the text twin below the title."""
     drawn = scene(above(gap(sheet.line), *parts, apart=8), title, about, sheet.margin)
-    return replace(drawn, twin=twin)
+    return replace(drawn, twin="\n".join([*as_text(Section(title, tuple(blocks))), ""]))

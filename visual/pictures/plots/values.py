@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lab.notation import number_text
-from lab.reports.tables import Section, as_text
+from lab.reports.tables import Section
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.names import NamedScan
@@ -24,8 +24,7 @@ from visual.scene.shapes import picture_function
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST, SIZES = 6, 0  # panels; the number of a Scan that has sizes
-FEW = 4  # entries with a curve each: of a larger array, the norm is drawn
+MOST, FEW = 6, 4  # panels; entries with a curve each: of a larger array, the norm is drawn
 NOTES = (
     "a panel shows one quantity on its own scale, with its first and last value",
     "[0], [1] …: the entries of an array; ‖ ‖: its norm; “steps”: a running total",
@@ -35,23 +34,13 @@ NOTES = (
 
 @dataclass(frozen=True, eq=False)
 class PlottedQuantity:
-    """The quantity with the number `place` in a Scan, or the sizes of the gradients of a loop."""
+    """Quantity number `place` of Scan `scan`, or with `is_size` the sizes of gradients."""
 
-    scan: int
+    title: str
     place: int
     series: tuple[Series, ...]
-
-    @property
-    def is_size(self) -> bool:
-        """Whether the quantity consists of the sizes of gradients."""
-        return self.scan == SIZES
-
-    @property
-    def title(self) -> str:
-        """``2 · dC/dx``, or ``|dC/dx| and higher``."""
-        if self.is_size:
-            return f"{self.series[0].name}{' and higher' * (len(self.series) > 1)}"
-        return f"{self.scan} · {self.series[0].name}"
+    table: str  # the title of its table in the text twin
+    is_size: bool = False
 
     @property
     def curves(self) -> list[tuple[np.ndarray, np.ndarray, str]]:
@@ -69,8 +58,7 @@ class PlottedQuantity:
         """The first and the last value of a single curve; ``‖ ‖`` marks a norm."""
         (_, values, _), *others = self.curves
         ends = " … ".join(number_text(values[end]) for end in {0: 0, len(values) - 1: 0})
-        bars = "" if self.series[0].is_scalar else "‖ ‖ "
-        return "" if others else f"{bars}{ends}"
+        return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
 
 
 @picture_function
@@ -94,16 +82,15 @@ def values(
     """
     check_trace(trace)
     check_sheet(sheet)
-    number, every = None if scan is None else scan_index(trace, scan), switch("all", all)
+    number = None if scan is None else scan_index(trace, scan)
     steps = sheet.steps and sheet.steps_of(trace.scans[0])
     scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
-    known = [*_quantities(scans, steps)]
-    shown = known
-    if not every and number is None:
+    shown = known = [*_quantities(scans, steps)]
+    if not switch("all", all) and number is None:
         first = sorted(known, key=lambda quantity: quantity.place)[:MOST]
         shown = [quantity for quantity in known if quantity in first]
     if ax is not None:
-        return _draw_sizes(ax, [series for quantity in shown for series in quantity.series])
+        return _draw_sizes(ax, shown)
     order = max((each.order for each in trace.scans), default=0)
     loop = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
@@ -111,26 +98,26 @@ def values(
     if shown:
         parts.append(_panels(shown, sheet.line))
     if hidden := len(known) - len(shown):
-        hint = sheet.hint("all=True draws all", " · ")
-        parts.append(words(f"⋯ {hidden:,} more{hint}", 12, muted=True))
-    names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
-    about = f"States, gradients, and outputs over the steps of {names or 'no loop'}."
-    return plot_scene(parts, title, about, _twin(title, trace, known), sheet)
+        more = f"⋯ {hidden:,} more{sheet.hint('all=True draws all', ' · ')}"
+        parts.append(words(more, 12, muted=True))
+    about = f"States, gradients, and outputs over the steps of {loop}."
+    return plot_scene(parts, title, about, _tables(known), sheet)
 
 
 def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[PlottedQuantity]:
     """Yield the quantities of the Scans, then the sizes of the gradients of loops."""
     for named in scans:
-        held = [whole.within(steps) for whole in series_of(named)]
-        for place, series in enumerate(series for series in held if series.values.size):
-            yield PlottedQuantity(named.number + 1, place, (series,))
+        for place, series in enumerate(series_of(named, steps)):
+            number = f"{named.number + 1} · "
+            table = f"{number}{named.scan.name}{'' if series.is_scalar else f': {series.name}'}"
+            yield PlottedQuantity(f"{number}{series.name}", place, (series,), table)
     for named in scans:
         sizes: dict[str, list[Series]] = {}
-        for series in (whole.within(steps) for whole in growth_of(named)):
-            if named.parent is None and series.values.size:
-                sizes.setdefault(series.name.partition("/")[2], []).append(series)
+        for series in growth_of(named, steps):
+            sizes.setdefault(series.name.partition("/")[2], []).append(series)
         for place, group in enumerate(sizes.values()):
-            yield PlottedQuantity(SIZES, place, (*group,))
+            title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
+            yield PlottedQuantity(title, place, (*group,), "Sizes", is_size=True)
 
 
 def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
@@ -138,21 +125,22 @@ def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
     from visual.pictures.plots.axes import Panel, multiples
 
     places = np.concatenate([each.index for quantity in shown for each in quantity.series])
+    first, last = int(places.min()), int(places.max())
 
     def fill(panel: Panel, number: int) -> None:
         quantity = shown[number]
-        panel.label_indices(int(places.min()), int(places.max()), quantity.series[0].across)
+        panel.label_indices(first, last, quantity.series[0].across)
         panel.draw_curves(quantity.curves, quantity.is_size)
 
     return multiples(line, [(quantity.title, quantity.ends) for quantity in shown], fill)
 
 
-def _draw_sizes(ax: "Axes", series: Sequence[Series]) -> "Axes":
+def _draw_sizes(ax: "Axes", shown: Sequence[PlottedQuantity]) -> "Axes":
     """Draw the sizes on the axes of the user."""
     from visual.pictures.plots.axes import readers_axes
 
     with readers_axes(ax):
-        sizes = (each if each.name[0] in "|‖" else each.sizes for each in series)
+        sizes = (s if each.is_size else s.sizes for each in shown for s in each.series)
         for name, each in {each.name: each for each in sizes}.items():
             ax.plot(each.index, np.where(each.values > 0, each.values, np.nan), ".-", label=name)
         ax.set(yscale="log", xlabel="index")
@@ -160,14 +148,9 @@ def _draw_sizes(ax: "Axes", series: Sequence[Series]) -> "Axes":
     return ax
 
 
-def _twin(title: str, trace: Trace, known: Sequence[PlottedQuantity]) -> str:
-    """Write a table for each Scan, for each array, and for the sizes."""
+def _tables(known: Sequence[PlottedQuantity]) -> Iterator[Section]:
+    """Yield a table for each Scan, for each array, and for the sizes."""
     tables: dict[tuple[str, str], list[Series]] = {}
     for quantity in known:
-        series, name = quantity.series[0], "Sizes"
-        if not quantity.is_size:
-            name = f"{quantity.scan} · {trace.scans[quantity.scan - 1].name}"
-            name += "" if series.is_scalar else f": {series.name}"
-        tables.setdefault((name, series.across), []).extend(quantity.series)
-    sections = [Section(name, (table_of(group),)) for (name, _), group in tables.items()]
-    return "\n".join([*as_text(Section(title, (*sections,))), ""])
+        tables.setdefault((quantity.table, quantity.series[0].across), []).extend(quantity.series)
+    yield from (Section(name, (table_of(group),)) for (name, _), group in tables.items())

@@ -1,0 +1,71 @@
+"""The map of influence: its cells, their colors, and its axes."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lab.notation import number_text
+from lab.reports.runs.influence import Influence
+from visual.scene.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_CELLS, WRITTEN = 28, 8  # cells in a row; in a row of cells with numbers
+DECADES, PALEST = 6.0, 0.12  # of the colors
+
+
+class CellMap(NamedTuple):
+    """The cells of the map: ``sizes[i, j]`` is the largest of the pairs in a block.
+
+    ``rows[i]`` and ``columns[j]`` are the first values of the block.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    sizes: np.ndarray
+
+
+def shown_cells(report: Influence, steps: range) -> CellMap:
+    """Return the cells of the values that the shown steps read or write; nan is the largest."""
+    down, across = (
+        np.array_split(places, max(1, min(len(places), MOST_CELLS)))
+        for those in (report.rows, report.columns)
+        for places in np.nonzero((those >= steps.start) & (those <= steps.stop))
+    )
+    blocks = [[report.sizes[np.ix_(rows, columns)] for columns in across] for rows in down]
+    sizes = [[block.flat[np.abs(block).argmax()] for block in row] for row in blocks]
+    first = [places[0] for places in down], [places[0] for places in across]
+    return CellMap(report.rows[first[0]], report.columns[first[1]], np.array(sizes))
+
+
+def color_span(report: Influence) -> tuple[float, float]:
+    """Return the power of ten of the largest size, and the powers of ten that colors show."""
+    sizes = np.abs(report.sizes)
+    known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
+    top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
+    return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
+
+
+def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: Theme = LIGHT) -> None:
+    """Draw the map, with numbers above the cells if there are few."""
+    from visual.pictures.plots.axes import draw_heat
+
+    table, (top, decades) = shown.sizes, span
+    high, wide = table.shape
+    with np.errstate(divide="ignore"):
+        logs = np.minimum(np.log10(np.abs(table)), top) - top
+    shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
+    shares = np.where(table == 0, 0.0, np.sign(table) * shares)
+    edges = np.arange(high + 1.0)
+    if max(table.shape) <= WRITTEN:  # each row has empty cells with the numbers above its colors
+        edges = np.sort([*edges, *(edges[:-1] + 0.55)])
+        shares = np.insert(shares, np.arange(high), 0.0, axis=0)
+        for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):
+            words = number_text(table[row, column], 3)
+            axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
+    draw_heat(axes, edges, shares, theme)
+    for axis, numbers in ((axes.yaxis, shown.rows), (axes.xaxis, shown.columns)):
+        places = range(0, len(numbers), -(-len(numbers) // 14))
+        axis.set_ticks([n + 0.5 for n in places], [f"{numbers[n]:,}" for n in places])
