@@ -76,16 +76,12 @@ def trace(given, outputs=DOUBLED):
 
 # A call with one argument, the start of its message before " = value", and wrong values.
 WRONG_VALUES = [
-    (
-        lambda v: lab.State("x", v),
-        "initial of state x",
-        [np.array(["a"]), np.datetime64("2020"), np.longdouble(1), LONG, Mute()],
-    ),
+    (lambda v: lab.State("x", v), "initial of state x", [np.datetime64("2020"), LONG, Mute()]),
     (lambda v: lab.State(v, 1.0), "name", ["\ud800", "a\0b"]),
     (lambda v: lab.State("x", 1.0, taps=v), "taps of state x", [ENDLESS]),
     (lambda v: lab.Parameter("w", v), "value of parameter w", [[None, {}]]),
     (lambda v: lab.Sequence("u", v), "values of sequence u", [ENDLESS]),
-    (lambda v: trace({W: v}), "given: w", [[[1], [2, 3]], HUGE, ENDLESS]),
+    (lambda v: trace({W: v}), "given: w", [[[1], [2, 3]], HUGE]),
     (SQUARE.with_steps, "n_steps", [HUGE]),
     (SQUARE.with_values, "values", [{W: 1}]),
     (lambda v: SQUARE.trace(order=v), "order", [[1]]),
@@ -94,34 +90,26 @@ WRONG_VALUES = [
     (lambda v: SQUARE.trace(keep=v), "keep", ["٣"]),
     (lambda v: lab.break_rule(SQUARE, v), "rule", [None]),
     (lambda v: gallery.loops[v], "loop", ["squre"]),
-    (lab.eager.grad, "function", [5]),
-    (lambda v: lab.structural.primitives[v], "primitive", ["nope"]),
     (lambda v: lab.structural.clamp(v, 0.0, 1.0), "clamp: x", [ENDLESS]),
     (lambda v: lab.first(SQUARE.trace(), v), "value", [int]),
     (lambda v: lab.check.compare(1.0, 1.0, v), "tolerance", [-1]),
     (lambda v: lab.check.gradient(v, W, W, {W: 1.0}), "cost", [5]),
     (lambda v: SQUARE.derivative().verify(v), "trace", [SQUARE]),
-    (lambda v: visual.draw(v), "subject", [None, "square"]),
+    (visual.draw, "subject", [None, "square"]),
     (draw, "picture", [Mute(), LONG, "tape"]),
     (lambda v: draw(taps=v), "taps", [5]),
-    (lambda v: draw(order=v), "order", [[1]]),
-    (
-        lambda v: draw(width=v),
-        "width",
-        [None, True, Mute(), LONG, "wide", "-85mm", "2cm", "9999in", "٨٥mm"],
-    ),
-    (lambda v: draw(steps=v), "steps", ["5:2", "2:2", range(0, 4, 2), "٠:٢", "2:9"]),
+    (lambda v: draw(width=v), "width", [None, Mute(), LONG, "wide", "-85mm", "2cm", "٨٥mm"]),
+    (lambda v: draw(steps=v), "steps", ["5:2", range(0, 4, 2), "٠:٢", "2:9"]),
     (lambda v: draw("tapes", all=v), "all", [1]),
     (lambda v: draw().save("walk.gif", animate=v), "animate", [np.zeros(2)]),
     (lambda v: draw().save("walk.pdf", animate=v), "animate", [True]),
     (lambda v: draw().save("walk.gif", v), "scale", [100]),
     (lambda v: draw("genealogy").save(v, animate=True), "path", ["walk.gif", "walk.svg"]),
-    (lambda v: draw("taps").png(v), "scale", [HUGE, -HUGE, 1e6, []]),
+    (lambda v: draw("taps").png(v), "scale", [HUGE, 1e6, []]),
     (lambda v: draw("taps").rendered(v), "suffix", [".xyz"]),
     (lambda v: draw("taps").save(v), "path", [f"{LONG[:300]}/tape.svg"]),
     (lambda v: visual.unrolled(SQUARE.trace(), scans=v), "scans", [ENDLESS]),
     (lambda v: visual.figure(1, width=v), "width", [85]),
-    (lambda v: visual.figure(1, steps=v), "steps", ["x"]),
     (lambda v: visual.figure(1, **{v: "red"}), "option", ["colour"]),
     (lambda v: visual.Exercise(SQUARE.trace(), v), "kind", ["tap"]),
     (lambda v: visual.Page("square", orders=v), "orders", [9, -1]),
@@ -147,21 +135,11 @@ MESSAGES = [
     (lambda: lab.derivative(abs(pt.sum(ROTATED * TURN)), TURN), "wrt = turn: ", "complex"),
     (lambda: lab.compare(SQUARE, cost=np.ones(2)), "cost", "4", "2"),
     (lambda: SQUARE.derivative().verify(SQUARE.build().node), "trace = ", "Trace"),
-    (
-        lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"),
-        "width = '50mm': ",
-        "84mm",
-    ),
+    (lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"), "width = ", "84mm"),
     (lambda: draw("phases", bare=True), "option bare was removed in version 0.3: use "),
     (lambda: draw("tape"), "picture = 'tape': did you mean 'tapes'?"),
     (lambda: lab.break_rule(SQUARE, None), "rule = None: ", "never-accumulate"),
-    (
-        lambda: draw(width="wide"),
-        "width = 'wide': ",
-        "50mm to 1000mm",
-        "column (85mm)",
-        "240 pixels",
-    ),
+    (lambda: draw(width="wide"), "width = ", "50mm to 1000mm", "column (85mm)", "240 pixels"),
     (lambda: draw(steps="5:2"), "steps = '5:2': ", "2:5"),
     (lambda: draw(steps="2:9"), "steps = '2:9': ", "0:4"),
     (lambda: draw("genealogy").save("walk.gif"), "path = 'walk.gif': ", ".svg, .pdf"),
@@ -382,7 +360,7 @@ def test_an_ascii_terminal_shows_replacements():
     assert "x ? sit-sot" in done.stdout
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.03, 0.1, 0.4, 1.0])  # seconds; imports take 0.5
+@pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])  # seconds; imports take 0.5
 def test_an_interrupt_ends_the_command_without_a_traceback(delay):
     words = ["draw", "values", "--loop", "rnn", "--order", "4", *OUT]
     code = (
@@ -447,12 +425,7 @@ def test_long_texts_of_values_are_parsed_in_linear_time():
 
 def test_a_later_change_of_an_array_changes_no_loop():
     initial, values, weight = np.array(0.5), np.array([0.1, 0.2]), np.array([0.9])
-    linear = lab.Loop(
-        lambda u, x, w: w[0] * x + u,
-        states=(lab.State("x", initial),),
-        sequences=(lab.Sequence("u", values),),
-        parameters=(lab.Parameter("w", weight),),
-    )
+    linear = lab.Loop.from_text("sum(w)*x + u", {"x": initial}, {"u": values}, {"w": weight})
     square = SQUARE.with_values({"x": initial})
     for array in (initial, values, weight):
         array[...] = 7.0

@@ -29,22 +29,6 @@ def a_loop_in_a_step():
     return xs[-1], a, {a: 2.0, x: 1.5}
 
 
-def rows_of_rows():
-    """A sum over rows of sums over columns: a double loop over a matrix."""
-    x, w = pt.dmatrix("x"), pt.dscalar("w")
-
-    def row(row, w):
-        return scan(
-            lambda x, s, w: s * w + pt.sin(x),
-            sequences=[row],
-            outputs_info=[pt.constant(0.0, dtype="float64")],
-            non_sequences=[w],
-        )[-1]
-
-    made = scan(row, sequences=[x], non_sequences=[w])
-    return (made**2).sum(), w, {x: [[0.1, 0.5], [0.3, -0.2]], w: 0.9}
-
-
 def a_batch():
     x, many = pt.dscalar("x"), pt.dvector("xs")
     return vectorize_graph(squares(x), {x: many}).sum(), many, {many: LINE}

@@ -42,18 +42,6 @@ def horner():
     return made[-1], x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
 
 
-def places_and_values():
-    """Numbers set at places of a matrix that is the same at every step."""
-    values, weights = pt.dvector("values"), pt.dmatrix("weights")
-    places = pt.constant(np.array([[0, 1], [1, 2], [2, 0]]))
-    made = scan(
-        lambda place, value, weights: pt.set_subtensor(weights[place[0], place[1]], value),
-        sequences=[places, values],
-        non_sequences=[weights],
-    )
-    return (made**2).sum(), values, {values: LINE, weights: np.arange(9.0).reshape(3, 3) / 9}
-
-
 def sequence_taps():
     """Three elements of a sequence and two earlier values at every step."""
     u, x = pt.dvector("u"), pt.dvector("x")
@@ -63,17 +51,6 @@ def sequence_taps():
         outputs_info=[{"initial": x, "taps": [-2, -1]}],
     )
     return made[-1], u, {u: np.linspace(-0.5, 0.9, 6), x: [0.3, 0.6]}
-
-
-def two_outputs():
-    """A state with taps -3 and -1, and an output that feeds nothing back."""
-    u, y = pt.dvector("u"), pt.dvector("y")
-    ys, outputs = scan(
-        lambda u, three, one: (0.5 * one + u * three, one * three),
-        sequences=[u],
-        outputs_info=[{"initial": y, "taps": [-3, -1]}, None],
-    )
-    return (ys * outputs).sum(), y, {u: LINE, y: [0.3, 0.1, -0.4]}
 
 
 def double_until():
@@ -86,25 +63,6 @@ def double_until():
         n_steps=50,
     )
     return made[-1], x, {x: 0.7, limit: 9.0}
-
-
-def parity():
-    """How a choice between two branches looks in a step."""
-    u = pt.dvector("u")
-    made = scan(
-        lambda n, u, total: pt.switch(pt.eq(n % 2, 0), total + u, total * u),
-        sequences=[pt.arange(u.shape[0]), u],
-        outputs_info=[ONE],
-    )
-    return made[-1], u, {u: [0.5, -1.5, 2.0, 0.3]}
-
-
-def rows_of_a_product():
-    """``tanh(x · W + b)``, row by row: the loop tutorial's first task."""
-    x, w, b = pt.dmatrix("x"), pt.dmatrix("w"), pt.dvector("b")
-    made = scan(lambda row, w, b: pt.tanh(row @ w + b), sequences=[x], non_sequences=[w, b])
-    given = {x: np.eye(2, 3) + 0.1, w: np.full((3, 2), 0.2), b: [0.1, -0.2]}
-    return made.sum(), w, given
 
 
 def jacobian():

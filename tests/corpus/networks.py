@@ -12,18 +12,6 @@ STACK = RNG.normal(size=(4, 3, 3)) / 2
 STACK_IN = RNG.normal(size=(4, 2, 3)) / 2
 
 
-def with_an_output():
-    """A hidden state, a readout at every step, and targets."""
-    u, y, w, out = pt.dmatrix("u"), pt.dvector("y"), pt.dmatrix("W"), pt.dvector("out")
-    _, errors = scan(
-        lambda u, y, h, w, out: (pt.tanh(h @ w + u @ V), (h @ out - y) ** 2),
-        sequences=[u, y],
-        outputs_info=[pt.constant(np.full(3, 0.1)), None],
-        non_sequences=[w, out],
-    )
-    return errors.mean(), out, {u: U, y: [0.1, 0.5, -0.2, 0.3], w: W, out: [0.2, -0.1, 0.4]}
-
-
 def lstm():
     u, w, into = pt.dmatrix("u"), pt.dtensor3("W"), pt.dtensor3("V")
 
@@ -35,42 +23,6 @@ def lstm():
     start = pt.constant(np.full(3, 0.1))
     hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w, into])
     return (hs[-1] ** 2).sum(), w, {u: U, w: STACK, into: STACK_IN}
-
-
-def two_layers():
-    u, w = pt.dmatrix("u"), pt.dmatrix("W")
-    lower = scan(
-        lambda u, h, w: pt.tanh(h @ w + u @ V),
-        sequences=[u],
-        outputs_info=[pt.constant(np.zeros(3))],
-        non_sequences=[w],
-        name="lower",
-    )
-    upper = scan(
-        lambda below, h, w: pt.tanh(h @ w.T + below),
-        sequences=[lower],
-        outputs_info=[pt.constant(np.zeros(3))],
-        non_sequences=[w],
-        name="upper",
-    )
-    return upper[-1].sum(), w, {u: U, w: W}
-
-
-def both_directions():
-    u, w = pt.dmatrix("u"), pt.dmatrix("W")
-    start = pt.constant(np.zeros(3))
-    ahead, back = (
-        scan(
-            lambda u, h, w: pt.tanh(h @ w + u @ V),
-            sequences=[u],
-            outputs_info=[start],
-            non_sequences=[w],
-            go_backwards=turned,
-            name="back" if turned else "ahead",
-        )
-        for turned in (False, True)
-    )
-    return (ahead * back[::-1]).sum(), w, {u: U, w: W}
 
 
 def a_clockwork():

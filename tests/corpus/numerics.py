@@ -4,7 +4,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from graphs import scan
-from pytensor.scan.utils import until
 
 A = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]])
 
@@ -13,29 +12,6 @@ def newton_root():
     a, x = pt.dscalar("a"), pt.dscalar("x")
     xs = scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=5)
     return xs[-1], a, {a: 2.0, x: 1.5}
-
-
-def newton_until():
-    a, x = pt.dscalar("a"), pt.dscalar("x")
-
-    def step(x, a):
-        new = (x + a / x) / 2
-        return new, until(abs(new - x) < 1e-3)
-
-    xs = scan(step, outputs_info=[x], non_sequences=[a], n_steps=50)
-    return xs[-1], a, {a: 2.0, x: 3.0}
-
-
-def bisection():
-    a = pt.dscalar("a")
-
-    def step(low, high, a):
-        middle = (low + high) / 2
-        above = middle**2 > a
-        return pt.switch(above, low, middle), pt.switch(above, middle, high)
-
-    lows, highs = scan(step, outputs_info=[0.0 * a, 2.0 + 0.0 * a], non_sequences=[a], n_steps=5)
-    return (lows[-1] + highs[-1]) * a, a, {a: 2.0}
 
 
 def runge_kutta():
@@ -55,17 +31,6 @@ def runge_kutta():
     return ys[-1].sum(), rate, {rate: 0.3, y: [0.7, 0.0]}
 
 
-def descent_with_momentum():
-    rate, x = pt.dscalar("rate"), pt.dvector("x")
-    xs, _ = scan(
-        lambda x, v, rate: (x + 0.8 * v - rate * (A @ x), 0.8 * v - rate * (A @ x)),
-        outputs_info=[x, pt.zeros_like(x)],
-        non_sequences=[rate],
-        n_steps=5,
-    )
-    return xs[-1] @ A @ xs[-1], rate, {rate: 0.1, x: [1.0, -0.5, 0.3]}
-
-
 def gradient_in_a_step():
     """Gradient descent with PyTensor's gradient in the step: learning to learn."""
     rate, x = pt.dscalar("rate"), pt.dvector("x")
@@ -78,30 +43,6 @@ def gradient_in_a_step():
     return (xs[-1] ** 2).sum(), rate, {rate: 0.1, x: [1.0, -0.5]}
 
 
-def mandelbrot():
-    """Real and imaginary parts as two states, until they leave a circle."""
-    c = pt.dvector("c")
-
-    def step(x, y, c):
-        new = x**2 - y**2 + c[0], 2 * x * y + c[1]
-        return [*new], until(new[0] ** 2 + new[1] ** 2 > 4)
-
-    xs, ys = scan(step, outputs_info=[c[0] * 0, c[1] * 0], non_sequences=[c], n_steps=20)
-    return xs[-1] ** 2 + ys[-1] ** 2, c, {c: [0.4, 0.5]}
-
-
-def diffusion():
-    """Neighbours on a ring exchange heat."""
-    k, heat = pt.dscalar("k"), pt.dvector("heat")
-    made = scan(
-        lambda h, k: h + k * (pt.roll(h, 1) - 2 * h + pt.roll(h, -1)),
-        outputs_info=[heat],
-        non_sequences=[k],
-        n_steps=4,
-    )
-    return (made[-1] ** 2).sum(), k, {k: 0.2, heat: [1.0, 0.0, 0.0, 0.5]}
-
-
 def cumulated_in_single_precision():
     u = pt.fvector("u")
     sums = scan(
@@ -110,18 +51,6 @@ def cumulated_in_single_precision():
         outputs_info=[pt.constant(0.0, dtype="float32")],
     )
     return (sums**2).sum(), u, {u: np.array([0.3, 0.6, -0.2], "float32")}
-
-
-def lookup():
-    """Places that are integers, and a table of numbers."""
-    places, table = pt.lvector("places"), pt.dvector("table")
-    made = scan(
-        lambda n, x, table: x * 0.5 + table[n] ** 2,
-        sequences=[places],
-        outputs_info=[pt.constant(0.0, dtype="float64")],
-        non_sequences=[table],
-    )
-    return made[-1], table, {places: [2, 0, 2], table: [0.3, 0.6, -0.2]}
 
 
 def noise():

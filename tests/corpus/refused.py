@@ -1,16 +1,12 @@
 """The refused actions of each graph, with words of the message. All other actions work."""
 
 NO_STATE = {"influence": "no state is real"}
-NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}
 ONLY_REAL = "expected a real floating-point variable"
 COMPLEX = "PyTensor has no gradient of complex variables"
 NO_STEP = "runs 0 steps"
 REFUSED = {
     "documentation.polynomial": NO_STATE,
-    "documentation.places_and_values": NOTHING_HANDED_ON,
-    "documentation.rows_of_a_product": NO_STATE,
     "documentation.jacobian": NO_STATE,
-    "composed.rows_of_rows": NO_STATE,
     "composed.of_one_step": NO_STATE,
     "composed.of_no_step": {
         "machine": "expected a run with at least one step",

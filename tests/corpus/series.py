@@ -13,41 +13,6 @@ def normal(value, mean, scale):
     return -(((value - mean) / scale) ** 2) / 2 - pt.log(scale)
 
 
-def arma():
-    """Two earlier observations and an earlier error: taps of a sequence and a state."""
-    phi, theta = pt.dvector("phi"), pt.dscalar("theta")
-    errors = scan(
-        lambda before, one, now, e, phi, theta: now - phi[0] * one - phi[1] * before - theta * e,
-        sequences=[{"input": pt.constant(RETURNS), "taps": [-2, -1, 0]}],
-        outputs_info=[ZERO],
-        non_sequences=[phi, theta],
-    )
-    return -(errors**2).sum(), phi, {phi: [0.5, 0.1], theta: 0.4}
-
-
-def stochastic_volatility():
-    noise, phi = pt.dvector("noise"), pt.dscalar("phi")
-    logs = scan(
-        lambda e, h, phi: phi * h + 0.3 * e,
-        sequences=[noise],
-        outputs_info=[ZERO],
-        non_sequences=[phi],
-    )
-    return normal(RETURNS, 0.0, pt.exp(logs / 2)).sum(), noise, {noise: RETURNS[::-1], phi: 0.9}
-
-
-def seasons():
-    """A season of four: the value four steps earlier."""
-    gamma, start = pt.dscalar("gamma"), pt.dvector("start")
-    made = scan(
-        lambda y, four, gamma: gamma * y + (1 - gamma) * four,
-        sequences=[pt.constant(RETURNS)],
-        outputs_info=[{"initial": start, "taps": [-4]}],
-        non_sequences=[gamma],
-    )
-    return (made**2).sum(), gamma, {gamma: 0.3, start: [0.1, 0.2, 0.3, 0.4]}
-
-
 def kalman():
     q, r = pt.dscalar("q"), pt.dscalar("r")
 
@@ -95,25 +60,3 @@ def hidden_markov():
         non_sequences=[p],
     )
     return pt.logsumexp(forward[-1]), mu, {p: [[0.9, 0.1], [0.2, 0.8]], mu: [-0.5, 0.5]}
-
-
-def lotka_volterra():
-    rates, start = pt.dvector("rates"), pt.dvector("start")
-
-    def step(x, rates):
-        hares, lynx = x[0], x[1]
-        eaten = rates[1] * hares * lynx
-        return x + 0.1 * pt.stack([rates[0] * hares - eaten, 0.5 * eaten - rates[2] * lynx])
-
-    xs = scan(step, outputs_info=[start], non_sequences=[rates], n_steps=6)
-    return pt.log(xs).sum(), rates, {rates: [0.9, 0.4, 0.3], start: [1.0, 0.5]}
-
-
-def stick_breaking():
-    parts = pt.dvector("parts")
-    left, weights = scan(
-        lambda b, left: (left * (1 - b), left * b),
-        sequences=[parts],
-        outputs_info=[ONE, None],
-    )
-    return (weights**2).sum() + left[-1], parts, {parts: [0.3, 0.5, 0.2]}

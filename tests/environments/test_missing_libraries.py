@@ -137,8 +137,5 @@ def test_only_the_listed_calls_fail(results):
         name: next((m for m in FAILURES.values() if m in message), message)
         for name, message in failed.items()
     } == FAILURES
-
-
-def test_the_page_for_lecturers_lists_the_failures():
     page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     assert all(words in page for words in ("stepgraph", "PDF", "PNG", "film"))

@@ -23,6 +23,7 @@ COMMANDS = [
     for command in commands_of(block)
     if command.startswith("scantape ")
 ]
+WIDGETS = "import visual; visual.Workbench()._esm; visual.puzzles().save('puzzles.html')"
 
 
 def run(*command, **options):
@@ -80,15 +81,8 @@ def environment(tmp_path_factory):
     run(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
     made = Environment(wheel, folder / "env")
     (made.packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-    run(
-        *pip,
-        "--python",
-        str(made.folder / "bin" / "python"),
-        "install",
-        "--no-compile",
-        *options[:2],
-        str(wheel),
-    )
+    install = ("--python", str(made.folder / "bin" / "python"), "install", "--no-compile")
+    run(*pip, *install, *options[:2], str(wheel))
     return made
 
 
@@ -102,8 +96,7 @@ def check_user(environment):
         environment.run("python", "-c", source)
     assert "<svg" in (environment.folder / "film.svg").read_text(encoding="utf-8")
     assert "dC/dx" in (environment.folder / "sine.html").read_text(encoding="utf-8")
-    code = "import visual; visual.Workbench()._esm; visual.puzzles().save('puzzles.html')"
-    environment.run("python", "-c", code)
+    environment.run("python", "-c", WIDGETS)
     environment.run("scantape", "lessons", "course", "--no-open")
     assert len([*(environment.folder / "course").glob("[0-9]*.ipynb")]) == 11
 
@@ -120,4 +113,4 @@ def test_a_wheel_without_a_data_file_is_detected(environment):
     assert missing_files([name for name in names if name != module]) == {module}
     (environment.packages / module).unlink()
     with pytest.raises(AssertionError, match=r"machine\.js"):
-        check_user(environment)
+        environment.run("python", "-c", WIDGETS)

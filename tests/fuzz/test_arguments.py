@@ -32,7 +32,7 @@ def test_what_stands_in_the_table_works(function):
 @pytest.mark.filterwarnings("ignore")  # nan and huge numbers; and many Scans
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_odd_argument_is_used_or_refused_by_its_name(seed):
-    found = tried([odd_call], seed, 400)
+    found = tried([odd_call], seed, 250)
     assert min(found.values()) > 10, found
 
 

@@ -66,7 +66,9 @@ def loop_of(text, chance):
     return lab.Loop.from_text(text, states, sequences, parameters, **steps)
 
 
-def of(make):
+def call_of(make):
+    """Return a maker of calls that build and run a loop from a text."""
+
     def call(chance):
         text = make(chance)
         return lambda: loop_of(text, chance).trace(order=0), text
@@ -74,7 +76,7 @@ def of(make):
     return call
 
 
-MAKERS = [of(soup), of(alternating), of(mutation), of(disguise)]
+MAKERS = [call_of(make) for make in (soup, alternating, mutation, disguise)]
 
 
 @pytest.mark.fuzz
@@ -84,13 +86,18 @@ def test_a_text_is_a_loop_that_runs_or_is_refused(seed):
     assert min(found.values()) > 10, found
 
 
-def test_a_parser_that_hands_on_what_python_says_is_caught(monkeypatch):
-    monkeypatch.setattr(Source, "parse", lambda self: ast.parse(self.formula, mode="eval").body)
-    with pytest.raises(AssertionError, match="SyntaxError of"):
-        tried(MAKERS, 0, 300)
+def parse_by_python(source):
+    return ast.parse(source.formula, mode="eval").body
 
 
-def test_a_loop_that_builds_but_does_not_run_is_caught(monkeypatch):
-    monkeypatch.setattr(lab.Loop, "trace", lambda self, order: 1 / 0)
-    with pytest.raises(AssertionError, match="ZeroDivisionError of"):
+@pytest.mark.parametrize(
+    ("owner", "name", "fault", "error"),
+    [
+        (Source, "parse", parse_by_python, "SyntaxError of"),
+        (lab.Loop, "trace", lambda self, order: 1 / 0, "ZeroDivisionError of"),
+    ],
+)
+def test_other_errors_are_detected(monkeypatch, owner, name, fault, error):
+    monkeypatch.setattr(owner, name, fault)
+    with pytest.raises(AssertionError, match=error):
         tried(MAKERS, 0, 300)

@@ -1,5 +1,6 @@
 """Interrupt the engine at each of its pauses."""
 
+import contextlib
 import io
 import sys
 import warnings
@@ -13,23 +14,20 @@ from lab.loops import gallery
 from lab.progress import Interrupted, Progress, hide_progress, is_watched, watch_work
 
 
-def counting(most=None):
-    """A watcher that counts pauses, and interrupts after a number of pauses."""
-    counted = []
+def pauses_of(make, most=None):
+    """Return the number of pauses of some work; interrupt the work after `most` pauses."""
+    count = 0
 
     def watch():
-        counted.append(None)
-        if most is not None and len(counted) > most:
+        nonlocal count
+        count += 1
+        if most is not None and count > most:
             raise Interrupted
 
-    return counted, watch
-
-
-def worked(make):
-    counted, watch = counting()
-    with watch_work(watch):
-        made = make()
-    return len(counted), made
+    with contextlib.suppress(Interrupted), watch_work(watch):
+        make()
+        assert most is None
+    return count
 
 
 def rnn():
@@ -47,13 +45,10 @@ WORKS = {
 
 @pytest.mark.parametrize("name", WORKS)
 def test_work_can_be_given_up_at_every_pause(name):
-    pauses, _ = worked(WORKS[name])
+    pauses = pauses_of(WORKS[name])
     assert pauses > 5
     for most in (0, pauses // 2, pauses - 1):
-        counted, watch = counting(most)
-        with pytest.raises(Interrupted), watch_work(watch):
-            WORKS[name]()
-        assert len(counted) == most + 1
+        assert pauses_of(WORKS[name], most) == most + 1
     assert not is_watched()
 
 
@@ -90,17 +85,13 @@ def test_one_bar_for_all_loops_of_a_run(monkeypatch):
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_log_file_gets_no_bar(monkeypatch, is_terminal):
-    screen = Screen()
-    monkeypatch.setattr(screen, "isatty", lambda: is_terminal)
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr(sys, "stderr", screen)
     with Progress(delay=-1.0) as bar:
         bar.expect(1)
         list(bar.steps("loop", 200))
     assert bool(screen.getvalue()) == is_terminal
-
-
-class Screen(io.StringIO):
-    """Standard error whose kind a test chooses."""
 
 
 class Bar:

@@ -77,9 +77,8 @@ def test_an_unrolled_loop_follows_its_declaration():
     scan = loop.trace(order=2).outputs
     for ours, theirs in zip(derivatives(unrolled(loop), arguments(loop), 0, 2), scan, strict=True):
         check.compare(ours, theirs, 1e-13)
-    output = lab.Loop(
-        lambda u: 3 * u**2, sequences=(lab.Sequence("u", [1.0, 2.0]),), outputs=("y",)
-    )
+    sequences = (lab.Sequence("u", [1.0, 2.0]),)
+    output = lab.Loop(lambda u: 3 * u**2, sequences=sequences, outputs=("y",))
     assert grad(unrolled(output))(numpy.array([1.0, 2.0])).tolist() == [0, 12]
 
 

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
-from math import factorial
 
 import numpy as np
 import pytensor
@@ -12,7 +12,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from oracles import half_a_unit, is_true, symbols_of, values_in
 from random_loops import loops
-from strange_loops import cancelling
 
 import lab
 from lab.equations.quantities import Quantities
@@ -81,20 +80,9 @@ def test_what_is_printed_is_true_and_one_symbol_has_one_value(name):
 @settings(max_examples=15, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops(loop):
-    lines = list(lines_of(loop.trace(order=2)))
+    lines = list(lines_of(loop.trace(order=1 + loop.steps % 2)))
     assert untrue(lines)[0] == []
     assert conflicts(lines)[0] == []
-
-
-def test_values_are_those_of_the_run():
-    """What the reader collects of the loop x² is x² by hand."""
-    lines = list(lines_of(gallery.loops["square"].trace(order=2)))
-    known = conflicts(lines)[1]
-    x = [0.95**2**i for i in range(5)]
-    for i, symbol in enumerate(("x₀", "x₁", "x₂", "x₃")):
-        assert known[symbol] == pytest.approx([x[i]] * len(known[symbol]), rel=1e-3)
-    gradient = 2**3 * x[3] * x[2] * x[1]
-    assert known["dC/dx₁"] == pytest.approx([gradient] * len(known["dC/dx₁"]), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -133,19 +121,19 @@ def test_of_no_number_nothing_is_printed_that_has_one():
 def test_the_reader_objects_to_a_symbol_with_two_values():
     once = (0, 0, "x₁ = x₀·2", "1.9 = 0.95·2")
     assert conflicts([once])[0] == []
-    assert conflicts([once, (0, 1, "x₂ = x₁·2", "3.6 = 1.8·2")])[0]
-    assert conflicts([once, (0, 1, "x₁ = x₀·2", "3.8 = 0.95·2")])[0]
-    assert conflicts([(1, 0, "buf[1] ← buf[0] + buf[0]", "2 = 1 + 1.1")])[0]
-    assert conflicts([(1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1")])[0]
+    for line in (
+        (0, 1, "x₂ = x₁·2", "3.6 = 1.8·2"),
+        (0, 1, "x₁ = x₀·2", "3.8 = 0.95·2"),
+        (1, 0, "buf[1] ← buf[0] + buf[0]", "2 = 1 + 1.1"),
+        (1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1"),
+    ):
+        assert conflicts([once, line])[0]
 
 
 def test_half_units():
-    assert half_a_unit("7.413") == pytest.approx(0.0005)
-    assert half_a_unit("27.3") == pytest.approx(0.005)  # stands for 27.30
-    assert half_a_unit("1.188e-14") == pytest.approx(5e-18)
-    assert half_a_unit("117") == pytest.approx(0.05)
-    assert half_a_unit("0.95") == pytest.approx(0.00005)
-    assert half_a_unit("0") == pytest.approx(0.00005)
+    """Of numbers with four digits: 27.3 represents 27.30."""
+    expected = {"7.413": 5e-4, "27.3": 5e-3, "1.188e-14": 5e-18, "117": 0.05, "0": 5e-5}
+    assert {number: half_a_unit(number) for number in expected} == pytest.approx(expected)
 
 
 def test_parts_of_one_gradient_are_numbered():
@@ -182,10 +170,7 @@ def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
     assert Quantities(parameter, 1).tape_label(total, None) == "∂₁C/∂a"
     assert total.final[-1] == pytest.approx(3 * 0.5**2 * 0.9**4)
     assert any("a term that no Scan computes" in line for line in result_notes(first))
-
-
-def test_of_a_second_derivative_the_part_is_told_too():
-    """d²C/dx₀² = 12a³x₀² + 10, and the last tape gives the first term."""
+    # d²C/dx₀² = 12a³x₀² + 10, and the last tape gives the first term.
     second = past_the_loop(2)
     held = Quantities(second, 3)
     labels = {held.tape_label(held.scan.tapes[0], row): row for row in range(3)}
@@ -209,33 +194,14 @@ def by_hand(numbers):
     return eval(body, known), float(left)
 
 
-def newton_series(steps):
-    """Return exact Taylor coefficients of x after steps of (x + 2/x)/2 from 3 + h."""
-    x = [Fraction(3), Fraction(1), Fraction(0), Fraction(0)]
-    for _ in range(steps):
-        inverse = [1 / x[0]]
-        for n in (1, 2, 3):
-            inverse.append(-sum(x[k] * inverse[n - k] for k in range(1, n + 1)) / x[0])
-        x = [(a + 2 * b) / 2 for a, b in zip(x, inverse, strict=True)]
-    return x
-
-
-def test_every_printed_digit_of_newton_holds():
-    trace = gallery.loops["newton"].trace(order=3)
-    series = newton_series(trace.scans[0].steps)
-    for order, value in enumerate(trace.outputs):
-        assert float(value) == pytest.approx(float(series[order] * factorial(order)), rel=1e-10)
-    lines = [numbers for *_, numbers in lines_of(trace)]
-    assert len(lines) > 60
-    for numbers in lines:
-        exact, told = by_hand(numbers)
-        assert " = " in numbers
-        assert abs(float(exact - Fraction(told))) <= half_a_unit(numbers.split(" ")[0]) * 1.001
-    assert result_notes(trace) == ()
+def newton(x, a):
+    """Newton's method for two steps too many: at √2, ½ − 1/x² is next to nothing."""
+    better = (x + a / x) / 2
+    return better, lab.until(abs(better - x) < 1e-9)
 
 
 def test_where_rounding_has_eaten_printed_digits_no_equation_is_claimed():
-    trace = cancelling().trace(order=2)
+    trace = replace(gallery.loops["newton"], step=newton).trace(order=2)
     wrong = []
     for scan, step, _, numbers in lines_of(trace):
         exact, told = by_hand(numbers)

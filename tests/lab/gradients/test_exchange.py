@@ -7,7 +7,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor import config, scan
+from graphs import scan
+from pytensor import config
 from pytensor.gradient import DisconnectedInputError
 from pytensor.scan.op import Scan
 
@@ -29,7 +30,7 @@ def _restored():
 
 def square(n_steps=4):
     x0 = pt.dscalar("x0")
-    return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps, return_updates=False)
+    return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps)
 
 
 def kinds(gradient):
@@ -55,12 +56,7 @@ def test_grad_of_any_graph_is_ours_to_any_order():
 
 def test_the_start_of_a_delay_line_has_its_gradient():
     x0, u = pt.dvector("x0"), pt.dvector("u")
-    xs = scan(
-        lambda u, x: x * u,
-        sequences=[u],
-        outputs_info=[{"initial": x0, "taps": [-3]}],
-        return_updates=False,
-    )
+    xs = scan(lambda u, x: x * u, sequences=[u], outputs_info=[{"initial": x0, "taps": [-3]}])
     buffer = xs.owner.inputs[0]  # the initial values precede the computed values
     cost, given = (buffer**2).sum(), {x0: np.array([0.5, 1.5, 2.5]), u: np.array([2.0, 3.0])}
     with lab.our_pullback():
@@ -73,9 +69,7 @@ def test_the_start_of_a_delay_line_has_its_gradient():
 
 def test_a_start_that_no_step_reads_is_disconnected_as_in_pytensor():
     x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
-    xs, ys = scan(
-        lambda x, y: (pt.sin(x), 2 * x), outputs_info=[x0, y0], n_steps=3, return_updates=False
-    )
+    xs, ys = scan(lambda x, y: (pt.sin(x), 2 * x), outputs_info=[x0, y0], n_steps=3)
     cost = (xs * ys).sum()
     for _ in range(2):
         with pytest.raises(DisconnectedInputError):

@@ -23,7 +23,7 @@ from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
 from lab.gradients.decisions import RULE, PullbackRule
 from lab.loops import gallery
-from lab.scans.node import LoopVariable, ScanParts, build_scan, inner_graph
+from lab.scans.node import LoopVariable, ScanParts, TapeScan, build_scan, inner_graph
 from lab.scans.replacing import scan_nodes, with_tapes
 from lab.tape import Kind, Tape
 from lab.traces.run import run
@@ -316,11 +316,7 @@ def test_rows_that_are_overwritten_have_no_gradient(rows):
 def test_until_with_a_recurrent_state():
     """pymc-devs/pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10, cost = sum of all x."""
     u = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    loop = lab.Loop(
-        lambda x, u: (x + u**2, lab.until(x + u**2 > 10)),
-        states=(lab.State("x", 0.0),),
-        sequences=(lab.Sequence("u", u),),
-    )
+    loop = lab.Loop.from_text("x = x + u**2; until(x[t] > 10)", {"x": 0.0}, {"u": u})
     gradient = loop.trace(order=1, wrt="u", cost="sum").outputs[1]
     expected = [2 * u[i] * (3 - i) if i < 3 else 0 for i in range(6)]  # 1, 5, 14: three steps
     np.testing.assert_allclose(gradient, expected, rtol=1e-15)
@@ -328,13 +324,7 @@ def test_until_with_a_recurrent_state():
 
 def test_truncation_goes_back_two_steps_only():
     """x₅ = 2·w⁵; of its five factors w, only the last two are differentiated: 2·x₄."""
-    loop = lab.Loop(
-        lambda x, w: w * x,
-        states=(lab.State("x", 2.0),),
-        parameters=(lab.Parameter("w", 3.0),),
-        n_steps=5,
-        truncate_gradient=2,
-    )
+    loop = lab.Loop.from_text("w*x", {"x": 2.0}, {}, {"w": 3.0}, n_steps=5, truncate_gradient=2)
     assert loop.trace(order=1, wrt="w").outputs[1] == 2 * 2 * 3.0**4
     assert loop.trace(order=1, wrt="x").outputs[1] == 0.0
 
@@ -342,13 +332,8 @@ def test_truncation_goes_back_two_steps_only():
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_truncated_derivatives_can_be_differentiated(limit):
     """Every derivative goes back `limit` steps; the rest is differentiated exactly."""
-    loop = lab.Loop(
-        lambda x, w: w * x * x,
-        states=(lab.State("x", 0.9),),
-        parameters=(lab.Parameter("w", 0.8),),
-        n_steps=4,
-        truncate_gradient=limit,
-    )
+    truncated = {"n_steps": 4, "truncate_gradient": limit}
+    loop = lab.Loop.from_text("w*x*x", {"x": 0.9}, {}, {"w": 0.8}, **truncated)
     graph = loop.build()
     backward = scan_nodes([loop.derivative(1, "w", "last", graph=graph).value])[-1]
     tape, total = backward.outputs
@@ -372,11 +357,7 @@ def test_an_integer_state_has_no_gradient_but_may_count():
 
 def test_delay_lines_at_second_order():
     """PyTensor: silently 0, as it holds the initial values to be unconnected."""
-    loop = lab.Loop(
-        lambda x, u: x * u,
-        states=(lab.State("x", [0.5, 1.5], taps=(-2,)),),
-        sequences=(lab.Sequence("u", [2.0, 3.0, 4.0]),),
-    )
+    loop = lab.Loop.from_text("x[t-2]*u", {"x": [0.5, 1.5]}, {"u": [2.0, 3.0, 4.0]})
     graph = loop.build()
     values = lab.derivative((graph.outputs["x"] ** 2).sum(), graph.inputs["x"], 2).values
     # x2 = 2·x0, x3 = 3·x1, x4 = 4·x2 = 8·x0: cost = 4·x0² + 9·x1² + 64·x0²
@@ -487,14 +468,33 @@ def test_types_of_gradients(name):
 # The graph, and the record.
 
 
-def test_the_users_graph_is_not_altered():
+CALLS = {
+    "derivative": lambda cost, wrt, given: lab.derivative(cost, wrt, 2),
+    "trace": lambda cost, wrt, given: lab.trace(cost, given),
+    "compare": lambda cost, wrt, given: lab.compare(cost, wrt, given, order=2),
+    "compiled, Numba": lambda cost, wrt, given: lab.compiled(cost, wrt, "NUMBA"),
+    "compiled, C": lambda cost, wrt, given: lab.compiled(cost, wrt, "CVM", given),
+    "system": lambda cost, wrt, given: lab.system(cost),
+    "explain": lambda cost, wrt, given: lab.explain(cost, wrt),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_call_alters_the_users_graph(name):
     x0 = pt.dscalar("x0")
-    last = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)[-1]
-    before = pytensor.dprint(last, file="str", id_type="")
-    lab.derivative(last, x0, 2)
-    assert pytensor.dprint(last, file="str", id_type="") == before
-    assert type(scan_nodes([last])[0].op).__name__ == "Scan"
-    assert type(scan_nodes([with_tapes([last])[last]])[0].op).__name__ == "TapeScan"
+    cost = (scan(lambda x: x**2, outputs_info=[x0], n_steps=3) ** 2).sum()
+    (node,) = scan_nodes([cost])
+
+    def state():
+        graphs = [cost, *node.op.fgraph.outputs]
+        printed = [pytensor.dprint(v, file="str", id_type="", print_type=True) for v in graphs]
+        return printed, set(vars(node.op)), scan_nodes([cost]), Scan.pullback, type(node.op)
+
+    before = state()
+    CALLS[name](cost, x0, {x0: 0.9})
+    assert state() == before
+    assert "pullback" in vars(TapeScan)
+    assert type(scan_nodes([with_tapes([cost])[cost]])[0].op) is TapeScan
 
 
 def test_the_derivation_has_eleven_phases():

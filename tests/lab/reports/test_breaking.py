@@ -101,10 +101,7 @@ def test_first_derivatives_are_those_of_a_simulation(rule, name, cost):
     assert (row.effect is Effect.RIGHT) == np.allclose(row.broken, np.squeeze(true), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in gallery.loops if name not in SKIPPED],
-)
+@pytest.mark.parametrize("name", [name for name in gallery.loops if name not in SKIPPED])
 def test_finite_differences_confirm_every_verdict(name):
     for rule in BROKEN:
         for row in truth_of(name, 2, "sum").broken_by(rule).rows:
@@ -147,15 +144,17 @@ def test_orders_before_a_refusal_are_compared():
     assert (found.contrast.first, found.contrast.unlike) == (None, ())
 
 
-def test_errors():
-    with pytest.raises(
-        ArgumentError, match="rule = 'none': expected one of accumulate-overwritten"
-    ):
-        lab.break_rule(SQUARE, "none")
-    with pytest.raises(ArgumentError, match="expected 1 or more"):
-        lab.break_rule(SQUARE, "swapped-taps", order=0)
-    with pytest.raises(ArgumentError, match="expected a value for x"):
-        Truth(SQUARE.derivative(1), {})
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lab.break_rule(SQUARE, "none"), "rule = 'none': expected one of accumulate"),
+        (lambda: lab.break_rule(SQUARE, "swapped-taps", order=0), "expected 1 or more"),
+        (lambda: Truth(SQUARE.derivative(1), {}), "expected a value for x"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
 
 
 def first_by_hand(true, broken):
@@ -182,21 +181,16 @@ def test_the_first_difference_is_found(name, rule):
     assert not np.allclose(found.true, found.broken, rtol=1e-7, atol=0)
 
 
-def test_equal_runs_have_no_difference():
-    trace = SQUARE.trace(order=2)
-    found = contrast(trace, trace)
+def test_equal_runs_and_different_structures():
+    one, two, nan = SQUARE.trace(order=1), SQUARE.trace(order=2), LOOPS["nan"].trace(order=1)
+    found = contrast(two, two)
     assert (found.first, found.differing, found.unlike) == (None, 0, ())
-    nan = LOOPS["nan"].trace(order=1)
     assert contrast(nan, nan).first is None
-
-
-def test_different_structures():
-    one, two = SQUARE.trace(order=1), SQUARE.trace(order=2)
     assert len(contrast(two, one).unlike) == 2
     assert "by the correct rule only" in contrast(two, one).unlike[0]
     assert "by the faulty rule only" in contrast(one, two).unlike[0]
-    longer = SQUARE.with_steps(6).trace(order=1)
     lengths = "5 steps by the correct rule, but 6 by the faulty rule"
+    longer = SQUARE.with_steps(6).trace(order=1)
     assert contrast(one, longer).unlike[0] == f"Scan 1, square: {lengths}"
 
 

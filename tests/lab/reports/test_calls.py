@@ -39,22 +39,16 @@ def layout(node):
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_our_scan_equals_pytensors(name):
+    """The layout, the attributes, and the results."""
     loop = gallery.loops[name]
-    ours, (node, _, _) = loop.build().node, theirs(loop)
-    assert layout(ours) == layout(node)
-    assert ours.op.info == node.op.info
-    assert ours.op.truncate_gradient == node.op.truncate_gradient
-    assert len(ours.inputs) == len(node.inputs)
-
-
-@pytest.mark.parametrize("name", [n for n in gallery.loops if n != "walk"])
-def test_both_scans_compute_the_same(name):
-    loop = gallery.loops[name]
-    _, given_, results = theirs(loop)
-    graph = loop.build()
-    for result, variable in results.items():
-        found = lab.trace(variable, given_).outputs[0]
-        assert np.array_equal(found, lab.trace(graph.outputs[result], graph.given).outputs[0])
+    graph, (node, given_, results) = loop.build(), theirs(loop)
+    assert layout(graph.node) == layout(node)
+    assert graph.node.op.info == node.op.info
+    assert graph.node.op.truncate_gradient == node.op.truncate_gradient
+    assert len(graph.node.inputs) == len(node.inputs)
+    for result, variable in results.items() if name != "walk" else ():
+        found = lab.trace(graph.outputs[result], graph.given).outputs[0]
+        assert np.array_equal(found, lab.trace(variable, given_).outputs[0])
 
 
 @settings(max_examples=8, deadline=None, phases=(Phase.generate,))
@@ -75,23 +69,36 @@ def test_the_comparison_detects_another_layout():
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_arguments_are_those_of_the_scan(name):
+def test_a_report_lists_the_arguments_of_the_scan(name):
+    """Compare expressions with values, and the numbers of variables with the Scan."""
     loop = gallery.loops[name]
-    found = lab.canonical(loop)
+    report = lab.canonical(loop)
     node, given_, _ = theirs(loop)
-    assert found.called == 1
-    assert len(found.inputs) == len(node.inputs)
-    assert len(found.outputs) == len(node.outputs)
-    sequences = [item for item in found.inputs if item.kind is Kind.SEQUENCE]
+    parts = read_node(node)
+    assert report.called == 1
+    assert (len(report.inputs), len(report.outputs)) == (len(node.inputs), len(node.outputs))
     values = {v.name: np.asarray(x) for v, x in given_.items() if hasattr(v.type, "dtype")}
-    for item, variable in zip(sequences, node.inputs[1:], strict=False):
-        compiled = run([variable], values_of(node, values))[0][variable]
-        plain = eval(item.outer.replace("[:n]", f"[:{loop.steps}]"), dict(values))
-        assert np.array_equal(plain, compiled)
-    for out, variable in zip(found.outputs, node.outputs, strict=True):
-        if out.kind is not Kind.UNTRACED and name != "newton":
+    for item in report.inputs[1:]:
+        variable = node.inputs[item.number]
+        (part,) = (v for v in parts.variables if v.outer_input is variable)
+        assert (part.name, part.kind) == (item.name, item.kind)
+        assert [parts.inner_inputs[number] for number in item.inner] == [*part.inner_inputs]
+        if item.kind is Kind.SEQUENCE:
+            compiled = run([variable], values_of(node, values))[0][variable]
+            plain = eval(item.outer.replace("[:n]", f"[:{loop.steps}]"), dict(values))
+            assert np.array_equal(plain, compiled)
+    for item in report.outputs:
+        variable = node.outputs[item.number]
+        (part,) = (v for v in parts.variables if v.outer_output is variable)
+        assert part.kind is item.kind
+        assert [parts.inner_outputs[number] for number in item.inner] == [*part.inner_outputs]
+        if item.kind is not Kind.UNTRACED and name != "newton":
             rows = len(run([variable], values_of(node, values, loop))[0][variable])
-            assert out.outer in (f"{rows} rows", *symbolic(rows - loop.steps))
+            assert item.outer in (f"{rows} rows", *symbolic(rows - loop.steps))
+    words = {(item.name, item.word) for item in (*report.inputs, *report.outputs)}
+    for kind, variables in (("", loop.states), ("non-numeric ", loop.random)):
+        for variable in variables:
+            assert {(variable.name, f"{kind}{end} state") for end in ("input", "output")} <= words
 
 
 def symbolic(more):
@@ -148,31 +155,6 @@ def test_a_sequence_with_two_taps():
 def test_errors(subject, arguments, message):
     with pytest.raises(ArgumentError, match=message):
         lab.canonical(subject, **arguments)
-
-
-# The names in PyTensor's documentation.
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_numbers_of_variables(name):
-    loop = gallery.loops[name]
-    report, (node, _, _) = lab.canonical(loop), theirs(loop)
-    parts = read_node(node)
-    inner = [*parts.inner_inputs], [*parts.inner_outputs]
-    for each in report.inputs[1:]:
-        (part,) = (v for v in parts.variables if v.outer_input is node.inputs[each.number])
-        assert (part.name, part.kind) == (each.name, each.kind)
-        assert [inner[0][number] for number in each.inner] == [*part.inner_inputs]
-    for each in report.outputs:
-        (part,) = (v for v in parts.variables if v.outer_output is node.outputs[each.number])
-        assert part.kind is each.kind
-        assert [inner[1][number] for number in each.inner] == [*part.inner_outputs]
-    words = {(each.name, each.word) for each in (*report.inputs, *report.outputs)}
-    for state in loop.states:
-        assert {(state.name, "input state"), (state.name, "output state")} <= words
-    for random in loop.random:
-        assert (random.name, "non-numeric input state") in words
-        assert (random.name, "non-numeric output state") in words
 
 
 def test_the_gradients_of_variables():

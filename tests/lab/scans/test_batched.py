@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from pytensor.graph.replace import vectorize_graph
 from pytensor.scan.utils import until
 
@@ -27,12 +28,11 @@ def loop(x, w, us):
 def last():
     """The same by a new Scan, because compilation may alter a Scan."""
     taps = {"initial": pt.stack([X0, X0]), "taps": [-2, -1]}
-    xs = pytensor.scan(
+    xs = scan(
         lambda u, before, x, w: pt.tanh(w * x) + u * before,
         sequences=[US],
         outputs_info=[taps],
         non_sequences=[W],
-        return_updates=False,
     )
     return xs[-1]
 
@@ -68,29 +68,19 @@ def test_every_entry_is_as_it_is_alone(case):
     assert trace.scans[0].tapes[0].final.shape[1:] == values.shape
 
 
-def test_a_batch_of_sequences():
-    many = pt.dmatrix("USs")
-    rows = np.array([U, U[::-1], 2 * U])
-    batched = vectorize_graph(last(), {US: many})
-    trace = lab.trace(batched, {X0: 0.5, W: 0.8, many: rows})
+def test_batches_of_sequences_and_gradients_and_a_second_derivative():
+    rows, values, others = np.array([U, U[::-1], 2 * U]), np.array([0.5, 0.7]), {"w": 0.8, "us": U}
+    many_rows, many = pt.dmatrix("USs"), pt.dvector("X")
+    trace = lab.trace(vectorize_graph(last(), {US: many_rows}), {X0: 0.5, W: 0.8, many_rows: rows})
     np.testing.assert_allclose(trace.outputs[0], [loop(0.5, 0.8, row) for row in rows])
 
-
-def test_a_gradient_that_was_batched():
-    many = pt.dvector("X")
     batched = vectorize_graph(pytensor.grad(last(), X0), {X0: many})
-    values = np.array([0.5, 0.7])
     trace = lab.trace(batched, {many: values, W: 0.8, US: U})
-    alone = [slope("x", {"x": value, "w": 0.8, "us": U}) for value in values]
+    alone = [slope("x", {"x": value, **others}) for value in values]
     np.testing.assert_allclose(trace.outputs[0], alone, rtol=1e-12)
 
-
-def test_the_second_derivative_of_a_batch():
-    many = pt.dvector("X")
     batched = vectorize_graph(last(), {X0: many})
-    values = np.array([0.5, 0.7])
     trace = lab.trace(lab.derivative(batched.sum(), many, 2), {many: values, W: 0.8, US: U})
-    others = {"w": 0.8, "us": U}
     up, down = (
         np.array([slope("x", {"x": v + h, **others}) for v in values]) for h in (1e-5, -1e-5)
     )
@@ -98,12 +88,7 @@ def test_the_second_derivative_of_a_batch():
 
 
 def test_entries_that_may_stop_elsewhere_are_refused():
-    xs = pytensor.scan(
-        lambda x: (x * 2, until(x > 4)),
-        outputs_info=[X0],
-        n_steps=9,
-        return_updates=False,
-    )
+    xs = scan(lambda x: (x * 2, until(x > 4)), outputs_info=[X0], n_steps=9)
     many = pt.dvector("X")
     batched = vectorize_graph(xs[-1], {X0: many})
     with pytest.raises(GraphError, match="a batch of scan_fn: its entries can stop at different"):

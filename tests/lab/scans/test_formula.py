@@ -13,49 +13,39 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.loops import gallery
 from lab.notation import LATEX, render
 
-
-def spelled(name, scan, step, style=None, **options):
-    trace = gallery.loops[name].trace(**options)
-    return lab.spelled(trace, scan, step, *([style] if style else []))
-
-
-def test_the_first_backward_step():
-    (written,) = spelled("square", 1, 0)
-    assert written.formula == "buf[1] ← buf[0]·2·x₃ + buf[1]"
-    assert written.numbers == "1.327 = 1·2·0.6634 + 0"
-
-
-def test_the_second_backward_loop_counts_from_minus_one():
-    carried, kept, partial = spelled("square", 2, 0, order=2)
-    assert carried.formula == "buf[0] ← buf[−1]·2·x₀ + buf[0]"
-    assert kept.formula == "buf[−1] ← buf[−1]"
-    assert partial.formula == "∂C′/∂x₀ = buf[−1]·2·dC/dx₁"
-    assert partial.numbers == "7.803 = 1·2·3.9014"
-
-
-def test_latex():
-    (written,) = spelled("square", 1, 0, LATEX)
-    assert written.formula == (
-        r"\mathrm{buf}[1] \leftarrow \mathrm{buf}[0] \cdot 2 \cdot x_{3} + \mathrm{buf}[1]"
-    )
-    (newton,) = spelled("newton", 0, 0, LATEX, order=0)
-    assert newton.formula == r"x_{1} = 0.5 \cdot (x_{0} + \frac{a}{x_{0}})"
+BACKWARD = r"\mathrm{buf}[1] \leftarrow \mathrm{buf}[0] \cdot 2 \cdot x_{3} + \mathrm{buf}[1]"
+# The loop, its order, the Scan, and the formulas of step 0; LaTeX has backslashes.
+FORMULAS = [
+    ("square", 1, 1, ["buf[1] ← buf[0]·2·x₃ + buf[1]"]),
+    (
+        "square",
+        2,
+        2,
+        ["buf[0] ← buf[−1]·2·x₀ + buf[0]", "buf[−1] ← buf[−1]", "∂C′/∂x₀ = buf[−1]·2·dC/dx₁"],
+    ),
+    ("fibonacci", 0, 0, ["x₂ = x₀ + x₁"]),
+    ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
+    ("window", 0, 0, ["x₁ = x₀ + u₁·(u₀ + u₂)"]),
+    ("rnn", 0, 0, ["h₁ = tanh(W @ h₀ + U @ x₀)"]),
+    ("extra", 0, 0, ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
+    ("lookup", 0, 0, ["x₁ = x₀·table[k₀]"]),
+    ("logistic", 0, 0, ["x₁ = x₀·r·(1 − x₀)"]),
+    ("square", 1, 1, [BACKWARD]),
+    ("newton", 0, 0, [r"x_{1} = 0.5 \cdot (x_{0} + \frac{a}{x_{0}})"]),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "formulas"),
-    [
-        ("fibonacci", ["x₂ = x₀ + x₁"]),
-        ("gap", ["x₃ = sin(x₀) + x₂·x₀"]),
-        ("window", ["x₁ = x₀ + u₁·(u₀ + u₂)"]),
-        ("rnn", ["h₁ = tanh(W @ h₀ + U @ x₀)"]),
-        ("extra", ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
-        ("lookup", ["x₁ = x₀·table[k₀]"]),
-        ("logistic", ["x₁ = x₀·r·(1 − x₀)"]),
-    ],
-)
-def test_forward_steps(name, formulas):
-    assert [written.formula for written in spelled(name, 0, 0, order=0)] == formulas
+@pytest.mark.parametrize(("name", "order", "scan", "formulas"), FORMULAS)
+def test_formulas_of_a_step(name, order, scan, formulas):
+    style = [LATEX] if "\\" in formulas[0] else []
+    written = lab.spelled(gallery.loops[name].trace(order=order), scan, 0, *style)
+    assert [step.formula for step in written] == formulas
+
+
+def test_numbers_of_a_step():
+    trace = gallery.loops["square"].trace(order=2)
+    assert lab.spelled(trace, 1, 0)[0].numbers == "1.327 = 1·2·0.6634 + 0"
+    assert lab.spelled(trace, 2, 0)[-1].numbers == "7.803 = 1·2·3.9014"
 
 
 def test_taps_count_from_what_the_step_makes():

@@ -67,7 +67,7 @@ def test_it_computes_the_same():
     assert computed(plainly(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("times", [50, 100, 1000])
+@pytest.mark.parametrize("times", [50, 1000])
 def test_every_walk_visits_each_operation_once(times):
     made = name_parts(nested(times))
     assert len(made.bindings) == times - 1
@@ -114,24 +114,25 @@ def test_formulas_of_equal_steps_are_computed_once(monkeypatch):
     assert lab.trace(first).scans[0].formulas
 
 
-@pytest.mark.parametrize("order", [15, 20_000, 10**12])
-def test_an_order_of_too_many_scans_is_refused(order):
-    with pytest.raises(ArgumentError, match=f"^order = {order}: .* Expected at most 16,384 Scans"):
-        gallery.loops["square"].trace(order=order)
+def with_parameter(value):
+    return lab.Loop(lambda x: x * x, [lab.State("x", 0.5)], n_steps=lab.Parameter("n", value))
 
 
-@pytest.mark.parametrize("steps", [20_000_000_000, 10**30])
-def test_a_number_of_steps_that_no_memory_holds_is_refused(steps):
-    with pytest.raises(ArgumentError, match=r"^n_steps = \d+…?.*GB; the limit is 4 GB"):
-        gallery.loops["square"].with_steps(steps)
+SQUARE = gallery.loops["square"]
+REFUSED = [
+    (lambda: SQUARE.trace(order=15), "^order = 15: .* at most 16,384 Scans"),
+    (lambda: SQUARE.trace(order=10**12), "^order = 10{12}: .* at most 16,384 Scans"),
+    (lambda: SQUARE.with_steps(2 * 10**10), r"^n_steps = 20{10}.*GB; the limit is 4 GB"),
+    (lambda: SQUARE.with_steps(10**30), r"^n_steps = \d+…?.*GB; the limit is 4 GB"),
+    (lambda: with_parameter(1e30), r"^n_steps = 1.*GB"),
+    (lambda: with_parameter(3).trace(at={"n": 1e30}), r"^n_steps = 1.*GB"),
+]
 
 
-def test_a_parameter_that_counts_too_many_steps_is_refused():
-    with pytest.raises(ArgumentError, match=r"^n_steps = 1.*GB"):
-        lab.Loop(lambda x: x * x, states=[lab.State("x", 0.5)], n_steps=lab.Parameter("n", 1e30))
-    loop = lab.Loop(lambda x: x * x, states=[lab.State("x", 0.5)], n_steps=lab.Parameter("n", 3))
-    with pytest.raises(ArgumentError, match=r"^n_steps = 1.*GB"):
-        loop.trace(at={"n": 1e30})
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_too_many_scans_or_steps_are_refused(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
 
 
 @pytest.mark.parametrize(

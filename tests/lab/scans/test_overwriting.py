@@ -1,4 +1,4 @@
-"""An overwritten tap is set_subtensor, a preserved one a fan-out, in PyTensor and in traces."""
+"""An overwritten tap is set_subtensor, and a preserved tap is a fan-out."""
 
 import numpy as np
 import pytensor
@@ -10,8 +10,7 @@ from structural_cases import evaluated
 
 import lab
 from lab import structural
-from lab.loops import gallery
-from lab.tape import Kind, Tape
+from lab.tape import Tape
 
 X, Y = np.arange(5.0), np.array([10.0])
 G = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -79,61 +78,3 @@ def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
     spent = {tape.row(step, tap) for tap in tape.writes if tap not in tape.reads}
     assert changed - spent == {tape.row(step, -tap) for tap in back.writes}
     assert {tape.row(step, -tap) for tap in back.reads} >= changed
-
-
-def backward_tapes(trace):
-    """Every tape of a gradient with the tape whose gradient it is, and the Scans of both."""
-    for scan in trace.scans:
-        if scan.order == 0:
-            continue
-        parent = trace.scans[scan.parent]
-        for tape in scan.tapes:
-            for source in parent.tapes:
-                if source.name == tape.gradient_of and tape.kind is Kind.MIT_MOT:
-                    yield tape, source, scan, parent
-
-
-def derivatives_of_square(parent, step):
-    """The derivative of every written value by every read one: of x**2, and of its gradient.
-
-    The step of the gradient is tape[1] = 2 x tape[0] + tape[1].
-    """
-    if parent.order == 0:
-        return np.array([[2 * parent.tapes[0].reads[0].values[step]]])
-    return np.array([[2 * parent.sequences[0].values[step], 1.0]])
-
-
-def derivatives_of_gap(parent, step):
-    """Of sin(x[-3]) + x[-3] x[-1]."""
-    (tape,) = parent.tapes
-    oldest, newest = (read.values[step] for read in tape.reads)
-    return np.array([[np.cos(oldest) + newest, oldest]])
-
-
-@pytest.mark.parametrize(
-    ("name", "order", "jacobian", "count"),
-    [
-        ("square", 1, derivatives_of_square, 1),
-        ("square", 2, derivatives_of_square, 3),
-        ("gap", 1, derivatives_of_gap, 1),
-    ],
-)
-def test_the_tapes_of_a_gradient_are_these_chains(name, order, jacobian, count):
-    """Backward Scans, step by step, against the transposed steps of the loops they derive."""
-    trace = gallery.loops[name].trace(order=order, cost="sum")
-    pairs = list(backward_tapes(trace))
-    assert len(pairs) == count
-    for tape, source, scan, parent in pairs:
-        held, alive = tape.contents(-1)[::-1], np.ones(len(tape.final), dtype=bool)
-        nothing = np.zeros(len(source.reads))
-        for back in range(scan.steps):
-            step = scan.steps - 1 - back
-            given = [source.contents(step - 1), np.zeros(len(source.writes))]
-            _, pullback = structural.vjp(structural.tape_step(source.tape, step), given)
-            _, to_written = pullback(np.concatenate([nothing, held]))
-            held, _ = pullback(np.concatenate([to_written @ jacobian(parent, step), held]))
-            for tap in set(source.tape.writes) - set(source.tape.reads):
-                alive[source.tape.row(step, tap)] = False  # no later step reads it
-            expected = tape.contents(back)[::-1]
-            np.testing.assert_allclose(held[alive], expected[alive], rtol=1e-13)
-        assert np.any(alive)

@@ -75,18 +75,6 @@ def test_the_derivative_inside_the_step_of_the_derivative(first):
     )
 
 
-def test_three_levels_and_the_second_order():
-    cost, x0, a = three_levels()
-    trace = lab.trace(lab.derivative(cost, x0, 2), given(cost, x0, a))
-    scans = trace.scans[2].nested[0].scans
-    assert [one.parent for one in scans] == [None, 0, 1, 0]
-    innermost = scans[1].nested[1].scans
-    assert [one.name for one in innermost] == ["innermost", "gradient of innermost"]
-    z, y = innermost[0].tapes[0].final, innermost[0].parameters[0].value
-    assert np.allclose(z, 0.9 * y ** np.arange(3))
-    assert np.allclose(innermost[1].tapes[0].final[-1], innermost[1].tapes[0].initial[0] * y**2)
-
-
 def test_long_loops_have_no_run_of_each_step():
     cost, x0, a = two_levels(outer=501, inner=2)
     assert lab.trace(cost, given(cost, x0, a)).scans[0].nested == ()
@@ -104,6 +92,7 @@ def test_a_scan_in_an_opfromgraph_in_a_step():
 
 
 def test_the_gradient_of_a_scan_inside_is_explained():
+    """With Scans at three levels."""
     cost, x0, _ = three_levels()
     report = lab.explain(cost, x0)
     assert [scan.inside for scan in report.scans] == ["", "outer", "inner"]

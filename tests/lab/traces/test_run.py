@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from oracles import numpy_loop
 from pytensor.compile.builders import OpFromGraph
 
@@ -33,12 +34,6 @@ def test_forward_tapes_against_a_numpy_loop(taps):
     np.testing.assert_array_equal(written.values, wanted[-min(taps) :])
 
 
-def test_what_stood_there_before():
-    trace = gallery.loops["square"].trace(order=1, cost=[1.0, 2.0, 3.0, 4.0])
-    (written,) = trace.scans[1].tapes[0].writes
-    assert written.before.tolist() == [3.0, 2.0, 1.0, 0.0]
-
-
 def test_values_inside_the_step():
     trace = gallery.loops["extra"].trace(order=0)
     inside = {value.operation: value.values for value in trace.scans[0].inside}
@@ -49,16 +44,14 @@ def test_values_inside_the_step():
 
 def branches():
     x0, flag = pt.dscalar("x0"), pt.bscalar("flag")
-    xs = pytensor.scan(
-        lambda x: ifelse(flag, x * 2, x + 1), outputs_info=[x0], n_steps=3, return_updates=False
-    )
+    xs = scan(lambda x: ifelse(flag, x * 2, x + 1), outputs_info=[x0], n_steps=3)
     return xs, {x0: 1.5, flag: 1}
 
 
 def functions():
     x0, a = pt.dscalar("x0"), pt.dscalar("a")
     twice = OpFromGraph([a], [a * 2 + 1])
-    xs = pytensor.scan(lambda x: twice(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    xs = scan(lambda x: twice(x), outputs_info=[x0], n_steps=3)
     return twice(xs[-1]), {x0: 1.5}
 
 
@@ -66,10 +59,10 @@ def nested():
     x0 = pt.dscalar("x0")
 
     def outer(x):
-        inner = pytensor.scan(lambda y: y * 0.5, outputs_info=[x], n_steps=2, return_updates=False)
+        inner = scan(lambda y: y * 0.5, outputs_info=[x], n_steps=2)
         return inner.sum()
 
-    return pytensor.scan(outer, outputs_info=[x0], n_steps=3, return_updates=False), {x0: 1.0}
+    return scan(outer, outputs_info=[x0], n_steps=3), {x0: 1.0}
 
 
 def stopped():
@@ -78,33 +71,25 @@ def stopped():
     def step(x):
         return x * 2, lab.until(x > 5)
 
-    return pytensor.scan(step, outputs_info=[x0], n_steps=10, return_updates=False), {x0: 1.0}
+    return scan(step, outputs_info=[x0], n_steps=10), {x0: 1.0}
 
 
 def counted():
     n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
-    xs = pytensor.scan(
-        lambda u, x: x + u, sequences=[u], outputs_info=[x0], n_steps=n, return_updates=False
-    )
+    xs = scan(lambda u, x: x + u, sequences=[u], outputs_info=[x0], n_steps=n)
     return xs, {n: 2, x0: [0.0, 1.0], u: np.ones((3, 2))}
 
 
 def shared():
     weights = pytensor.shared(np.array([1.0, 2.0]), name="weights")
     x0 = pt.dvector("x0")
-    xs = pytensor.scan(
-        lambda x, w: x * w,
-        outputs_info=[x0],
-        non_sequences=[weights],
-        n_steps=3,
-        return_updates=False,
-    )
+    xs = scan(lambda x, w: x * w, outputs_info=[x0], non_sequences=[weights], n_steps=3)
     return xs.sum() + weights.sum(), {x0: [1.0, 1.0]}
 
 
 def hidden():
     x0, a = pt.dscalar("x0"), pt.dscalar("a")
-    inner = pytensor.scan(lambda b: b * 0.5, outputs_info=[a], n_steps=3, return_updates=False)
+    inner = scan(lambda b: b * 0.5, outputs_info=[a], n_steps=3)
     return OpFromGraph([a], [inner.sum()])(x0), {x0: 1.0}
 
 
@@ -123,12 +108,8 @@ def test_random_draws_differ_from_step_to_step_and_repeat_from_run_to_run():
 
 
 def test_symbolic_steps():
-    loop = lab.Loop(
-        lambda x, u: x * u,
-        states=(lab.State("x", 1.0),),
-        sequences=(lab.Sequence("u", [1.0, 2.0, 3.0, 4.0]),),
-        n_steps=lab.Parameter("n", np.int64(3)),
-    )
+    n = lab.Parameter("n", np.int64(3))
+    loop = lab.Loop.from_text("x*u", {"x": 1.0}, {"u": [1.0, 2.0, 3.0, 4.0]}, n_steps=n)
     assert loop.trace(order=1, wrt="u", at={"n": 2}).outputs[1].tolist() == [2.0, 1.0, 0.0, 0.0]
     assert loop.trace(order=1).scans[1].steps == 3
 
@@ -156,7 +137,7 @@ def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
 
 def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():
     x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=4, return_updates=False)
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
     gradient = pytensor.grad(xs[-1], x0)
     trace = lab.trace(gradient, {x0: 0.95})
     np.testing.assert_allclose(trace.outputs[0], 16 * 0.95**15, rtol=1e-15)
@@ -187,12 +168,10 @@ def test_what_runs_have_in_common_holds_nothing_of_them():
     doubled = OpFromGraph([a], [a * 2])
 
     def outer(v, total):
-        inner = pytensor.scan(
-            lambda y: y * shared, outputs_info=[v], n_steps=2, return_updates=False
-        )
+        inner = scan(lambda y: y * shared, outputs_info=[v], n_steps=2)
         return total + inner[-1]
 
-    sums = pytensor.scan(outer, sequences=[x], outputs_info=[pt.zeros(())], return_updates=False)
+    sums = scan(outer, sequences=[x], outputs_info=[pt.zeros(())])
     wanted = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # which would fill the same memory again
     ready, kept = Ready(), []
     for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):

@@ -7,6 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 
 import lab
 import visual
@@ -78,10 +79,8 @@ def test_the_checker_sees_another_number():
 
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
     """x ← x·w: the derivative of the last x wrt w is n·x·w**(n−1), as the running total."""
-    n, w = 20_000, 0.9999
-    loop = lab.Loop(
-        lambda x, w: x * w, (lab.State("x", 2.0),), parameters=(lab.Parameter("w", w),), n_steps=n
-    )
+    n, w = 5_000, 0.999
+    loop = lab.Loop.from_text("x*w", {"x": 2.0}, parameters={"w": w}, n_steps=n)
     trace = lab.trace(loop.derivative(1, "w"), keep="last")
     np.testing.assert_allclose(trace.outputs, [2 * w**n, n * 2 * w ** (n - 1)], rtol=1e-9)
     forward, backward = trace.scans
@@ -130,18 +129,23 @@ def test_influence_within_a_window_is_that_of_the_whole_loop():
 
 
 def network(steps):
-    values = np.zeros((steps, 64))
     return lab.Loop(
         lambda h, u, w: pt.tanh(w @ h + u),
         (lab.State("h", np.zeros(64)),),
-        (lab.Sequence("u", values),),
+        (lab.Sequence("u", np.zeros((steps, 64))),),
         (lab.Parameter("w", np.zeros((64, 64))),),
     )
 
 
-def test_what_cannot_be_held_is_refused_before_it_is_run(monkeypatch):
+def test_a_trace_that_needs_too_much_memory_is_refused_before_the_run(monkeypatch):
     """140,000 partial sums of 64 × 64 numbers are 4.6 GB, the other arrays 0.7 GB."""
-    monkeypatch.setattr(window, "run", _only_counts(window.run))
+    original = window.run
+
+    def run_counts(outputs, *others, **options):
+        assert all(v.type.ndim == 0 for v in outputs)
+        return original(outputs, *others, **options)
+
+    monkeypatch.setattr(window, "run", run_counts)
     with pytest.raises(ArgumentError, match=r"140,000 steps need 5\.\d+ GB") as caught:
         network(140_000).trace(wrt="w")
     start = int(str(caught.value).split('keep = "')[2].split(":")[0])
@@ -165,13 +169,7 @@ def test_a_full_trace_stores_each_partial_sum_once(monkeypatch):
 
 def test_a_trace_does_not_change_with_the_arrays_that_were_passed():
     x, u, w = pt.dvector("x"), pt.dmatrix("u"), pt.dvector("w")
-    xs = pytensor.scan(
-        lambda u, x, w: u * x * w,
-        sequences=u[1:],
-        outputs_info=x,
-        non_sequences=w,
-        return_updates=False,
-    )
+    xs = scan(lambda u, x, w: u * x * w, sequences=u[1:], outputs_info=x, non_sequences=w)
     given = {x: np.ones(2), u: np.ones((3, 2)), w: np.ones(2)}
     recorded = lab.trace(xs, given)
     for value in given.values():
@@ -180,53 +178,32 @@ def test_a_trace_does_not_change_with_the_arrays_that_were_passed():
     assert recorded != lab.trace(xs, given)
 
 
-def _only_counts(run):
-    def counted(outputs, *others, **options):
-        assert all(v.type.ndim == 0 for v in outputs)
-        return run(outputs, *others, **options)
-
-    return counted
+def kept(keep, name="square"):
+    return lab.trace(gallery.loops[name].derivative(1), keep=keep)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("call", "error", "words"),
     [
-        ({"keep": "first"}, ArgumentError, "keep = 'first'"),
-        ({"keep": 100}, ArgumentError, r"keep = 100: expected .all., .last., or a range"),
-        ({"keep": True}, ArgumentError, "keep = True"),
-        ({"keep": 2.5}, ArgumentError, "keep = 2.5"),
-        ({"keep": slice(0, 4, 2)}, ArgumentError, "keep = slice"),
-        ({"keep": slice(True, 4)}, ArgumentError, "keep = slice"),
-        ({"keep": slice(9, 12)}, ArgumentError, "square runs steps 0 to 3"),
+        (lambda: kept("first"), ArgumentError, "keep = 'first'"),
+        (lambda: kept(100), ArgumentError, r"keep = 100: expected .all., .last., or a range"),
+        (lambda: kept(True), ArgumentError, "keep = True"),
+        (lambda: kept(slice(0, 4, 2)), ArgumentError, "keep = slice"),
+        (lambda: kept(slice(True, 4)), ArgumentError, "keep = slice"),
+        (lambda: kept(slice(9, 12)), ArgumentError, "square runs steps 0 to 3"),
+        (lambda: kept("last", "newton"), GraphError, "stops on a condition"),
+        (lambda: kept("last", "walk"), GraphError, "untraced"),
+        (lambda: lab.memory(kept("last")), ArgumentError, "expected a trace of all steps"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(arguments, error, words):
+def test_errors(call, error, words):
     with pytest.raises(error, match=words):
-        lab.trace(gallery.loops["square"].derivative(1), **arguments)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("newton", "stops on a condition"), ("walk", "untraced")]
-)
-def test_some_loops_are_kept_whole(name, words):
-    with pytest.raises(GraphError, match=words):
-        lab.trace(gallery.loops[name].derivative(1), keep="last")
-
-
-def test_what_all_steps_take_is_not_told_of_some():
-    with pytest.raises(ArgumentError, match="expected a trace of all steps"):
-        lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last"))
+        call()
 
 
 @pytest.mark.parametrize("keep", ["all", "last", slice(1, 3)])
 def test_a_truncated_gradient_is_cut(keep):
     """For x₃ = x₀u₀u₁u₂, only the last backward step remains: dx₃/du₂ = x₀u₀u₁; others are 0."""
-    loop = lab.Loop(
-        lambda x, u: x * u,
-        states=(lab.State("x", 2.0),),
-        sequences=(lab.Sequence("u", [3.0, 5.0, 7.0]),),
-        n_steps=3,
-        truncate_gradient=1,
-    )
+    loop = lab.Loop.from_text("x*u", {"x": 2.0}, {"u": [3.0, 5.0, 7.0]}, truncate_gradient=1)
     trace = lab.trace(loop.derivative(1, wrt="u"), keep=keep)
     np.testing.assert_allclose(trace.outputs[1], [0.0, 0.0, 30.0], rtol=1e-15)

@@ -42,20 +42,6 @@ def undefined_twice():
     return ys.sum(), [u, v], {u: np.array([1.0, 2.0]), v: np.array([3.0, 4.0])}
 
 
-def no_steps():
-    """A loop of zero steps over a sequence of vectors."""
-    n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
-    xs = scan(lambda u, x: x * u, sequences=[u], outputs_info=[x0], n_steps=n)
-    return xs.sum(), [u], {n: 0, x0: np.array([1.0, 2.0]), u: np.ones((4, 2))}
-
-
-def returned_twice():
-    """A state that is its own past, and is returned twice; the cost is 3x₀² + 3x₀³."""
-    x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
-    xs, ys = scan(lambda x, y: (x, x), outputs_info=[x0, y0], n_steps=3)
-    return (xs**2).sum() + (ys**3).sum(), [x0], {x0: 0.6, y0: 0.7}
-
-
 def mixed():
     """A mit-mot and a mit-sot in one Scan; ``pytensor.scan`` never combines them."""
     buffer, past = pt.dvector("buffer"), pt.dvector("past")

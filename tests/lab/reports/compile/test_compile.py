@@ -29,38 +29,27 @@ from lab.tape import Kind
 MODES = ["CVM", "NUMBA"]
 GAP = gallery.loops["gap"]
 R, F = Retention, ScanOutcome
-K, C, M = F.KEPT, F.CHANGED, F.MERGED
+C, M = F.CHANGED, F.MERGED
 # What is expected: the fates, and for every buffer left its rows as numbers, and what is kept.
+LAST = {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}
+TWO = {"CVM": [(2, R.LAST)] * 2, "NUMBA": [(1, R.NO_BUFFER)] * 2}
+OUTPUT = {"CVM": [(2, R.LAST), (1, R.LAST)], "NUMBA": [(1, R.LAST), (1, R.NO_BUFFER)]}
+HIDDEN = {"CVM": [(2, R.LAST), (2, R.STEP)], "NUMBA": [(1, R.NO_BUFFER), (1, R.STEPS_ONLY)]}
 CASES = {
-    "last": ([C], {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}),
+    "last": ([C], LAST),
     "whole": ([C], [(6, R.ALL)]),
     "summed": ([C], [(6, R.ALL)]),
     "last_two": ([C], [(2, R.FEW)]),
     "third_of_ten": ([C], [(4, R.ALL)]),
     "only_its_shape": ([F.REMOVED], []),
-    "same_twice": ([M, M], {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}),
-    "two_loops": (
-        [M, M],
-        {"CVM": [(2, R.LAST)] * 2, "NUMBA": [(1, R.NO_BUFFER)] * 2},
-    ),
+    "same_twice": ([M, M], LAST),
+    "two_loops": ([M, M], TWO),
     "a_map": ([F.REPLACED], []),
-    "constant_inside": ([C], {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}),
-    "with_output": (
-        [C],
-        {
-            "CVM": [(2, R.LAST), (1, R.LAST)],
-            "NUMBA": [(1, R.LAST), (1, R.NO_BUFFER)],
-        },
-    ),
-    "hidden_state": (
-        [C],
-        {
-            "CVM": [(2, R.LAST), (2, R.STEP)],
-            "NUMBA": [(1, R.NO_BUFFER), (1, R.STEPS_ONLY)],
-        },
-    ),
-    "stops": ([C], {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}),
-    "unnamed": ([C], {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}),
+    "constant_inside": ([C], LAST),
+    "with_output": ([C], OUTPUT),
+    "hidden_state": ([C], HIDDEN),
+    "stops": ([C], LAST),
+    "unnamed": ([C], LAST),
 }
 
 
@@ -143,6 +132,10 @@ def test_a_compiled_function(mode):
     assert [b.stored.number for b in found.buffers] == [2]
     assert found.before == ()
     assert found.rewrites == ()
+    unknown = lab.compiled(cost, mode="CVM").buffers[0].stored
+    assert (unknown.number, str(unknown)) == (None, "min(1, n) + 1")
+    plain = lab.compiled(inputs[0] * 2)
+    assert plain.before == plain.after == ()
     for wrong in ({"wrt": inputs[0]}, {"mode": "CVM"}):
         with pytest.raises(ArgumentError, match="expected none with a compiled function"):
             lab.compiled(function, **wrong)
@@ -171,13 +164,9 @@ def test_operations_that_leave_the_step_are_named():
     assert "Exp" in str(report)
     (gone,) = lab.compiled(to_compile.a_map(), mode="CVM").before
     assert gone.instead == ("Mul",)
-
-
-def test_a_rewrite_that_shortens_nothing_is_not_reported():
-    loop = gallery.loops["square"]
     shortening = {"save_mem", "reduce_trace"}
-    names = {part for part, _ in effects(lab.compiled(loop, mode="CVM"))}
-    assert names & shortening
+    loop = gallery.loops["square"]
+    assert {part for part, _ in effects(lab.compiled(loop, mode="CVM"))} & shortening
     assert not {part for part, _ in effects(lab.compiled(loop, "x", mode="CVM"))} & shortening
 
 
@@ -208,19 +197,6 @@ def test_the_gradient_keeps_all_rows(name):
                 assert buffer.stored.number == buffer.rows.number
     assert any(b.is_shortened for scan in found.alone for b in scan.buffers)
     assert ("only the gradient reads the others" in " ".join(str(found).split())) != linear
-
-
-def test_the_graph_is_not_altered():
-    (cost,) = to_compile.two_loops()
-    x0 = next(v for v in inputs_of([cost]) if v.name == "x0")
-    before = pytensor.dprint(cost, file="str")
-    nodes = list(scan_nodes([cost]))
-    names = [v.name for v in ancestors([cost])]
-    lab.compiled(cost, x0, "NUMBA")
-    lab.compiled(cost, x0, "CVM", given_for([cost]))
-    assert pytensor.dprint(cost, file="str") == before
-    assert list(scan_nodes([cost])) == nodes
-    assert [v.name for v in ancestors([cost])] == names
 
 
 # Models as they come from PyMC, large graphs, strange names.
@@ -278,20 +254,7 @@ def test_errors(subject, options, error, message):
         lab.compiled(subject, **options)
 
 
-def test_a_graph_without_scans():
-    plain = lab.compiled(X0 * 2)
-    assert plain.before == plain.after == ()
-
-
 # The text and the command.
-
-
-def test_unknown_numbers_are_shown_as_expressions():
-    (cost,) = to_compile.last_two()
-    found = lab.compiled(cost, mode="CVM")
-    assert found == lab.compiled(cost, mode="CVM")
-    assert found.buffers[0].stored.number is None
-    assert str(found.buffers[0].stored) == "min(1, n) + 1"
 
 
 def batched():

@@ -16,38 +16,31 @@ def growing(n_steps=12, start=START):
     return lab.Loop(lambda x: x * x - x, (lab.State("x", start),), n_steps=n_steps)
 
 
-def by_numpy(step, start, n_steps, is_met):
-    """Return the first step with a matching value; `step` yields the values in order."""
-    x = np.float64(start)
+def by_numpy(is_met):
+    """Return the first step of `growing` with a matching value, and the value."""
+    x = np.float64(START)
     with np.errstate(all="ignore"):
-        for number in range(n_steps):
-            for value in step(x):
+        for number in range(12):
+            for value in (x * x, x * x - x):
                 if is_met(value):
                     return number, value
             x = value
     return None
 
 
-def square_less(x):
-    yield x * x
-    yield x * x - x
+FORWARD = [
+    ("nan", np.isnan),
+    ("inf", np.isinf),
+    (">1e20", lambda v: abs(v) > 1e20),
+    (90, lambda v: v == 90),
+    ("=90", lambda v: v == 90),
+    ("=91", lambda v: v == 91),
+]
 
 
-FORWARD = {
-    "nan": ("nan", np.isnan),
-    "inf": ("inf", np.isinf),
-    "a bound": (">1e20", lambda v: abs(v) > 1e20),
-    "a number": (90, lambda v: v == 90),
-    "a number as text": ("=90", lambda v: v == 90),
-    "never": ("=91", lambda v: v == 91),
-}
-
-
-@pytest.mark.parametrize("name", FORWARD)
-def test_forwards_it_is_the_first_that_numpy_meets(name):
-    what, is_met = FORWARD[name]
-    found = lab.first(growing().trace(order=0), what)
-    expected = by_numpy(square_less, START, 12, is_met)
+@pytest.mark.parametrize(("what", "is_met"), FORWARD)
+def test_the_first_value_is_that_of_numpy(what, is_met):
+    found, expected = lab.first(growing().trace(order=0), what), by_numpy(is_met)
     if expected is None:
         assert found is None
         return
@@ -91,33 +84,26 @@ def test_a_long_way_of_infinities_is_passed_over():
 
 
 def test_a_branch_that_is_not_taken_is_passed_over_forwards_and_told_backwards():
-    loop = lab.Loop(
-        lambda x: pt.switch(x > 0, pt.sqrt(x), 0.0) - 0.9, (lab.State("x", 0.5),), n_steps=3
-    )
+    loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=3)
     assert lab.first(loop.trace(order=0)) is None  # numpy's where gives no nan either
     found = lab.first(loop.trace(order=1))
     assert (found.scan, found.step) == (1, 0)
     assert "where did not take sqrt(x[t−1])" in " ".join(str(found).split())
 
 
-GIVEN = {
-    "a state": (lab.Loop(lambda x: x + 1.0, (lab.State("x", np.nan),), n_steps=3), 0, "x₀"),
-    "a sequence": (
-        lab.Loop(lambda x, u: x + u, (lab.State("x", 0.0),), (lab.Sequence("u", [1.0, np.nan]),)),
-        1, "u₁",
-    ),
-    "a parameter": (
-        lab.Loop(
-            lambda x, k: x + k, (lab.State("x", 0.0),), (), (lab.Parameter("k", np.nan),), n_steps=3
-        ),
-        0, "k",
-    ),
-}  # fmt: skip
+NAN = np.nan
+# The arguments of a loop with a nan, the step of its first nan, and the name of the value.
+GIVEN = [
+    (("x + 1", {"x": NAN}, {}, {}, 3), 0, "x₀"),
+    (("x + u", {"x": 0.0}, {"u": [1.0, NAN]}, {}, 2), 1, "u₁"),
+    (("x + k", {"x": 0.0}, {}, {"k": NAN}, 3), 0, "k"),
+]
 
 
-@pytest.mark.parametrize("name", GIVEN)
-def test_what_was_given_is_told(name):
-    loop, step, called = GIVEN[name]
+@pytest.mark.parametrize(("arguments", "step", "called"), GIVEN)
+def test_the_name_of_an_input_is_reported(arguments, step, called):
+    *arguments, steps = arguments
+    loop = lab.Loop.from_text(*arguments, n_steps=steps)
     found = lab.first(loop.trace(order=0))
     assert (found.step, found.chain[0].given) == (step, True)
     assert f"{called} = nan, an input of the graph" in str(found)
@@ -125,10 +111,7 @@ def test_what_was_given_is_told(name):
 
 def test_the_entry_of_a_vector_is_told():
     weights = np.array([[1e200, -1.0], [0.0, 1.0]])
-    loop = lab.Loop(
-        lambda h, W: W @ h,  # noqa: N803
-        (lab.State("h", [1e200, 2.0]),), (), (lab.Parameter("W", weights),), n_steps=4,
-    )  # fmt: skip
+    loop = lab.Loop.from_text("W@h", {"h": [1e200, 2.0]}, {}, {"W": weights}, n_steps=4)
     h = np.array([1e200, 2.0])
     with np.errstate(all="ignore"):
         trace = loop.trace(order=0)

@@ -102,12 +102,7 @@ def test_a_random_walk_draws_the_same_numbers():
 
 
 def linear(matrix, steps):
-    return lab.Loop(
-        lambda h, w: w @ h,
-        (lab.State("h", np.ones(len(matrix))),),
-        parameters=(lab.Parameter("w", matrix),),
-        n_steps=steps,
-    )
+    return lab.Loop.from_text("w@h", {"h": np.ones(len(matrix))}, {}, {"w": matrix}, n_steps=steps)
 
 
 SUMMARIES = {  # by the factor; its ninth power is below 0.01, or above 100, or between
@@ -210,12 +205,7 @@ def test_the_error_of_truncation():
 
 def test_how_long_is_long_enough():
     """For x ← x/2 + w the error of the gradient of w after k steps is about 2**-k."""
-    loop = lab.Loop(
-        lambda x, w: x / 2 + w,
-        (lab.State("x", 1.0),),
-        parameters=(lab.Parameter("w", 0.1),),
-        n_steps=30,
-    )
+    loop = lab.Loop.from_text("x/2 + w", {"x": 1.0}, {}, {"w": 0.1}, n_steps=30)
     (cut,) = lab.influence(loop.derivative(wrt="w")).cuts
     k = np.arange(1, 31)
     np.testing.assert_allclose(cut.errors, (0.5**k - 0.5**30) / (1 - 0.5**30), atol=1e-15)
