@@ -25,7 +25,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.cli.main import main
 from visual.workbench.workbench import Workbench
-from visual.workbench.written import written
+from visual.workbench.written import written_loop
 
 ROOT = Path(__file__).parent.parent
 SQUARE = gallery.loops["square"]
@@ -277,8 +277,8 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} -o walk.avi", "'walk.avi'", ".gif", ".pdf"),
     (f"{SQUARE_TAPES} -o x.dot", ".dot"),
     (f"{SQUARE_TAPES} -o missing/x.svg", "path = 'missing/x.svg'"),
-    ("draw figure1 --loop square -o -", "--loop", "a figure has no such choice"),
-    ("draw figure1 --mode taylor -o -", "--mode", "a figure has no such choice"),
+    ("draw figure1 --loop square -o -", "--loop", "not an option of figures"),
+    ("draw figure1 --mode taylor -o -", "--mode", "not an option of figures"),
     ("draw figure4 --width column -o x.svg", "--width column", "figure 4", "needs"),
     ("draw figure9 -o -", "expected figure1 to figure8"),
     ("draw unrolled --loop square --scans a -o -", "--scans"),
@@ -408,7 +408,7 @@ def test_an_incomplete_message_of_a_page_changes_nothing(message):
     found = bench.form["problem"]["text"]
     check_sentence(found)
     assert found.startswith("message = ")
-    assert "a number, a key and a value" in found
+    assert "a number, a key, and a value" in found
     assert bench.svg == before
 
 
@@ -416,8 +416,8 @@ def test_long_texts_of_values_are_parsed_in_linear_time():
     """A parser with quadratic time needs many minutes for the first text."""
     for text in ("x = 1" + " " * 300_000, "x = 1" + " " * 300_000 + "y", " " * 300_000 + "x"):
         with contextlib.suppress(lab.LabError):
-            written("x**2", text)
-    assert written("x**2", " x = 0.5 ").states[0].initial == 0.5
+            written_loop("x**2", text)
+    assert written_loop("x**2", " x = 0.5 ").states[0].initial == 0.5
 
 
 # Values and names

@@ -82,7 +82,7 @@ class Choice:
         return {"kind": kind, "label": self.label, "value": value, **more}
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form; keep an invalid entry, for `check`."""
+        """Convert the entry of a form; return an invalid entry, which `check` reports."""
         return entry
 
 
@@ -127,7 +127,7 @@ class Whole(Choice):
         raise ArgumentError(f"{self.name} = {quote(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a field, which is empty for the default, or a button for each of few numbers."""
+        """Describe buttons for few numbers, or a field, which is empty for the default."""
         most = self.most or MOST
         if most < 9 and not self._may_be_empty:
             return self._control("buttons", value, options=[*range(self.least, most + 1)])
@@ -149,7 +149,7 @@ class Whole(Choice):
 
 @dataclass(frozen=True)
 class Steps(Whole):
-    """The number of steps, or the shown steps as text, which `Shown` converts."""
+    """The number of steps, or a text with the shown steps, which `Shown` converts."""
 
     read_as = {}  # noqa: RUF012 (see `Choice`)
 
@@ -296,7 +296,7 @@ class ByName(Choice):
 
 @dataclass(frozen=True)
 class Taps(ByName):
-    """The taps of states and sequences by name; taps without a name belong to the first state."""
+    """The taps of states and sequences by name; taps without name are those of the first state."""
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Return tuples of taps; the loop checks whether it accepts them."""
@@ -323,7 +323,7 @@ def numbers(
     expected: str = "integers, as in -2,-1",
     kind: Callable[[str], Number] = int,
 ) -> tuple[Number, ...]:
-    """Convert texts to numbers. Errors start with `quoted`, which contains the option and value."""
+    """Convert texts to numbers; errors start with `quoted`, the option and the value."""
     try:
         return tuple(map(kind, texts))
     except ValueError:
@@ -331,7 +331,7 @@ def numbers(
 
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
-MOST = 10_000  # the largest number that a form accepts
+MOST = 10_000  # the largest number in a form
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
 )
@@ -361,7 +361,7 @@ KEEP = Keep(
     metavar="STEPS",
     default="all",
 )
-# The options of a loop's derivative; a graph contains its own.
+# The options of a loop's derivative; the derivative of a graph already has these properties.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
 TRUNCATE = Whole(
     "truncate",
@@ -398,10 +398,10 @@ def scan_index(trace: Trace, scan: object) -> int:
 
 
 def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
-    """Return the index of the Scan that a picture of a single Scan draws.
+    """Return the index of the Scan with the number `scan`, or the index of the default Scan.
 
-    It is the Scan with the number `scan`; without a number, the Scan `among` these (default: all)
-    that computes the last output of the trace, or the last Scan `among` these.
+    The default is the Scan with an index in `among` (default: all) that computes the last output of
+    the trace. If no Scan does, the default is the last index in `among`.
     """
     if scan is not None:
         return scan_index(trace, scan)
@@ -415,7 +415,7 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     listed = check_sequence("scans", scans, "some numbers, as in (1, 2)")
     numbers = [check_integer("scans", number) for number in listed]
     if len(set(numbers)) < len(numbers):
-        raise argument_error("scans", scans, "a Scan can be drawn only once.")
+        raise argument_error("scans", scans, "expected each Scan only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
         raise argument_error("scans", scans, _listed(trace))
     return tuple(number - 1 for number in sorted(numbers))

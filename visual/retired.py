@@ -1,6 +1,6 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries. `visual.__getattr__` reads the names; the pictures and the
+The next release removes the entries. `visual.__getattr__` reads the names, and the pictures and the
 command line read the other tables.
 """
 
@@ -75,10 +75,10 @@ RETIRED_FORMATS: Mapping[str, str] = {  # suffixes of files
 }
 
 
-def refuse_retired(name: object, retired: Mapping[str, str], said: str = "{}") -> None:
-    """Raise ArgumentError for a `retired` name, which the error quotes in the format `said`."""
+def refuse_retired(name: object, retired: Mapping[str, str], form: str = "{}") -> None:
+    """Raise ArgumentError for a `retired` name; the error shows the name in the format `form`."""
     if isinstance(name, str) and name in retired:
-        raise ArgumentError(removal(said.format(name), retired[name]))
+        raise ArgumentError(removal(form.format(name), retired[name]))
 
 
 def removal(name: str, instead: str) -> str:

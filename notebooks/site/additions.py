@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from visual.backends import dark
-from visual.backends.page import hashed
+from visual.backends.page import source_hash
 from visual.exercises.page import STYLE, source
 from visual.player.page import module as page_module
 from visual.player.widget import MODULE
@@ -108,7 +108,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 def guarded(page: str, scripts: list[str]) -> str:
     """Return the page with a policy that allows only these scripts, and files of the site."""
-    allowed = POLICY.format(" ".join(sorted({*map(hashed, scripts)})))
+    allowed = POLICY.format(" ".join(sorted({*map(source_hash, scripts)})))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     for name, label in LANDMARKS.items():
         page = page.replace(f'<aside class="{name}', f'<aside aria-label="{label}" class="{name}')

@@ -386,7 +386,8 @@ def test_a_rule_is_broken_and_mended(opened):
     assert sentence["width"] > 400
     breakage = lab.break_rule(square, "accumulate-overwritten")
     row = breakage.rows[2]
-    wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"
+    numbers = f"{float(row.broken):g} instead of {float(row.true):g}"
+    wrong = f"the first wrong derivative has order 3: {numbers}"
     opened.bench.get_by_text(wrong).wait_for()
     assert opened.bench.get_by_role("tab", selected=True).inner_text() == "faulty rule"
     # 4 steps, a filling and 4 steps, a filling, and step 0 of Scan 3: the first wrong number

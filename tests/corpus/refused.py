@@ -14,7 +14,7 @@ REFUSED = {
         "stepgraph": NO_STEP,
     },
     "composed.nothing_depends": {
-        "ssa": "a loop overwrites nothing",
+        "ssa": "a loop overwrites no slot",
         "phases": "no Scan of this graph is a pullback",
     },
     "composed.through_whole_numbers": dict.fromkeys(

@@ -1,7 +1,8 @@
 """Dark pictures on a dark screen: a style sheet that replaces every light color of a scene.
 
-A page contains every scene in light colors; `light-dark()` follows the color scheme of the page,
-which depends on the screen or on the theme of the widget. A picture file queries the scheme itself.
+A page contains every scene in light colors. The function `light-dark()` of CSS follows the color
+scheme of the page, which depends on the screen or on the theme of the widget. The style sheet in a
+picture file asks for the color scheme of the screen.
 """
 
 from collections.abc import Iterator
@@ -22,22 +23,22 @@ def style() -> str:
     )
 
 
-def alone(name: str, drawn: str) -> str:
-    """Return the rules for a light picture whose root has a class of this name."""
+def picture_style(name: str, svg: str) -> str:
+    """Return the style sheet for a light `svg` whose root has the class `name`."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in darkened().items()
-        if f'{attribute}="{light}"' in drawn
+        if f'{attribute}="{light}"' in svg
     )
     return f"@media (prefers-color-scheme:dark){{{rules}}}"
 
 
 @cache
 def darkened() -> dict[Key, str]:
-    """Return the dark color of each light color; the key contains element and attribute.
+    """Return the dark color of each light color; a key contains element, attribute, and color.
 
-    If two roles share a light color but not the dark color, both get the dark color with the higher
-    contrast.
+    If two roles have the same light color and different dark colors, both get the dark color with
+    the higher contrast.
     """
     colors: dict[Key, str] = {}
     for key, dark in _pairs():

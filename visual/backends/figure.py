@@ -2,8 +2,8 @@
 
     python -m visual.backends.figure figure.svg figure.pdf
 
-nbconvert calls it for each picture when it is the command of its SVG2PDFPreprocessor, as
-notebooks/lecturer.md shows. Stored notebooks therefore need no PDF next to each SVG.
+As notebooks/lecturer.md shows, this command can be the command of nbconvert's SVG2PDFPreprocessor,
+which runs the command for each picture. Stored notebooks therefore need no PDF next to each SVG.
 """
 
 import sys

@@ -15,16 +15,16 @@ from visual.scene.shapes import Group, Scene, Shape
 def frames(scene: Scene) -> Iterator[Scene]:
     """Yield the picture at each of its moments."""
     for moment in scene.moments:
-        yield replace(scene, shapes=tuple(_until(moment, scene.shapes)))
+        yield replace(scene, shapes=tuple(_visible(moment, scene.shapes)))
 
 
-def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Return the shapes without later moments."""
+def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """Yield the shapes that are visible at a moment."""
     for shape in shapes:
         if not isinstance(shape, Group):
             yield shape
         elif (shape.step or 0) <= moment and (shape.until is None or moment < shape.until):
-            yield replace(shape, shapes=tuple(_until(moment, shape.shapes)))
+            yield replace(shape, shapes=tuple(_visible(moment, shape.shapes)))
 
 
 def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
@@ -36,9 +36,9 @@ def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
 
 
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
-    """Return the frames in the 256 most frequent colors of the last frame, which has all shapes.
+    """Return an animated GIF with the 256 most frequent colors of the last frame.
 
-    The palettes of Pillow do not contain the exact colors, not even white.
+    The last frame has all shapes. The palettes of Pillow lack exact colors, even white.
     """
     from PIL import Image
 

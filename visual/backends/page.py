@@ -1,6 +1,6 @@
 """HTML pages that work offline and load no other file, for pictures, reports, and other HTML.
 
-The content security policy of a page allows only its own style and scripts, by their hashes. A
+The content security policy of a page allows only the style and the scripts with known hashes. A
 browser therefore neither runs nor loads code in the names that users choose.
 """
 
@@ -73,7 +73,7 @@ def document(
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return text, or HTML with another `tag`, in a scrolling element that the keyboard reaches."""
+    """Return text, or with another `tag` HTML, in an element that scrolls by the keyboard."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
@@ -91,14 +91,14 @@ def in_script(data: object) -> str:
 
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
     """Return the content security policy of a page with only these inline styles and scripts."""
-    allowed = f"default-src 'none'; style-src {' '.join(map(hashed, styles))}"
+    allowed = f"default-src 'none'; style-src {' '.join(map(source_hash, styles))}"
     if scripts:
-        allowed += f"; script-src {' '.join(map(hashed, scripts))}"
+        allowed += f"; script-src {' '.join(map(source_hash, scripts))}"
     return f"{allowed}; base-uri 'none'; form-action 'none'"
 
 
-def hashed(source: str) -> str:
-    """Return the name of an inline style or script in a content security policy: its hash."""
+def source_hash(source: str) -> str:
+    """Return the hash that stands for an inline style or script in a content security policy."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 

@@ -1,7 +1,7 @@
 """Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
 
-Without identifiers, several pictures can share a page. The same scene always has the same bytes.
-The root has the most frequent attributes of all texts; a text has only attributes that differ.
+Without identifiers, a page can contain several pictures. The same scene always has the same bytes.
+The root has the most frequent attributes of texts, and a text has only attributes that differ.
 """
 
 import json
@@ -21,7 +21,7 @@ from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
-TRAVEL = 0.85  # a value travels during this share of a moment, then rests
+TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 HARMLESS: dict[int, str | None] = {
     # characters that XML excludes
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
@@ -58,14 +58,14 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
     style = _moving(scene, own)
     if scene.theme == LIGHT:
-        style += dark.alone(own, head + page + shapes)
+        style += dark.picture_style(own, head + page + shapes)
     return f'{head} class="{own}">{words}<style>{style}</style>{page}{shapes}</svg>\n'
 
 
 def _moving(scene: Scene, own: str) -> str:
-    """Return the style that lets moments appear in turn; the picture has the class `own`.
+    """Return the style sheet of a moving picture with the class `own`; moments appear in turn.
 
-    With the setting for reduced motion, the whole picture appears immediately.
+    If the reader prefers reduced motion, the whole picture appears immediately.
     """
     moments, whole = [*scene.moments], _duration(scene)
     rules = "".join(
@@ -163,7 +163,7 @@ def _shape(shape: Shape, theme: Theme, usual: Style, step: float | None) -> str:
 
 def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion: str = "") -> str:
     if group.path:
-        return ""  # `_travels` draws it
+        return ""  # `_travels` draws the group
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
@@ -257,12 +257,12 @@ def _arrow(arrow: Arrow, theme: Theme) -> str:
 def _polyline(line: Polyline, theme: Theme) -> str:
     colour = line.colour(theme)
     points = [f"{number(x)} {number(y)}" for x, y in line.points]
-    drawn = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
+    path = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
     if not line.dots:
-        return drawn
+        return path
     dots = "".join(f"M{point}h.01" for point in points)  # short lines with round caps
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
-    return f'{drawn}<path d="{dots}" fill="none" {look}/>'
+    return f'{path}<path d="{dots}" fill="none" {look}/>'
 
 
 register(".svg", to_svg)

@@ -1,7 +1,7 @@
 """Scenes as plain text, for terminals, screen readers, and tests.
 
-Texts have about the same positions as in the picture. Brackets around the text in a box mark the
-role of the box.
+The texts have approximately the same positions as in the picture. Brackets around the text in a box
+mark the role of the box.
 """
 
 from collections.abc import Iterable

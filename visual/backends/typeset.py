@@ -1,7 +1,8 @@
 """PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts of matplotlib.
 
-Text in a PDF can be selected and searched. The same scene always has the same bytes, since fonts of
-the system are not used. These formats have no tooltips. The module imports Typst on first use.
+The text of a PDF can be selected and searched. The same scene always has the same bytes, because
+fonts of the system are ignored. These formats have no tooltips. The module imports Typst on first
+use.
 """
 
 import math
@@ -29,7 +30,9 @@ def to_pdf(scene: Scene) -> bytes:
     """Return the PDF document of a scene; a very large scene is scaled down."""
     scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
     across, down = scene.width * scale, scene.height * scale
-    return _set(scene, "pdf", to_svg(scene), (across, down), f"width: {across}pt, height: auto")
+    return _typeset_scene(
+        scene, "pdf", to_svg(scene), (across, down), f"width: {across}pt, height: auto"
+    )
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
@@ -49,10 +52,10 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     size = f"{across / scale:.6f}", f"{(down - LESS) / scale:.6f}"
     svg = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), svg, count=1)
     image = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"
-    return _set(scene, "png", svg, (across, down), image)
+    return _typeset_scene(scene, "png", svg, (across, down), image)
 
 
-def _set(
+def _typeset_scene(
     scene: Scene, form: Literal["pdf", "png"], svg: str, page: tuple[float, float], size: str
 ) -> bytes:
     across, down = page
@@ -64,7 +67,7 @@ def _set(
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
-    """Compile a Typst document with the fonts of all pictures; a point is a pixel of a PNG."""
+    """Compile a Typst document with the fonts of pictures; a point becomes a pixel of a PNG."""
     import typst
 
     document = typst.compile(  # type: ignore[misc]  # the stub has another type for fonts

@@ -105,7 +105,7 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
     given = [choice.option for choice in OF_A_LOOP if not has_default(options, choice)]
     given = given if options.loop is None else ["--loop", *given]
     if given:
-        raise ArgumentError(f"{given[0]}: a figure has no such choice; omit the option.")
+        raise ArgumentError(f"{given[0]}: not an option of figures.")
     paper = {choice.name: getattr(options, choice.name) for choice in (*PAPER, STEPS)}
     return figure(number, options.theme, **{n: value for n, value in paper.items() if value})
 

@@ -23,11 +23,11 @@ INSTALLED = "share/scantape/lessons/"  # in an environment
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
     parser = commands.add_parser("lessons", help="copy the lessons to a folder and open them")
-    parser.add_argument("folder", metavar="FOLDER", help="target; existing files are not changed")
-    parser.add_argument("--no-open", action="store_true", help="only copy them")
+    parser.add_argument("folder", metavar="FOLDER", help="folder to write; existing files stay")
+    parser.add_argument("--no-open", action="store_true", help="copy without opening JupyterLab")
     parser.set_defaults(run=_lessons)
     parser = commands.add_parser("score", help="print the scores of learners as CSV")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scantape-progress.json of each")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="progress file of a learner")
     parser.set_defaults(run=_score)
 
 
@@ -51,7 +51,7 @@ def _score(options: argparse.Namespace) -> None:
 
 
 def lessons() -> list[Path]:
-    """Return the texts of all lessons. Raise LabError if the installation lacks them."""
+    """Return the paths of all lessons; raise LabError if the installation has no lessons."""
     paths = list(HERE.glob("*.md")) if (HERE / "01_loop.md").exists() else []
     if not paths:
         try:

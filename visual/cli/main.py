@@ -39,7 +39,7 @@ examples:
   scantape page --out lesson.html                        machines that run without Python
   scantape lessons course                                the lessons, opened in JupyterLab
 
-In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that returns one.
+In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that returns a lab.Loop.
 """
 
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_option(error: LabError, arguments: Sequence[str]) -> str:
-    """Return a message that names the option as typed, not the argument of a function."""
+    """Return the message of an error, which names the option instead of the Python argument."""
     option = f"--{getattr(error, 'argument', '').replace('_', '-')}"
     words = [*_joined(arguments), ""]
     for word, following in pairwise(words):
@@ -85,7 +85,10 @@ def _with_option(error: LabError, arguments: Sequence[str]) -> str:
 
 
 def _joined(arguments: Sequence[str]) -> Iterator[str]:
-    """Join ``--taps -2,-1`` to ``--taps=-2,-1``: argparse parses a negative number as an option."""
+    """Yield arguments; ``--taps -2,-1`` becomes ``--taps=-2,-1``, because argparse requires that.
+
+    Argparse parses a separate argument that begins with a minus sign as an option.
+    """
     waiting = list(arguments)
     while waiting:
         argument = waiting.pop(0)
@@ -138,7 +141,7 @@ def _versions() -> str:
     try:
         own = version("scantape")
     except PackageNotFoundError:
-        own = "that is not installed"
+        own = "(not installed)"
     return f"scantape {own}, PyTensor {version('pytensor')}"
 
 
@@ -147,7 +150,7 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return a parser of the command in `arguments`, or of all if it is unknown or absent."""
+    """Return a parser for the command in `arguments`, or without a command for all commands."""
     parser = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",

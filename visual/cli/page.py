@@ -17,8 +17,8 @@ examples:
       --taps="coupled=prey:-1;hunters:-2" --rules correct,never-accumulate --out two.html
   scantape page --loops mymodule:myloop --costs last --out mine.html
 
-Write / between tap patterns. The page needs neither Python
-nor a network. Its readers choose a loop, play the machine, and drag the given values.
+Separate tap patterns by /. The page needs neither Python nor a network. Readers of the page choose
+a loop, play the machine, and drag the given values.
 """
 
 
@@ -26,7 +26,7 @@ def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "page",
-        help="write a page with the tape machine that recomputes itself without Python",
+        help="write a page with tape machines, which recompute values without Python",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,8 +43,8 @@ def add_commands(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="TAPS/…",
-        help="tap patterns of a loop, as in square=-1/-2,-1, or -1/-2,-1 for a single loop; "
-        "several variables: prey:-1;hunters:-2 (default: the loop's taps and a few others)",
+        help="tap patterns, as in square=-1/-2,-1, or -1/-2,-1 for a single loop; for several "
+        "variables: prey:-1;hunters:-2 (default: the loop's taps and a few others)",
     )
     add(parser, *CHOICES)
     parser.add_argument("--title", default=TITLE, metavar="TITLE", help="title of the page")

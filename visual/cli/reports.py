@@ -31,7 +31,7 @@ def add_commands(commands: Commands) -> None:
         commands,
         "explain",
         "describe the Scans in a graph, the gradient of its cost, and known traps",
-        "(cost, wrt), (cost, wrt, given) or a PyMC model",
+        "(cost, wrt), (cost, wrt, given), or a PyMC model",
         _explain,
     )
     add(parser, SCAN, help="number of the only Scan to describe")
@@ -42,7 +42,7 @@ def add_commands(commands: Commands) -> None:
         commands,
         "compare",
         "compare our pullback of a Scan with PyTensor's own",
-        "(cost, wrt), (cost, wrt, given) or a lab.Loop",
+        "(cost, wrt), (cost, wrt, given), or a lab.Loop",
         _compare,
     )
     add(parser, ORDER, help="highest order to compare (default: 1)")
@@ -51,7 +51,7 @@ def add_commands(commands: Commands) -> None:
         commands,
         "compiled",
         "show the Scans, rewrites, and buffers of a compiled function",
-        "a variable, several in a list, (cost, wrt), (cost, wrt, given) or a compiled function",
+        "a variable, a list of variables, (cost, wrt), (cost, wrt, given), or a compiled function",
         _compiled,
     )
     add(parser, WRT, help="include the gradient wrt this variable (loops only)")

@@ -15,7 +15,7 @@ from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
 from visual.options import AT, DERIVATIVE, ORDER
 
-MANY_STEPS = 20_000  # PyTensor runs longer loops, since a trace would be too large
+MANY_STEPS = 20_000  # PyTensor runs longer loops, because a trace would need too much memory
 
 
 def add_commands(commands: Commands) -> None:
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     ]
     if given_options:
         raise ArgumentError(
-            f"{listing(given_options)}: only for loops; a graph takes --order and --at."
+            f"{listing(given_options)}: only for loops; for a graph, expected --order or --at."
         )
     inputs = {
         variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])

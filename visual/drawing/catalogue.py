@@ -1,9 +1,9 @@
-"""All kinds of pictures with their options; a `Study` has the data of each.
+"""All kinds of pictures with their options; each kind draws the data of a `Study`.
 
     >>> PICTURES["unrolled"].draw(study, step=50)
 
-The option `scan` counts from 1, as headings do, and `step` from 0.  `visual.draw`, the command
-`scantape draw`, and the workbench accept every option that is declared here.
+Numbers of Scans start at 1, as in headings, and numbers of steps at 0. `visual.draw`, the command
+`scantape draw`, and the workbench accept all options of this module.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -50,9 +50,9 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class PictureKind:
-    """A kind of picture: its name, a line about it, the function that draws it, and its options.
+    """A kind of picture: its name, a description, its drawing function, and its options.
 
-    `on_sheet` lists the options of the sheet.
+    `on_sheet` lists the options that the sheet contains.
     """
 
     name: str
@@ -70,7 +70,7 @@ class PictureKind:
         if width is None:
             return scene
         least = width
-        while pixels := missing_width(scene, least):  # the layout can differ on a wider sheet
+        while pixels := missing_width(scene, least):  # on a wider sheet, the layout can differ
             least = wider(least, pixels)
             scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
@@ -126,7 +126,7 @@ class StepOrSteps(Choice):
     """A step or several steps."""
 
     def check(self, value: object) -> Value:
-        """Return the step or steps as integers; the trace checks their range later."""
+        """Return the step or the steps as integers; the picture checks the range."""
         steps = one_or_more(self.name, value)
         return steps if steps[1:] else next(iter(steps), None)
 
@@ -164,8 +164,8 @@ def _machine(
         machine = machine_on(study.trace, sheet)
         return still(arrange(machine, sheet.width), machine.moments, study.trace, sheet)
     number = selected_scan(study.trace, scan)
-    of = study.trace.scans[number]
-    chosen = check_step(of, of.steps - 1 if step is None else step)
+    steps = study.trace.scans[number].steps
+    chosen = check_step(study.trace.scans[number], steps - 1 if step is None else step)
     return moment_of_step(study.trace, number, chosen, sheet)
 
 

@@ -1,4 +1,4 @@
-"""Draw a picture of a loop, a graph, or a PyMC model; cache recent pictures."""
+"""Draw a picture of a loop, a graph, or a PyMC model, and cache recent pictures of loops."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ def cached_study(loop: Loop, choice: Chosen) -> Study:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _drawn(
+def _draw_loop(
     loop: Loop, picture: str, choice: Chosen, options: tuple[tuple[str, object], ...]
 ) -> Scene:
     return PICTURES[picture].draw(cached_study(loop, choice), **dict(options))
@@ -66,7 +66,7 @@ def draw(
     options = PICTURES[picture].check(options)
     if isinstance(subject, Loop):
         about = choose(**choices), tuple(sorted(options.items()))
-        return _drawn(subject, picture, *about).themed(theme)
+        return _draw_loop(subject, picture, *about).themed(theme)
     return PICTURES[picture].draw(study_of(subject, given, choices), **options).themed(theme)
 
 
@@ -94,7 +94,7 @@ def study_of(subject: object, given: Values | None, choices: Mapping[str, object
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
-                f"{listing(choices)}: not available for a lab.Derivative; pass such options to "
+                f"{listing(choices)}: not an option of a lab.Derivative; pass such options to "
                 "lab.derivative. For a PyMC model, expected order, wrt, or at."
             )
         return study(subject, choose(), given)

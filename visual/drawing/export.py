@@ -41,9 +41,10 @@ def export(
 ) -> Path:
     """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
 
-    `folder` is created if its parent exists. `formats` lists suffixes of `Scene.save`; only some
-    pictures have .gif and .dot files. `scale` applies to PNG.  `chosen` and `given` are as for
-    `draw`. The page shows every picture, or the reason why it is missing.
+    A missing `folder` is created if its parent exists. `formats` lists suffixes of `Scene.save`;
+    only some pictures have .gif and .dot files. `scale` applies to PNG. `chosen` and `given` have
+    the meaning that they have for `draw`. The page shows every picture, or the reason for its
+    absence.
 
     Raises ArgumentError for an unknown format or theme, or a folder that cannot be created, and
     the first LabError if all pictures are impossible.
@@ -90,7 +91,7 @@ def _files(
             if picture.can_be(f".{suffix}"):
                 files[f"{kind.name}.{suffix}"] = picture.rendered(f".{suffix}", scale)
     reasons = [picture for picture in results.values() if isinstance(picture, LabError)]
-    if len(reasons) == len(results):  # the loop or its options are wrong, not a picture
+    if len(reasons) == len(results):  # the loop or its options cause all errors
         raise reasons[0]
     files["index.html"] = _index(results, formats, theme)
     return files

@@ -1,11 +1,12 @@
 """Eight figures about the loop that squares a number four times.
 
-1: forward loop. 2: its gradient. 3: the backward Scan as a loop over a sequence. 4: the gradients
-of that loop. 5: the same with the names of the first loop, as second partial derivatives.
-6: backward Scan. 7: backward Scan with one external gradient for every step; all except one are
-zero. 8: the accumulation of the second derivative.
+Figure 1 shows the loop, and figure 2 its gradient. Figure 3 shows the backward Scan as a loop over
+a sequence, and figure 4 the gradients of that loop. Figure 5 shows the same gradients as second
+partial derivatives of the first loop. Figure 6 shows the backward Scan. Figure 7 shows the backward
+Scan with an external gradient for every step; only one of them is nonzero. Figure 8 shows the
+accumulation of the second derivative.
 
-A value is faded if no path of arrows leads from it to a result.
+A value is faded if no path of arrows leads from the value to a result.
 """
 
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ def wider(width: Length, pixels: float) -> Length:
 
 
 def on_paper(scene: Scene, width: Length) -> Scene:
-    """Center the picture in a figure of that width; shrink it if necessary, never enlarge it."""
+    """Center the picture in a figure of this width; shrink a wider picture."""
     zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)

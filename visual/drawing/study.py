@@ -1,6 +1,6 @@
-"""A loop or a graph with its derivatives, built and run on first use.
+"""A loop or a graph with its derivatives.
 
-Pictures read a `Study`, which builds and runs each derivative once.
+Pictures read a `Study`, which builds and runs each derivative once, on first use.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ class Frozen:
     entries: bytes
 
     @classmethod
-    def of(cls, name: str, value: object) -> "Frozen":
+    def freeze(cls, name: str, value: object) -> "Frozen":
         """Freeze the `value` of the variable `name`; only a NumPy value fixes the dtype."""
         array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
@@ -75,17 +75,18 @@ def choose(
     return Chosen(
         tuple(TAPS.check({} if taps is None else taps).items()),
         cost=COST.check(cost),
-        at=tuple((name, Frozen.of(name, value)) for name, value in at.items()),
+        at=tuple((name, Frozen.freeze(name, value)) for name, value in at.items()),
         **{name: CHECKS.get(name, DERIVATIVE[name].check)(value) for name, value in others.items()},
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The derivatives up to `order`, which `differentiate` builds for a given order.
+    """The derivatives of a loop or a graph up to `order`.
 
-    `given` has a value for every input, `also` are further variables to run, and `keep` selects
-    the recorded steps of a long loop.
+    `differentiate` returns the derivatives up to an order. `given` has a value for every input,
+    `also` contains further variables to compute, and `keep` selects the recorded steps of a long
+    loop.
     """
 
     differentiate: Callable[[int], Derivative]
@@ -163,7 +164,10 @@ def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop
 
 @lru_cache(maxsize=16)
 def _cached_graph(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
-    """Return the graph of a loop and its derivatives, which all values of its inputs share."""
+    """Return the graph of a loop, and a function that returns the derivatives up to an order.
+
+    All values of the inputs share the cached graph.
+    """
     loop = with_shape(loop, dict(choice.taps), choice.steps)
     graph = loop.build()
     return graph, lru_cache(maxsize=8)(_derivatives(loop, choice, graph))

@@ -16,14 +16,14 @@ import numpy as np
 from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120  # letters of a typed answer, or numbers of another answer
+LONGEST = 120  # the most letters of a typed answer, and the most numbers of another answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 class AnswerOutcome(StrEnum):
-    """The result of checking an answer. Only a wrong answer counts as a wrong try."""
+    """The outcome of a check. Only the outcome WRONG counts as a wrong try."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -32,7 +32,7 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class AnswerVerdict:
-    """The outcome of a check, and the reason in words, which a notebook displays."""
+    """The outcome of a check and its reason; a notebook displays both in words."""
 
     outcome: AnswerOutcome
     reason: str
@@ -65,13 +65,14 @@ class AnswerForm(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """The right numbers, and the feedback for all others.
+    """The right numbers, and the feedback to wrong answers.
 
-    An answer may differ from a number by `tolerance`. Each wrong try receives the next of the
-    `hints`; after the last hint, it receives `working`, which also explains a right answer.
-    `incomplete` is the feedback for a part of the right numbers. `mistakes` has the feedback for
-    single wrong numbers, `together` for several, as in ``-2,-1``, and `otherwise` for all others.
-    With `choices`, the answer is a choice or its number, from 1.
+    An answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
+    next of the `hints`, and after the last hint with `working`, which also explains a right answer.
+    `incomplete` is the feedback to a part of the right numbers. `mistakes` has the feedback to
+    single wrong numbers, `together` to several numbers, as in ``-2,-1``, and `otherwise` is the
+    feedback to other numbers. With `choices`, the answer is a choice or the number of a choice,
+    from 1.
     """
 
     form: AnswerForm
@@ -144,7 +145,7 @@ class ExerciseTask:
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check an answer: a text, a number, or several numbers.
 
-        `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.
+        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
         """
         check_tries(tries)
         return self.answer.check(answer, tries)
@@ -156,7 +157,7 @@ class ExerciseTask:
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
-    """Return all numbers of an answer; empty if the answer contains anything else.
+    """Return all numbers of an answer; empty if the answer also contains other words or values.
 
     An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
     text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if
@@ -181,7 +182,7 @@ def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
 def flatten(values: object) -> Iterator[float]:
     """Yield the numbers of nested lists, tuples, arrays, generators, and sets (sorted).
 
-    Raise TypeError for anything else, also for text.
+    Raises TypeError for other values, and for text.
     """
     if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
         values = np.asarray(values).tolist()

@@ -1,5 +1,5 @@
-// Questions in a page or a notebook: checks answers and stores the score. Python has written all
-// feedback in advance; `check` only compares.
+// Questions in a page or a notebook: this module checks answers and stores the score. Python has
+// written all feedback in advance, and `check` only selects the feedback.
 
 const LONGEST = 120;
 const NAMES = /\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[[\](),;=]/gi;
@@ -114,7 +114,7 @@ class Exercise {
     return { tries: this.tries, points: this.points, done: this.done };
   }
 
-  // Restores a stored result; a finished question shows its answer.
+  // Restore a stored result; a finished question shows its answer.
   restore({ tries, points, done }) {
     this.tries = tries;
     if (!done) return;
@@ -155,7 +155,7 @@ const store = {
 const better = (a, b) =>
   (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
 
-// Numbers and starts the questions in `root`; `answers` has their answers, in the same order.
+// Number and start the questions in `root`; `answers` has their answers, in the same order.
 export function start(root, answers, results = store) {
   const score = root.querySelector(".score");
   const again = root.querySelector(".again");
@@ -198,7 +198,7 @@ export function start(root, answers, results = store) {
     sections[0].querySelector("input").focus();
   });
   changed();
-  // Follows answers from elsewhere: in Python, in another view, or in another window.
+  // Follow answers from Python, from another view, and from other windows.
   const follow = (others) => {
     progress = { ...others };
     for (const one of exercises) {

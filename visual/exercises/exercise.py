@@ -53,7 +53,7 @@ class Exercise(Single):
     """A question about a trace, as a widget.
 
     `kind` is "overwritten" or "preserved" (slots of a step) or "taps" (of a gradient). `seed`
-    selects among all questions of the kind. Raises GraphError if the trace allows none.
+    selects among all questions of the kind. Raises GraphError if the trace allows no such question.
     """
 
     def __init__(

@@ -62,8 +62,8 @@ def content(tasks: Sequence[ExerciseTask]) -> str:
 def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
     """Return a question with its pictures and the input field.
 
-    The heading is an element `tag`; the script adds a number. If no script runs, a `call` in
-    Python answers the question.
+    The heading is an element `tag`, to which the script adds a number. For readers without a
+    script, the text names the `call` in Python that checks an answer.
     """
     instruction = (
         f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
@@ -107,7 +107,7 @@ def _field(answer: Answer) -> str:
 
 
 def fragment(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions as a part of a page. Without a script, Python answers them.
+    """Return the questions as a part of a page; without a script, Python checks the answers.
 
     The script numbers all questions of the page and shows one score, below the last question.
     """

@@ -20,7 +20,7 @@ from filelock import FileLock
 from lab.errors import ArgumentError, first_line, quote
 from visual.scene.formats import write_whole
 
-FILE, MOST = "scantape-progress.json", 2
+FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points of a question
 MOST_TRIES = 1_000_000
 WAIT = 10  # seconds for the lock of another kernel
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet executes a cell that begins with these
@@ -41,9 +41,9 @@ def path() -> Path:
 
 
 def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
-    """Return the records of a file by question; empty for a missing file that `is_optional`.
+    """Return the records of a file by question; empty if the file is missing and `is_optional`.
 
-    Raise ArgumentError for any other content.
+    Raises ArgumentError for invalid content, and for a missing file that is not optional.
     """
     try:
         answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
@@ -59,7 +59,7 @@ def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
 
 
 def read_record(data: Mapping[str, object]) -> AnswerRecord:
-    """Return the record of one question. Raise TypeError or ValueError for invalid data."""
+    """Return the record of a question; raise TypeError or ValueError for invalid data."""
     record = AnswerRecord(**data)  # type: ignore[arg-type]  # checked below
     numbers = (record.tries, record.points)
     if not all(type(n) is int for n in numbers) or not isinstance(record.done, bool):
@@ -77,9 +77,9 @@ def saved_record(name: str) -> AnswerRecord:
 def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> None:
     """Merge `records` into the file, and delete the questions `removed`.
 
-    A finished question stays finished, with its best score, if another kernel answers it again. A
-    lock, in a hidden file in the same folder, protects reading and writing. Raises ArgumentError
-    if another process holds the lock for more than 10 seconds.
+    A finished question stays finished with its best score, even if another kernel answers the
+    question again. A lock, a hidden file in the same folder, protects reading and writing. Raises
+    ArgumentError if another process holds the lock for more than 10 seconds.
     """
     file = path()
     try:

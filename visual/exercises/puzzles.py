@@ -2,8 +2,8 @@
 
     >>> puzzles().save("puzzles.html")
 
-The six puzzles become more difficult. The feedback to each wrong answer exists before the reader
-answers, so that a page without Python can quote the tape of the wrong answer.
+The last of the six puzzles is the most difficult. A page contains the feedback to each wrong
+answer, so that the page can quote the tape of the wrong answer without Python.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +65,7 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A loop of `steps` steps from the initial values `start`, without its part `missing`.
+    """A loop of `steps` steps from the initial values `start`; the reader finds the part `missing`.
 
     The cost is the sum of the states whose numbers are in `cost` (default: the last state).
     """
@@ -159,12 +159,12 @@ class Puzzle:
             (HINTS[self.missing], self._hint()),
             self._working(),
             otherwise,
-            together={",".join(map(str, one._numbers())): self._compare(one) for one in wrong},
+            together={",".join(map(str, o._numbers())): self._compare(o) for o in wrong},
             choices=choices,
         )
 
     def _numbers(self) -> tuple[int, ...]:
-        """Return the answer: taps, states, or the number of a step among the choices, from 1."""
+        """Return the right numbers: taps, states, or the number of a choice, from 1."""
         if self.missing is Missing.STEP:
             return (1 + RULES[len(self.taps)].index(self.rule),)
         return self.taps if self.missing is Missing.TAPS else self.costs

@@ -21,9 +21,9 @@ class Question(Single):
     """A question, its answer, and the reason.
 
     `answer` is a number, a tuple of numbers in any order, or one of the `choices`. `why` explains
-    the right answer. `hint` follows the first wrong try; several hints form a tuple. `mistakes`
-    maps wrong answers to reasons. Numbers may differ by `tolerance` (default: 0.5 %; 0 for
-    integers). `shown` is a picture of the question, `revealed` of the answer.
+    the right answer. `hint` follows the first wrong try; a tuple has a hint for each try.
+    `mistakes` maps wrong answers to reasons. Numbers may differ by `tolerance` (default: 0.5 %; 0
+    for integers). `shown` is a picture of the question, and `revealed` a picture of the answer.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Question(Single):
                 raise argument_error(name, text, "expected a text, not empty.")
         for text in hints:
             check_type("hint", text, str, "a text, or several")
-        check_type("mistakes", mistakes, Mapping, "a mapping of wrong answers to reasons")
+        check_type("mistakes", mistakes, Mapping, "a mapping from wrong answers to reasons")
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
         if choices:

@@ -1,6 +1,6 @@
 """Questions about a trace: slots that a step overwrites or preserves, and taps of a gradient.
 
-A candidate builds its question only on demand. The reasons follow from the taps of the tape.
+A candidate is a function that builds a question. The reasons in the feedback follow from the taps.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ from visual.pictures.taps import taps as taps_picture
 
 # The order of a Scan, and a function that builds a task.
 Candidate = tuple[int, Callable[[], ExerciseTask]]
-ENDS = 50  # steps; questions about a long loop refer to this many at each end
-NEIGHBORS = 2  # slots or taps on either side; wrong answers there have their own reasons
+ENDS = 50  # steps at each end of a long loop that questions are about
+NEIGHBORS = 2  # slots or taps on either side whose wrong answers have their own reasons
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read and preserved for later steps.",

@@ -1,7 +1,7 @@
 """The widgets of questions, answered in a notebook, in a page, or in Python.
 
-A sheet stores the results of its questions by their texts, in `progress`; `points` and `answered`
-follow from it.
+A sheet stores the results in `progress`, by the texts of the questions. The traits `points` and
+`answered` follow from `progress`.
 """
 
 import os
@@ -138,6 +138,6 @@ class Single(ExerciseSheet):
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check an answer: a text, a number, or several numbers.
 
-        `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.
+        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
         """
         return self.task.check(answer, tries)

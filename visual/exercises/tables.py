@@ -46,7 +46,7 @@ class FixedTable(Table):
 def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
     """Draw `rows` of a tape before a step, below the saved values that the step reads.
 
-    No slot has the role that the step will give it: this is the question.
+    The slots do not have the roles of the step, because the question asks for these roles.
     """
     time = timeline(named.root.scan)
     reads = [

@@ -3,7 +3,7 @@
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
 
-The right values are computed for every case, so a copied answer fits at most one case.
+Several cases ensure that a function with a constant result is wrong.
 """
 
 import os
@@ -35,8 +35,8 @@ Function = Callable[..., object]
 TOLERANCE = 1e-6  # relative; the accuracy of finite differences
 LONGEST = 100_000  # numbers of a generator; the check ignores more
 NOTHING = (
-    "Nothing to check yet: the function returns nothing. In a notebook, complete the cell above, "
-    "run it, and run this cell again."
+    "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
+    "above, and run this cell again."
 )
 
 
@@ -46,8 +46,8 @@ class Work:
 
     A case is a tuple of arguments. The function returns numbers as a list, tuple, array,
     generator, set (in any order), or a nested combination. A `Trace` represents the tape of its
-    last gradient, in the order of time. `also` are other right functions, `slips` wrong functions
-    by their feedback, and `hints` follow wrong tries.
+    last gradient, in the order of time. `also` are other right functions. `slips` maps feedback to
+    the wrong functions that receive the feedback. Each wrong try receives the next of the `hints`.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Work:
         except BaseException as error:  # any code of the learner, also exit()
             where = traceback.extract_tb(error.__traceback__)[-1]
             message = f"{first_line(error)} (line {where.lineno}: {where.line})"
-            return wrong(f"With {_arguments(case)} it stops: {message}.")
+            return wrong(f"With {_arguments(case)} the function stops: {message}.")
         if returned is None or returned is ...:
             return AnswerVerdict(AnswerOutcome.UNREADABLE, NOTHING)
         try:
             numbers = _numbers(returned)
         except (TypeError, ValueError, ArithmeticError, RecursionError):
-            return wrong(f"It returns {quote(returned)}: expected numbers.")
+            return wrong(f"The function returns {quote(returned)}: expected numbers.")
         is_set = isinstance(returned, set | frozenset)
 
         def is_result(function: Function) -> bool:
@@ -131,7 +131,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
     """Describe a wrong result: the count, the order, or the first wrong number."""
     right = _numbers(result)
     if len(numbers) != len(right):
-        return f"it returns {counted(len(numbers), 'number')}; expected {len(right)}."
+        return f"the function returns {counted(len(numbers), 'number')}; expected {len(right)}."
     if is_set:
         return "the set contains a wrong number."
     if _is_same(numbers[::-1], right):
@@ -141,7 +141,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
         return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
     number = number_text(numbers[wrong[0]])
     if len(right) == 1:
-        return f"it returns {number}, which is wrong."
+        return f"the function returns {number}, which is wrong."
     return f"number {wrong[0] + 1} is {number}, which is wrong."
 
 
@@ -155,7 +155,7 @@ def _gradient(trace: Trace) -> int:
 
 
 def _numbers(value: object) -> list[float]:
-    """Return all numbers of a result in their order. Raise TypeError or ValueError for others."""
+    """Return all numbers of a result in order; raise TypeError or ValueError for other values."""
     if isinstance(value, Trace):
         value = value.scans[_gradient(value)].tapes[0].final[::-1]
     return list(islice(flatten(value), LONGEST))

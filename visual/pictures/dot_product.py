@@ -1,9 +1,9 @@
 """The dot-product test of a loop, step by step: ⟨g, J v⟩ and ⟨J* g, v⟩.
 
-In the upper block, the forward derivative of the Scan computes one tangent for each step, which is
-multiplied by the cotangent of that step. In the lower block, the pullback runs through the steps
-backward; the gradients of sequences are multiplied by their tangents, and after the last step the
-gradients of initial values and parameters. The products differ, and both sums are equal.
+In the upper block, the forward derivative of the Scan computes a tangent for each step; the table
+multiplies the tangent by the cotangent of the step. In the lower block, the pullback runs through
+the steps backward; the table multiplies each gradient by its tangent. Gradients of initial values
+and parameters are complete after the last step. The products differ, and both sums are equal.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -42,8 +42,8 @@ Column = tuple[Key, Cell]
 def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     """Draw a `lab.dot_product`: both derivatives of a loop, and their products.
 
-    The steps of the forward derivative are followed by the steps of the pullback. Of a long loop
-    both ends and `step` are shown, as for `tapes`; the sums include the hidden steps.
+    The steps of the pullback are below the steps of the forward derivative. From a long loop, both
+    ends and `step` are shown, as in `tapes`; the sums include the hidden steps.
     """
     if not hasattr(test, "products"):
         raise argument_error("test", test, "expected a result of lab.dot_product.", KindError)
@@ -79,7 +79,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class StepProducts:
-    """The products of every step, forward and backward, and after the last backward step."""
+    """The products of every forward step, of every backward step, and after the last step."""
 
     forward: tuple[Product, ...]
     backward: tuple[tuple[Product, ...], ...]
@@ -170,7 +170,7 @@ class Products(Table):
         return ({*self._heads(0), *self._heads(1)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the shown steps of the forward derivative and the pullback, and last products."""
+        """Yield the shown steps of both derivatives, and the products after the last step."""
         forward: list[Sequence[Product]] = [[product] for product in self.by_step.forward]
         products = (forward, [*self.by_step.backward])
         titles = (
@@ -242,6 +242,6 @@ class Products(Table):
 
 
 def _cell(role: Role, name: str, value: object, key: str = "", label: str | None = None) -> Cell:
-    short = name.partition("[")[0] if "…" in name else name  # of several entries
+    short = name.partition("[")[0] if "…" in name else name  # a name of several entries has "…"
     label = short if label is None else label
     return Cell(role, name, np.asarray(value), key=key or f"dot:{name}", label=label)

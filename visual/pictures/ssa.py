@@ -1,10 +1,10 @@
-"""The tape next to its static single assignment form: every value written once, with a name.
+"""The tape next to its static single assignment form (SSA), in which every value has a name.
 
-On the left is the tape after every step, where a write replaces the value in the slot. On the
-right are the values of the slots that hold several values over time and, if they fit, of the slots
-that steps only read. Slots have letters, and every write has a value with the next subscript. There
-nothing is overwritten, and the role of a box is the source of its value. Values that shared a slot
-are below each other, in one column.
+On the left is the tape after every step, where a write replaces the value in the slot. On the right
+are the successive values of the slots that change and, if there is space, the values of the slots
+that steps only read. A letter names a slot, and each write adds 1 to the subscript. No value on the
+right is overwritten, and the role of a box states the source of the value. The values of a slot are
+below each other, in one column.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -44,9 +44,9 @@ from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_TAPES = 4
-COLUMN = 100  # pixels of the sheet for each column, if slots that are only read have any
-COUNTS = "a letter is a slot, its subscript counts the values that were written to it"
-LAST = "nothing is overwritten; the lowest is the gradient"
+COLUMN = 100  # the least distance of columns, in pixels, if slots that are only read have columns
+COUNTS = "a letter is a slot, and its subscript counts the writes to the slot"
+LAST = "nothing is overwritten; the last value is the gradient"
 
 
 @picture_function
@@ -59,9 +59,9 @@ def ssa(
 ) -> Scene:
     """Draw the tapes of a derivative, and the SSA form of the slots that hold several values.
 
-    Of several Scans, number `scan` is open, by default the Scan that computes the result; with
-    `all` every Scan is, with all its slots, in a picture of any size. Of long loops both ends are
-    shown, as for `tapes`. Raises GraphError for a trace without a derivative.
+    The picture shows the Scan with the number `scan` (default: the Scan that computes the result),
+    or with `all` every Scan with all slots, in a picture of any size. From a long loop, both ends
+    are shown, as in `tapes`. Raises GraphError for a trace without a derivative.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -69,10 +69,10 @@ def ssa(
     known = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not known:
         raise GraphError(
-            "order = 0: a loop overwrites nothing; the tapes of its derivatives do, from order 1."
+            "order = 0: a loop overwrites no slot; expected a derivative of order 1 or higher."
             if len({scan.parent for scan in trace.scans}) == 1
-            else f"{trace.scans[0].name}: no state is passed on from step to step, so no "
-            "derivative overwrites a tape."
+            else f"{trace.scans[0].name}: no step reads a state of an earlier step, and therefore "
+            "no derivative overwrites a tape."
         )
     chosen = selected_scan(trace, scan, known)
     if chosen not in known:
@@ -82,7 +82,7 @@ def ssa(
     letters = _unused_letters(trace)
     short = list[str]()
     if not all and len(trace.scans) > 2:
-        hint = f"scan={known[0] + 1} opens another, all=True shows everything"
+        hint = f"scan={known[0] + 1} opens another Scan, all=True shows everything"
         parts.append(overview(trace, chosen, hint, sheet))
     for number in known if all else [chosen]:
         words = COUNTS if number in (chosen, known[0]) else ""
@@ -208,7 +208,7 @@ class Ssa(Table):
         return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int | None) -> Cell:
-        """Return a value in SSA form; its role says where the value comes from."""
+        """Return a value in SSA form; the role of the cell is the source of the value."""
         state = self.slots.before(tape, row)
         if step is not None:
             state = self.slots.after(tape, row, step)
@@ -224,11 +224,11 @@ class Ssa(Table):
         return self.flow.chain(self.named.number, tape, row)
 
     def _is_shared(self, tape: TapeTrace, row: int) -> bool:
-        """Return whether a slot holds several values, one after another."""
+        """Return whether a slot contains several values, one after another."""
         return len(self._chain(tape, row)) > 1 + bool(tape.unwritten[row])
 
     def _value(self, tape: TapeTrace, row: int, step: int | None) -> Value:
-        """Return the value that a slot holds after a step."""
+        """Return the value in a slot after a step."""
         first, *later = self._chain(tape, row)
         past = [v for v in later if step is not None and self.writes[v].step <= step]
         return past[-1] if past else first

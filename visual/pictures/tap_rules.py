@@ -1,8 +1,8 @@
 """The rules that convert the taps of a loop variable to the taps of its gradient.
 
 The step of a gradient moves through the same slots in the opposite direction: reads become writes,
-writes become reads, and taps change sign. Five rules convert an access to an access to the
-gradient.
+writes become reads, and taps change sign. Five rules convert an access of the loop to an access of
+the gradient.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def use_of(tape: Tape, tap: int) -> Use:
 
 
 class TapRule(Enum):
-    """The access of a step to a slot, the access to its gradient that follows, and the reason."""
+    """The access of a step to a slot, the resulting access to the gradient, and the reason."""
 
     READ = "written", "read", ""
     ADDED = "read and preserved", "added to", "other steps can read the value, too"
@@ -65,7 +65,7 @@ class TapRule(Enum):
 
 @dataclass(frozen=True)
 class Conversion:
-    """A tap and the rule that converts it to a tap of the gradient; `signs` computes that tap."""
+    """A tap, and the rule for the gradient's access; `signs` is the equation of the new tap."""
 
     tap: int
     signs: str
@@ -115,8 +115,9 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 class Generation:
     """The tape of a variable or of a gradient, with its name.
 
-    `arcs` lead from a read tap to each tap that is computed from it, except from a tap to itself.
-    `rules` convert the taps of a variable to the taps of its gradient; a variable has none.
+    `arcs` lead from each read tap to the taps whose values depend on the read value, except from a
+    tap to itself. `rules` have converted the taps of the variable to these taps; a variable itself
+    has no rules.
     """
 
     name: str
@@ -125,16 +126,16 @@ class Generation:
     rules: tuple[Conversion, ...] = ()
 
     @staticmethod
-    def of(tape: Tape, name: str) -> "Generation":
+    def of_variable(tape: Tape, name: str) -> "Generation":
         """Return the tape of a variable; each write can depend on every read."""
         pairs = ((read, write) for read in tape.reads for write in tape.writes)
         return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
 
     def gradient(self, order: int) -> "Generation":
         """Return the gradient, as a derivative of an `order`."""
-        turned = tuple((-write, -read) for read, write in self.arcs)
+        arcs = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
-        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules)
+        return Generation(symbol(order, self.name), reverse(self.tape), arcs, rules)
 
     def access(self, tap: int) -> str:
         """Return the access of a step to a tap in a few words."""

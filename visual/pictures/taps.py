@@ -1,8 +1,9 @@
 """The taps of a loop variable and of its gradients, derivative after derivative.
 
-A row is a step of a loop, the row below it a step of its gradient. A column is a time: below a slot
-that a step reads or writes is the slot of its gradient, and bows lead from a read to a write. Five
-rules below the picture (`tap_rules`) convert an access to an access to the gradient.
+A row is a step of a loop, and the next row is a step of the gradient. A column is a time: below a
+slot that a step reads or writes is the slot of its gradient. Bows lead from reads to writes. The
+text below the picture has the rules (`tap_rules`) that convert an access of the loop to an access
+of the gradient.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from visual.pictures.tap_rules import Generation, TapRule, Use, use_of
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-FOLDED = 6  # a longer distance of two taps is folded
+FOLDED = 6  # the longest distance of two taps without a fold
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -46,12 +47,7 @@ DerivedScans = Sequence[tuple[int, str]]  # number and name
 
 
 @picture_function
-def taps(
-    tapes: Tapes,
-    orders: int = 2,
-    name: str = "x",
-    sheet: Sheet = SCREEN,
-) -> Scene:
+def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) -> Scene:
     """Draw the taps of every variable in `tapes`, and of their gradients up to order `orders`.
 
     `tapes` is a tape with the name `name`, a mapping from names to tapes, a traced Scan, or a trace
@@ -72,10 +68,7 @@ def taps(
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        sentences=[
-            *_rules(strips),
-            *_kinds(chain.from_iterable(strips)),
-        ],
+        sentences=[*_rules(strips), *_kinds(chain.from_iterable(strips))],
     )
 
 
@@ -130,11 +123,11 @@ class TapsTable(Table):
         heads = {
             (0, time): Head(_time_name(time), "") for _, time in (key for key, _ in cells if key)
         }
-        label, below = each.name, "its gradient" if order else ""
+        label, note = each.name, "its gradient" if order else ""
         if order < len(self.scans):
-            label, below = f"Scan {self.scans[order][0]}", self.scans[order][1]
+            label, note = f"Scan {self.scans[order][0]}", self.scans[order][1]
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
-        line = Line(cells, [*filter(None, [below]), steps], {} if order else heads)
+        line = Line(cells, [*filter(None, [note]), steps], {} if order else heads)
         edges = [
             Edge(
                 (number, order, sign * read),
@@ -167,8 +160,8 @@ def _generations(tapes: Tapes) -> DerivedScans:
 def _reversal(tape: Tape) -> str:
     """Explain why taps change sign, with the first tap that is not 0 as an example."""
     tap = next(filter(None, tape.taps), 0)
-    above, below = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
-    example = f" ({above} becomes {below})" if tap else ""
+    old, new = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
+    example = f" ({old} becomes {new})" if tap else ""
     return (
         "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "
         f"change sign{example}."
@@ -177,7 +170,7 @@ def _reversal(tape: Tape) -> str:
 
 def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
     """Yield a tape, its gradient, the gradient of its gradient, and so on."""
-    generation = Generation.of(tape, name)
+    generation = Generation.of_variable(tape, name)
     yield generation
     for order in orders:
         generation = generation.gradient(order)
@@ -186,13 +179,13 @@ def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
 
 def _kinds(generations: Iterable[Generation]) -> list[str]:
     """Explain the kinds of the tapes."""
-    drawn = {each.tape.kind for each in generations}
-    kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in drawn)
+    occurring = {each.tape.kind for each in generations}
+    kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return [kinds] if kinds else []
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
-    """Return each rule that applies, for the first slot that it applies to."""
+    """Return a sentence for each rule that applies, about the first slot with this rule."""
     sentences: dict[TapRule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
@@ -229,7 +222,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 
 def _times(taps: Sequence[int]) -> list[int]:
-    """Return all times from the first to the last tap, without long gaps."""
+    """Return the times from the first to the last tap, without the times in long gaps."""
     shown = set(taps)
     for before, after in pairwise(taps):
         if after - before <= FOLDED:

@@ -1,7 +1,7 @@
-"""The choices of a page: loops, taps, orders, costs, and rules, all of them checked.
+"""The checked choices of a page: loops, taps, orders, costs, and rules.
 
-Start with `choice_grid`; a `Combination` has one value of each choice. A loop's taps are a
-`Pattern`. `CHOICES` declares the others, each as several values of a choice in `visual.options`.
+Start with `choice_grid`. A `Combination` has a value of each choice. The taps of a loop are a
+`Pattern`, and `CHOICES` declares the orders, costs, and rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,9 +18,9 @@ from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, break_rule
 from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
-from visual.options import COST, ORDER, RULE, Argument, Choice, Value, numbers, words
+from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
 
-# Tap patterns for steps that take any number of taps, one tap, or two.
+# Tap patterns for steps that take any number of taps, one tap, or two taps.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
 ONE = ((-1,), (-2,))
 TWO = ((-2, -1), (-3, -1), (-3, -2))
@@ -49,7 +49,7 @@ class Pattern:
 
     @property
     def words(self) -> str:
-        """The taps for a reader, without the name of a single variable."""
+        """The taps for a reader; a single variable has no name."""
         if len(self.taps) == 1:
             return _written(self.taps[0][1])
         return " · ".join(f"{name} {_written(taps)}" for name, taps in self.taps) or "none"
@@ -91,9 +91,8 @@ def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
 def checked_values(
     name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
 ) -> tuple[Checked, ...]:
-    """Return the checked values, without repetitions; for None, those of `default`."""
-    if given is None:
-        given = default
+    """Return the checked values without repetitions; None stands for the values of `default`."""
+    given = default if given is None else given
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
     given = check_sequence(name, given, "one, or several")
@@ -104,7 +103,7 @@ def checked_values(
 
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
-    """Return loops, given as Loops or by their names in the gallery; the names differ."""
+    """Return loops from Loops or names of the gallery; raise ArgumentError for equal names."""
     loops = checked_values("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:
@@ -141,7 +140,7 @@ def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Patter
 
 
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
-    """Return the patterns of a loop, all with the variables that any of them names."""
+    """Return the patterns of a loop; each contains the variables that any pattern names."""
     if given is None:
         return default_patterns(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
@@ -160,60 +159,47 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True)
 class Several(Choice):
-    """Several values of the choice `of`, among which the reader of a page chooses.
-
-    `check_one` checks a value, instead of `of`; `split` reads the values from a text on the
-    command line.
-    """
+    """An option with several values, among which the reader of a page chooses."""
 
     _: KW_ONLY
-    of: Choice
     usual: tuple[object, ...]
-    check_one: Callable[[Value], object] | None = None
-    split: Callable[[str], Iterable[object]] = words
+    check_value: Callable[[Value], object]
 
     @property
     def argument(self) -> Argument:
-        """An option whose help ends with the default."""
+        """The keyword arguments of `add_argument`; the help ends with the default."""
         usual = ",".join(map(str, self.usual))
-        return {"metavar": f"{self.of.metavar},…", "help": f"{self.help} (default: {usual})"}
+        return {"metavar": f"{self.metavar},…", "help": f"{self.help} (default: {usual})"}
 
     def check(self, value: object) -> Value:
-        """Return the checked values; for None, the default."""
-        return checked_values(self.name, value, self.usual, self.check_one or self.of.check)
+        """Return the checked values; None stands for the default."""
+        return checked_values(self.name, value, self.usual, self.check_value)
 
     def parse(self, text: Value) -> Value:
-        """Return the values in a text; None if it is empty."""
-        return [*self.split(text or "")] or None
-
-
-def _orders(text: str) -> Iterable[int]:
-    return numbers(f"--orders {text}", words(text), "integers, as in 1,2")
+        """Return the values in a text as integers or texts; None for an empty text."""
+        return [int(word) if word.isdecimal() else word for word in words(text)] or None
 
 
 def _cost(value: object) -> str:
-    """Return the name of a cost; a workbench also takes weights of the steps."""
+    """Return the name of a cost; only a workbench accepts weights of the steps."""
     return check_choice("costs", value, COST.known, f"expected {{}}. Weights: {WEIGHTED}.")
+
+
+def _rule(value: object) -> object:
+    return value if value == CORRECT else RULE.check(value)
 
 
 CHOICES = (
     Several(
         "orders",
         "orders of the derivative",
-        f"{ORDER.label} of the derivative",
-        of=ORDER,
+        metavar=ORDER.metavar,
         usual=(1, 2),
-        check_one=replace(ORDER, name="orders").check,
-        split=_orders,
+        check_value=replace(ORDER, name="orders").check,
     ),
-    Several("costs", "last and sum", COST.label, of=COST, usual=COST.known, check_one=_cost),
+    Several("costs", "last and sum", metavar=COST.metavar, usual=COST.known, check_value=_cost),
     Several(
-        "rules",
-        f"correct, {RULE.help}",
-        "rule",
-        of=RULE,
-        usual=(CORRECT,),
-        check_one=lambda rule: rule if rule == CORRECT else RULE.check(rule),
+        "rules", f"correct, {RULE.help}", metavar=RULE.metavar, usual=(CORRECT,), check_value=_rule
     ),
 )
 
@@ -230,7 +216,7 @@ class Combination:
 
     @property
     def study(self) -> Study:
-        """The derivative by the correct rule, and its run."""
+        """The run of the derivative by the correct rule."""
         chosen = choose(taps=self.taps.chosen, order=self.order, cost=self.cost)
         return cached_study(self.loop, chosen)
 
@@ -253,7 +239,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class ChoiceGrid:
-    """All choices of a page in their order; `named` are the choices that its author made."""
+    """All choices of a page in order; `named` has the names of the choices of the author."""
 
     loops: tuple[Loop, ...]
     taps: Mapping[str, tuple[Pattern, ...]]
@@ -274,7 +260,7 @@ class ChoiceGrid:
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
-    """Return the checked choices of a page; see `visual.Page`. None stands for the default."""
+    """Return the checked choices of `visual.Page`; None stands for the default."""
     given = {"loops": loops, **chosen}
     named = frozenset(name for name, value in given.items() if value is not None)
     loops = loops_of(loops, LOOPS)

@@ -41,13 +41,13 @@ const OPERATIONS = {
 
 /** The results of all lines; `given` has the entries of the given values by name. @param {any[]} lines @param {any} given */
 function computed(lines, given) {
-  const found = [];
+  const results = [];
   for (const [name, ...operands] of lines) {
-    if (name === "constant") found.push(operands[0]);
-    else if (name === "input") found.push(given[operands[0]][operands[1]]);
-    else found.push(OPERATIONS[name](...operands.map((place) => found[place])));
+    if (name === "constant") results.push(operands[0]);
+    else if (name === "input") results.push(given[operands[0]][operands[1]]);
+    else results.push(OPERATIONS[name](...operands.map((place) => results[place])));
   }
-  return found;
+  return results;
 }
 
 // Round a finite nonzero number to significant digits, half to even; return the mantissa and the
@@ -55,10 +55,10 @@ function computed(lines, given) {
 /** @returns {[string, number]} @param {number} value @param {number} digits */
 function rounded(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
-  const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
+  const [all, exactPower] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
   const before = all.slice(0, digits + Number(digits > 1)); // and the point
   const isHalf = /^\.?50*$/.test(all.slice(before.length));
-  return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(its)] : [mantissa, Number(power)];
+  return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(exactPower)] : [mantissa, Number(power)];
 }
 
 /** @param {number} value @param {number} digits @param {boolean} keepsZeros */
@@ -73,9 +73,9 @@ function written(value, digits, keepsZeros) {
   return `${sign}${trimmed(behind ? `${all.slice(0, power + 1)}.${behind}` : all)}`;
 }
 
-const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
+const NOISE = 1e-12; // the largest relative rounding error, as in 0.1 + 0.2
 
-/** A number with these significant digits; final zeros show that it has more. @param {number} value @param {number=} digits */
+/** A number with significant digits; final zeros show that the number has more digits. @param {number} value @param {number=} digits */
 function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
@@ -85,21 +85,21 @@ function numberText(value, digits = 4) {
 }
 
 /**
- * Whether a number equals its printed text to half a unit of the last digit, as in Python.
- * @param {string} told @param {number} worth
+ * Whether a number equals a printed text to half a unit of the last digit, as in Python.
+ * @param {string} text @param {number} value
  */
-function holds(told, worth) {
-  if (!Number.isFinite(worth) || told.startsWith("⚠")) return numberText(worth) === told;
-  const [mantissa, power = "0"] = told.split("e");
+function holds(text, value) {
+  if (!Number.isFinite(value) || text.startsWith("⚠")) return numberText(value) === text;
+  const [mantissa, power = "0"] = text.split("e");
   const unit = 10 ** (Number(power) - (mantissa.split(".")[1] ?? "").length);
-  const four = 10 ** (Math.floor(Math.log10(Math.abs(Number(told)) || 1)) - 3);
-  return Math.abs(worth - Number(told)) <= (Math.min(unit, four) / 2) * (1 + 1e-9);
+  const four = 10 ** (Math.floor(Math.log10(Math.abs(Number(text)) || 1)) - 3);
+  return Math.abs(value - Number(text)) <= (Math.min(unit, four) / 2) * (1 + 1e-9);
 }
 
-// A machine whose numbers are computed from given values. In its data, a number is {n, s}: the place
-// of its instruction, and its style. Each becomes a property that reads the current results.
+// A machine whose numbers are computed from given values. In the data, a number is {n, s}: the place
+// of its instruction, and its style. Each number becomes a property that reads the current results.
 
-const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
+const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // tried on the right side until the equation is true
 
 const STYLES = {
   plain: (value, digits) => numberText(value, digits),
@@ -115,7 +115,7 @@ class Live {
     if (run.lines) this.bind(data);
   }
 
-  /** Compute all numbers; `values` are those that differ from the given ones. @param {any} values */
+  /** Compute all numbers; `values` replace given values. @param {any} values */
   compute(values) {
     if (this.run.lines) this.numbers = computed(this.run.lines, { ...this.run.base, ...values });
   }
@@ -143,12 +143,12 @@ class Live {
     const operands = right.filter(({ isNumber }) => isNumber);
     const value = ({ text }) => ("n" in Object(text) ? this.numbers[text.n] : text === "True" ? 1 : Number(text) || 0);
     const printed = ({ text }, digits) => ("n" in Object(text) ? STYLES[text.s](this.numbers[text.n], digits) : text);
-    const worth = (digits) => {
+    const rightSide = (digits) => {
       const exact = operands.map(value);
       const used = exact.every(Number.isFinite) ? exact.map((number) => Number(numberText(number, digits))) : exact;
       return computed(check, { "": used }).at(-1);
     };
-    const isTrue = (digits) => holds(left.text, worth(digits));
+    const isTrue = (digits) => holds(left.text, rightSide(digits));
     this.property(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
     this.property(part, "exact", () => {
       const digits = DIGITS.find(isTrue);

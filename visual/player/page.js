@@ -2,10 +2,10 @@
 // values, and the moment in the format of visual.player.state; unknown parts are ignored.
 
 const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // the order of the runs
-const SETTLED = 200; // ms after a change until the address has it: browsers limit how often it may
+const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
 const NARROW = 600; // pixels below which the arrangement for phones is shown
 const CORRECT = "correct";
-const HIGH = 500; // pixels of a window below the controls in which a machine fits
+const HIGH = 500; // pixels below the controls that a machine needs
 
 /** @param {string} packed */
 async function unpacked(packed) {
@@ -22,7 +22,7 @@ function vectorText(entries, shape) {
   return shape.length < 2 ? rows[0] : rows.join(";") + (rows.length < 2 ? ";" : "");
 }
 
-/** The choices of a page, and where the run of a combination is. */
+/** The choices of a page, and the number of the run of each combination. */
 class Choices {
   /** @param {any} data */
   constructor(data) {
@@ -70,12 +70,12 @@ class Lesson {
   /** @param {any} place @param {number} number */
   constructor(place, number) {
     this.place = place;
-    this.prefix = number ? `${number + 1}.` : ""; // of several on a page
+    this.prefix = number ? `${number + 1}.` : ""; // of the second and later machines of a page
     this.choices = new Choices(JSON.parse(place.querySelector("script").textContent));
     this.values = {};
     this.past = [];
     this.future = [];
-    this.kept = new Map();
+    this.runs = new Map();
     this.form = element("form", { class: "choices" });
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.dragged = element("div", { class: "values" });
@@ -174,7 +174,7 @@ class Lesson {
     }, SETTLED);
   }
 
-  /** Show the state of a text; parts that are unknown are ignored. @param {string} text */
+  /** Show the state of a text, without unknown parts. @param {string} text */
   restore(text) {
     const pairs = new Map();
     for (const part of text.split("&")) {
@@ -227,19 +227,19 @@ class Lesson {
 
   /** Show the run of the choices; the old run stays until the new one is unpacked. @param {number=} moment */
   async load(moment) {
-    const { choices } = this, found = choices.run;
+    const { choices } = this, number = choices.run;
     this.showControls();
-    this.asked = found;
-    if (typeof found === "string") {
-      this.note.textContent = found;
+    this.requested = number;
+    if (typeof number === "string") { // the reason why there is no machine
+      this.note.textContent = number;
       this.stage.hidden = this.dragged.hidden = true;
       return;
     }
-    if (!this.kept.has(found)) this.kept.set(found, await unpacked(choices.data.packed[found]));
-    if (this.asked !== found) return; // another choice has been made meanwhile
+    if (!this.runs.has(number)) this.runs.set(number, await unpacked(choices.data.packed[number]));
+    if (this.requested !== number) return; // the reader has made another choice meanwhile
     this.stage.hidden = this.dragged.hidden = false;
-    const isOther = this.run !== this.kept.get(found);
-    this.run = this.kept.get(found);
+    const isOther = this.run !== this.runs.get(number);
+    this.run = this.runs.get(number);
     this.keepFitting();
     this.note.textContent = this.run.why;
     if (isOther) this.sliders();
@@ -258,7 +258,7 @@ class Lesson {
   /** @param {any} data @param {number=} moment */
   make(data, moment) {
     const controls = this.tools.offsetHeight + 32;
-    const top = this.stage.getBoundingClientRect().top + scrollY + 16; // all in one window if it is high enough
+    const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
     const options = { moment, above: innerHeight - top > HIGH ? top : controls, onMoment: () => this.write() };
     this.machine = new Machine(data, this.stage, options);
     followTheme(this.machine);
@@ -307,7 +307,7 @@ class Lesson {
     }
   }
 
-  /** Change one entry; one undo takes back a whole drag. @param {string} name @param {any} place @param {number} value */
+  /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */
   set(name, place, value) {
     if (this.isNew) this.remember();
     this.isNew = false;
@@ -335,9 +335,9 @@ class Lesson {
     });
   }
 
-  /** A cell with a given value is dragged: to the right to make it larger. */
+  /** Let the reader drag a cell with a given value; a drag to the right increases the value. */
   drag() {
-    let held = null;
+    let dragged = null;
     const input = (event) => {
       const cell = event.target.closest?.("[data-cell]");
       const place = cell && this.machine.data.cells[Number(cell.dataset.cell)].given;
@@ -348,16 +348,16 @@ class Lesson {
       const given = event.button ? null : input(event);
       if (!given) return;
       const { step } = this.fields.get(`${given.name} ${given.entry}`);
-      held = { ...given, step, x: event.clientX, from: (this.values[given.name] ?? this.run.base[given.name])[given.entry], isMoved: false };
+      dragged = { ...given, step, x: event.clientX, from: (this.values[given.name] ?? this.run.base[given.name])[given.entry], isMoved: false };
     });
     addEventListener("pointermove", (event) => {
-      const away = held ? event.clientX - held.x : 0;
-      if (!held || (!held.isMoved && Math.abs(away) < 4)) return;
-      if (!held.isMoved) this.isNew = held.isMoved = true;
-      this.set(held.name, held.entry, Number((held.from + away * held.step).toPrecision(12)));
+      const away = dragged ? event.clientX - dragged.x : 0;
+      if (!dragged || (!dragged.isMoved && Math.abs(away) < 4)) return;
+      if (!dragged.isMoved) this.isNew = dragged.isMoved = true;
+      this.set(dragged.name, dragged.entry, Number((dragged.from + away * dragged.step).toPrecision(12)));
     });
-    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (held = null)));
-    this.stage.addEventListener("click", (event) => held?.isMoved && event.stopPropagation(), true);
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (dragged = null)));
+    this.stage.addEventListener("click", (event) => dragged?.isMoved && event.stopPropagation(), true);
   }
 }
 

@@ -1,11 +1,11 @@
-"""The tape machine as a page without Python, on which a reader chooses and drags values.
+"""The tape machine as a page without Python, on which a reader makes choices and drags values.
 
     >>> visual.Page().save("lesson.html")
     >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
 
 The page contains the compressed machine of each combination of choices, with the instructions of
-its run. Each number refers to its instruction: when a given value changes, ``numbers.js`` computes
-the run again.
+the run. Each number refers to an instruction. When a given value changes, ``numbers.js`` executes
+the instructions again.
 """
 
 import json
@@ -66,7 +66,7 @@ class Page:
         Names of the gallery, or loops with different names.
     taps
         Patterns by the names of loops. A pattern contains taps of the first state, or taps by the
-        names of states and sequences. Other loops have their own taps and a few more.
+        names of states and sequences. By default, a loop has its own taps and a few other patterns.
     orders, costs, rules
         Orders of the derivative, "last" or "sum", and names of `lab.BROKEN` or "correct".
     title
@@ -103,22 +103,24 @@ class Page:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
             progress = progress_bar(self.grid.combinations, "page", "combination")
-            runs = {at: _packed(at) for at in progress}
+            runs = {combination: _packed(combination) for combination in progress}
         self._check(runs)
         return runs
 
     def _check(self, runs: Mapping[Combination, str | LabError]) -> None:
         """Raise LabError for a named choice without any machine, or if there is no machine."""
-        missing = {at: run for at, run in runs.items() if isinstance(run, LabError)}
+        missing = {
+            combination: run for combination, run in runs.items() if isinstance(run, LabError)
+        }
         if len(missing) == len(runs):
             raise next(iter(missing.values()))
         shown = runs.keys() - missing.keys()
         for name in sorted(self.grid.named & {"loops", "orders", "costs", "rules"}):
             choice = name.removesuffix("s")
-            values = [getattr(at, choice) for at in shown]
-            for at, error in missing.items():
-                if getattr(at, choice) not in values:
-                    option = getattr(at, choice)
+            values = [getattr(combination, choice) for combination in shown]
+            for combination, error in missing.items():
+                if getattr(combination, choice) not in values:
+                    option = getattr(combination, choice)
                     option = option.name if isinstance(option, Loop) else option
                     raise ArgumentError(f"{name}: {quote(option)} has no machine. {error}")
         size = sum(len(run) for run in runs.values() if isinstance(run, str))
@@ -164,17 +166,21 @@ class Page:
         return save_page(path, self.page)
 
     def _still(self) -> Scene:
-        at = next(at for at, run in self.runs.items() if isinstance(run, str))
-        trace = at.study.trace
+        combination = next(
+            combination for combination, run in self.runs.items() if isinstance(run, str)
+        )
+        trace = combination.study.trace
         return still(arrange(machine_of(trace)), 0, trace)
 
     def _missing(self) -> str:
-        """Return the combinations without a machine as HTML, or an empty text."""
+        """Return the combinations without a machine as HTML; empty if all have a machine."""
         reasons: dict[str, list[str]] = {}
-        for at, run in self.runs.items():
+        for combination, run in self.runs.items():
             if isinstance(run, LabError):
-                reasons.setdefault(str(run), []).append(at.words)
-        rows = "".join(f"<li>{text(listing(at))}: {text(why)}</li>" for why, at in reasons.items())
+                reasons.setdefault(str(run), []).append(combination.words)
+        rows = "".join(
+            f"<li>{text(listing(names))}: {text(reason)}</li>" for reason, names in reasons.items()
+        )
         count = sum(map(len, reasons.values()))
         summary = f"{count} of {len(self.runs)} combinations have no machine"
         return rows and f"<details><summary>{summary}</summary><ul>{rows}</ul></details>\n"
@@ -225,17 +231,17 @@ def _vector(taps: tuple[int, ...]) -> str:
     return ",".join(map(str, taps)) + "," * (len(taps) == 1)
 
 
-def _packed(at: Combination) -> str | LabError:
+def _packed(combination: Combination) -> str | LabError:
     """Return the compressed machine of a combination in all arrangements, or its error."""
     try:
-        data = json.dumps(_run(at), ensure_ascii=False, separators=(",", ":"))
+        data = json.dumps(_run(combination), ensure_ascii=False, separators=(",", ":"))
     except LabError as error:
         return error
     return b64encode(zlib.compress(data.encode(), 9)).decode()
 
 
-def _run(at: Combination) -> dict[str, Any]:
-    study, breakage = at.study, at.breakage
+def _run(combination: Combination) -> dict[str, Any]:
+    study, breakage = combination.study, combination.breakage
     if breakage is not None:
         return {"why": BY_BOTH, **_arranged(study, breakage)}
     try:
@@ -243,8 +249,8 @@ def _run(at: Combination) -> dict[str, Any]:
         machines = _arranged(study, None, program)
     except LabError as error:
         return {"why": f"Values cannot be dragged here: {error}", **_arranged(study)}
-    values = _values(at)
-    variables = at.loop.with_taps(at.taps.chosen).variables
+    values = _values(combination)
+    variables = combination.loop.with_taps(combination.taps.chosen).variables
     return {
         "why": "",
         "lines": program.instructions.lines,
@@ -267,23 +273,23 @@ def _arranged(
             if breakage is None
             else pair_of(breakage, most)
         )
-        arranged[name] = marked(as_data(arrange(machine, width)))
+        arranged[name] = with_places(as_data(arrange(machine, width)))
     return arranged
 
 
-def _values(at: Combination) -> dict[str, np.ndarray]:
+def _values(combination: Combination) -> dict[str, np.ndarray]:
     """Return the values of a loop, without integers and random states."""
-    variables = at.loop.with_taps(at.taps.chosen).variables
+    variables = combination.loop.with_taps(combination.taps.chosen).variables
     values = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
     return {name: value for name, value in values.items() if value.dtype.kind == "f"}
 
 
-def marked(data: Any) -> Any:
-    """Return data for JSON, with the place and the style of each number instead of its text."""
+def with_places(data: Any) -> Any:
+    """Return data for JSON with the place and the style of each number instead of the text."""
     if isinstance(data, Numeral):
         return {"n": data.place, "s": data.style.value}
     if isinstance(data, Mapping):
-        return {key: marked(value) for key, value in data.items()}
+        return {key: with_places(value) for key, value in data.items()}
     if isinstance(data, list | tuple | Iterator):
-        return [marked(value) for value in data]
+        return [with_places(value) for value in data]
     return data

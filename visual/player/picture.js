@@ -69,9 +69,7 @@ function along(points, share) {
 
 /** The key of a cell at a moment. @param {Cell} cell @param {number} moment @returns {Key} */
 function keyAt(cell, moment) {
-  let found = cell.keys[0];
-  for (const key of cell.keys) if (key.moment <= moment) found = key;
-  return found;
+  return cell.keys.findLast((key) => key.moment <= moment) ?? cell.keys[0];
 }
 
 /** The role of a cell that the shown sums do not touch. @param {Cell} cell @param {number} moment */
@@ -102,7 +100,7 @@ class Picture {
   /** @param {any} data @param {Element=} parent */
   constructor(data, parent) {
     this.data = data;
-    this.entry = null; // of arrays, the one that is followed
+    this.entry = null; // the entry of arrays that the reader follows
     this.svg = shape("svg", {
       viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
     }, parent);
@@ -122,8 +120,7 @@ class Picture {
     this.staged = "";
   }
 
-  /** The names of Scans and tapes; on a narrow sheet, they are strips, at which lines end. */
-  headings() {
+    headings() {
     const { data } = this;
     for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
       const parent = has_ground ? this.strips : this.under;
@@ -205,7 +202,7 @@ class Picture {
     const targets = new Set((at.event?.groups ?? []).flatMap((group) => group.parts.map((part) => part.target)));
     for (const [number, node] of this.cells.entries()) {
       const { cell } = node;
-      const waits = targets.has(number) && !changed.get(number) && !done; // its own sum comes later
+      const waits = targets.has(number) && !changed.get(number) && !done; // a later sum writes the cell
       const is = done || lit.has(number);
       let { role, text, entries } = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
       if (!is && COLORED.has(role)) role = restingRole(cell, at.number);
@@ -302,7 +299,7 @@ class Picture {
     for (const [n, { group }] of this.cells.entries()) group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}`);
     this.act(part ? [part] : []);
     for (const act of this.acts) this.move(act, 1);
-    for (const { adder } of this.acts) adder?.group.remove(); // the slot may have changed since
+    for (const { adder } of this.acts) adder?.group.remove(); // the number of the slot can be a later one
   }
 
   /** @param {string} kind @param {string} text */

@@ -4,9 +4,9 @@
     'loop=square&order=2&taps.x=-2,-1&moment=17'
 
 A state maps "loop" and other names in `KEYS` to the choices of a workbench. The text has key=value
-pairs joined by ``&``, percent-encoded as in a URL. A dot precedes the name of an entry, as in
-``taps.x``. Commas separate the numbers of a vector, and semicolons the rows of a matrix; a vector
-of length 1 ends in a comma. `from_text` also reads a whole link, from its ``#``.
+pairs, which ``&`` separates, with the percent-encoding of URLs. A dot precedes the name of an
+entry, as in ``taps.x``. Commas separate the numbers of a vector, and semicolons the rows of a
+matrix; a vector of length 1 ends in a comma. `from_text` also reads a link, from the sign ``#``.
 """
 
 from collections.abc import Mapping
@@ -42,8 +42,8 @@ def as_text(state: Mapping[str, object]) -> str:
 def from_text(text: str) -> dict[str, object]:
     """Return the state of a text, or of a link that ends in one.
 
-    Raises ArgumentError for a pair without ``=`` and for a value that is no number where one is
-    expected, UnknownNameError for a key that is none of `KEYS`.
+    Raises ArgumentError for a pair without ``=`` or for a text instead of a number, and
+    UnknownNameError for a key that is not in `KEYS`.
     """
     state: dict[str, object] = {}
     for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
@@ -65,7 +65,7 @@ def from_text(text: str) -> dict[str, object]:
 
 
 def _written(value: object, depth: int | None = None) -> str:
-    """Return a value as text: numbers in tuples by separators, the innermost with commas."""
+    """Return a value as text; commas separate numbers, other separators nested tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
     depth = _depth(value) if depth is None else depth
@@ -83,7 +83,7 @@ def _depth(value: object) -> int:
 
 
 def _read(text: str, is_word: bool) -> object:
-    """Return the value of a text, or the text itself if it is not a number and `is_word`."""
+    """Return the value of a text; if `is_word`, return a text without a number unchanged."""
     for separator in reversed(SEPARATORS):
         if separator in text:
             parts = text.removesuffix(separator).split(separator) if text != separator else []

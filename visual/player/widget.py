@@ -74,25 +74,25 @@ def machine(
         result of `lab.break_rule`, whose correct and faulty runs play in lockstep; or a recording
         of `lab.eager`, whose nodes are the cells.
     other
-        A second run, below the first, on a common clock.
+        A second run, below the first run, on a common clock.
     rule
-        The name of a faulty rule in `lab.BROKEN`, or your own rule. The machine computes the
-        derivatives by this rule as well, and plays both runs in lockstep.
+        The name of a faulty rule in `lab.BROKEN`, or your own rule. The machine also computes the
+        derivatives by this rule, and plays both runs in lockstep.
     moment
-        With a moment k, the result is a `Scene`: the machine at the end of event k, or before all
-        events for 0. Without it, the result is a widget that plays.
+        With a moment k, the result is a `Scene`: the machine at the end of event k, or for 0 the
+        machine before all events. Without a moment, the result is a widget that plays.
     around
-        A step, whose neighbors a machine with more than twelve columns also shows.
+        A step. A machine with more than twelve columns also shows the columns around this step.
     entry
-        The entry of arrays whose numbers appear; without it, cells of arrays show norms.
+        The index of an entry. Cells of arrays show this entry instead of norms.
     contributor
         Show positions in buffers and formulas in ``buf[…]``.
 
     Raises
     ------
     lab.LabError
-        If the run has no steps, too many tapes, or not this moment; if a `rule` comes with a second
-        run, or with a trace from another process.
+        If the run has no steps, too many tapes, or no such moment; for a `rule` together with a
+        second run; or for a `rule` with a trace from another process.
 
     """
     if not isinstance(trace, Breakage | Recording):
@@ -125,10 +125,10 @@ def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
 
 
 class Machine(Widget):
-    """A machine that plays; `moment` is the number of the last event, and can be set and observed.
+    """A machine that plays; the trait `moment` is the number of the last shown event.
 
-    Keys: left and right arrow step, Home and End go to the ends, space plays; Tab and arrows move
-    between cells, Enter shows the provenance of a number.
+    The left and right arrow keys step, Home and End show the first and last moment, and the space
+    bar plays. Tab and arrow keys move between cells, and Enter shows the provenance of a number.
     """
 
     _esm = MODULE
@@ -179,14 +179,14 @@ class Machine(Widget):
         return moment
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
-        """Return the picture at the end of event `moment`, by default the present one."""
-        at = self.moment if moment is None else self._check_moment({"value": moment})
-        return still(arrange(self.content, width), at, self.trace).themed(theme)
+        """Return the picture at the end of event `moment` (default: the present moment)."""
+        event_number = self.moment if moment is None else self._check_moment({"value": moment})
+        return still(arrange(self.content, width), event_number, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine: .html plays without Python, .gif and an animated .svg are films.
 
-        The other formats show the present moment, or the last one at the start.
+        The other formats show the present moment, or at moment 0 the last moment.
         """
         if as_path(path).suffix.lower() == ".html":
             return save_page(path, self.page)
@@ -216,6 +216,6 @@ def element(data: Mapping[str, Any], moment: int = 0) -> str:
 
 
 def without_kernel(data: Mapping[str, Any], moment: int | None = None) -> str:
-    """Return a machine as HTML with its style and script, for embedding in another page."""
-    at = data["first"] if moment is None else moment
-    return f"<style>{STYLE}</style>{element(data, at)}<script type='module'>{MODULE}</script>"
+    """Return a machine as HTML with the style and the script, for embedding in another page."""
+    start = data["first"] if moment is None else moment
+    return f"<style>{STYLE}</style>{element(data, start)}<script type='module'>{MODULE}</script>"

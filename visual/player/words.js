@@ -14,7 +14,7 @@ const LEGEND = [
 ];
 
 /**
- * The parts whose sentences are shown: two, and of two runs one pair that differs if any does.
+ * The parts whose sentences are shown: the first two or, with two runs, a pair that differs.
  * @param {Group|undefined} group
  * @returns {Part[]}
  */
@@ -36,14 +36,14 @@ function lines(pieces) {
 const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
 
 /**
- * The provenance of a cell's number: the sum that computed it, the steps that read it, and the
- * numbers that the slot has held.
+ * The provenance of a number: the sum that computed the number, the steps that read the number, and
+ * the earlier numbers of the slot.
  * @param {any} data @param {number} number @param {Place} at
  */
 function provenance(data, number, at) {
   const cell = data.cells[number], readers = new Set(), reads = new Set();
   const later = at.event?.groups.slice(at.group + 1).flatMap((group) => group.parts) ?? [];
-  const moment = later.some((part) => part.target === number) ? at.number - 1 : at.number; // its own sum comes later
+  const moment = later.some((part) => part.target === number) ? at.number - 1 : at.number; // a later sum writes the cell
   let computed = null, when = 0, reason = "";
   for (const [n, event] of data.events.entries())
     for (const group of event.groups)
@@ -52,11 +52,11 @@ function provenance(data, number, at) {
         const isRead = part.terms.some((move) => move.source === number || move.saved.includes(number));
         if (isRead && n + 1 > when) { readers.add(part.target); reads.add(event.heading); }
       }
-  const held = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
+  const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const { text } = keyAt(cell, moment);
   const history = [
-    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : "no later step reads it",
-    held.length > 1 ? `the slot has held ${held.join(", then ")}` : "",
+    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : "no later step reads this number",
+    texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const given = text ? `${cell.name} = ${text} is an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}.` : `${cell.name} has no value yet.`;
   const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
@@ -92,7 +92,7 @@ class Words {
     if (!rule) return;
     const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
     this.rules.replaceChildren();
-    if (correct) html("span", {}, this.rules, `✓ a replaced value: ${correct}   `);
+    if (correct) html("span", {}, this.rules, `✓ correct rule: ${correct}   `);
     html("span", { class: "wrong" }, this.rules, `✗ ${rule.rule}: ${faulty}`);
     this.offer(rule, onExample);
     this.table.replaceChildren();

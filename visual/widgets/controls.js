@@ -27,7 +27,7 @@ function focusName(control, part = "") {
   return JSON.stringify([control.key, part]);
 }
 
-// Call `ask` when the user submits a text; other values do not replace the text until then.
+// Call `ask` when the user submits a text; until then, no other value replaces the text.
 function onSubmit(input, ask) {
   input.addEventListener("input", () => (input.dataset.typed = ""));
   const submit = () => {
@@ -36,7 +36,7 @@ function onSubmit(input, ask) {
     ask();
   };
   input.addEventListener("change", submit);
-  // The browser ignores the same value typed again; the kernel may need it.
+  // The browser reports no change if the user types the same value again; the kernel may need it.
   input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && submit());
   input.addEventListener("blur", submit);
 }
@@ -62,7 +62,7 @@ const MAKERS = {
     const named = labeledInput(control, input, ask);
     const set = (value) => {
       named.set(value);
-      input.title = input.selectedOptions[0]?.text ?? ""; // it may be cut
+      input.title = input.selectedOptions[0]?.text ?? ""; // a narrow list cuts the text
     };
     return { ...named, set };
   },

@@ -1,7 +1,7 @@
 """The ES modules and style sheets of widgets, joined from files.
 
-A widget is one ES module, which can import no other. `bundle` joins files in order; each file
-calls functions of the files before it.
+A widget is a single ES module, which cannot import other modules. `bundle` joins files in order;
+each file can call functions of earlier files.
 """
 
 from pathlib import Path
@@ -19,13 +19,13 @@ def bundle(*parts: Path | str) -> str:
 
 
 def scoped(name: str, *files: Path) -> str:
-    """Return files as one declaration of `name`; their other names are local to it."""
+    """Return files as a declaration of `name`; all their other names are local."""
     inside = "".join(map(_read, files))
     return f"const {name} = (() => {{\n{inside}\nreturn {name};\n}})();\n"
 
 
 def style(*files: Path) -> str:
-    """Return style sheets as one."""
+    """Return a style sheet with the content of all files."""
     return DARK + "".join(map(_read, files))
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 from weakref import ref
 
-# For every cell, the message of its last run, and the widgets that this run created.
+# The message of the last run of every cell, and the widgets that this run created.
 _runs: dict[str, tuple[str, list[ref[Any]]]] = {}
 
 

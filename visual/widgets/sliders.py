@@ -17,7 +17,7 @@ def sliders(
     usual: Mapping[str, np.ndarray],
     variables: Mapping[str, object],
 ) -> Iterator[Control]:
-    """Yield a slider for every entry of every value; its range contains the `usual` value."""
+    """Yield a slider for every entry of every value; each range contains the `usual` value."""
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
@@ -43,7 +43,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 
 def _bounds(start: float, whole: bool) -> Control:
-    """Return the range of a slider: the start value plus and minus max(1, its magnitude)."""
+    """Return the range of a slider: the start value ± its magnitude, and at least ±1."""
     if not np.isfinite(start):
         start = 0.0
     reach = max(1.0, abs(start))

@@ -2,9 +2,8 @@
 
     >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 
-JupyterLab shows a widget while its kernel runs. A front end without a kernel shows the static form
-that it supports: a page with a script, images, or plain text. Without anywidget, all front ends
-show the static forms.
+JupyterLab shows a widget while its kernel runs. A front end without a kernel shows a static form: a
+page with a script, an image, or plain text. Without anywidget, all front ends show static forms.
 """
 
 import os
@@ -49,7 +48,7 @@ else:
 def in_notebook() -> bool:
     """Return whether the code runs in a kernel whose pages can show widgets.
 
-    With SCANTAPE_STATIC=1 they cannot, because the output is for readers without a kernel.
+    SCANTAPE_STATIC=1 makes the result False, for output that readers see without a kernel.
     """
     if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
         return False
@@ -59,7 +58,7 @@ def in_notebook() -> bool:
 
 
 class Widget(Base):
-    """A widget that opens its connection to a page when it is first shown or put into a box."""
+    """A widget that connects to a page when a cell or a box first shows the widget."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,6 +109,6 @@ class Widget(Base):
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to `path`, which ends in .html; a failure leaves the old file."""
+    """Write a page to `path`, which ends in .html; after a failure, the old file is unchanged."""
     path = as_report(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

@@ -28,7 +28,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._turn = RLock()
-        self._since = 0.0  # the start of the present turn
+        self._since = 0.0  # the time at which the present turn began
 
     def __enter__(self) -> None:
         self._turn.acquire()
@@ -39,7 +39,7 @@ class Turns:
             self._turn.release()
 
     def pause(self) -> None:
-        """After a turn, let waiting threads run first, then wait for the next turn."""
+        """If the turn is over, let waiting threads run, and wait for the next turn."""
         if time.monotonic() - self._since > TURN:
             self._turn.release()
             time.sleep(WAKE_UP)
@@ -91,25 +91,25 @@ def is_in_loop() -> bool:
 
 
 def begin(
-    compute: Callable[[], T], job: Job, done: Callable[[Future[T]], None], after: float = 0
+    compute: Callable[[], T], job: Job, on_end: Callable[[Future[T]], None], delay: float = 0
 ) -> None:
-    """Run `compute` in a new thread `after` some seconds, then `done` in this thread.
+    """Run `compute` in a new thread after `delay` seconds, then `on_end` in this thread.
 
-    `done` receives the outcome, unless the job is canceled. The thread has the context of the
-    caller, so that its output appears below the same cell.
+    `on_end` receives the outcome, unless the job is canceled. The thread has the context of the
+    caller, so that output appears below the cell of the caller.
     """
     if not is_in_loop():
-        done(outcome_of(lambda: job.run(compute)))
+        on_end(outcome_of(lambda: job.run(compute)))
         return
     loop = asyncio.get_running_loop()
     context = copy_context()
 
     def finish(outcome: Future[T]) -> None:
         if not job.is_canceled:
-            done(outcome)
+            on_end(outcome)
 
     def run() -> None:
-        time.sleep(after)
+        time.sleep(delay)
         outcome = outcome_of(lambda: context.copy().run(job.run, compute))
         if not job.is_canceled:
             with suppress(RuntimeError):  # the event loop has ended

@@ -1,4 +1,4 @@
-"""Draw the pictures of probable next choices while the user reads the present picture.
+"""Draw the pictures of probable next choices while the user looks at the present picture.
 
 >>> begin(lambda: draw_ahead(bench), Job(), print)
 
@@ -14,15 +14,15 @@ from lab.loops import gallery
 from visual.workbench.controls import without_invalid_options
 from visual.workbench.state import Bench, LoopBench, with_loop
 
-HIGHEST = 3  # order; each order takes twice as long as the previous one
-SLOW = 0.5  # seconds; a slower picture is the last
+HIGHEST = 3  # the highest order that is drawn ahead
+SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
 
 
-def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
-    """Yield functions that return probable next benches, most probable first.
+def probable_changes(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
+    """Yield functions that return probable next benches, the most probable first.
 
-    They change the steps or the order by 1, or select another loop of the gallery, and may raise
-    LabError.
+    The functions change the steps or the order by 1, or select another loop of the gallery. They
+    can raise LabError.
     """
     order, steps = bench.state.order, bench.chosen.steps
     for count in (steps + 1, steps - 1):
@@ -35,7 +35,7 @@ def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
 
 def draw_ahead(bench: Bench) -> None:
     """Draw the probable next benches; ignore errors."""
-    for change in likely(bench) if isinstance(bench, LoopBench) else ():
+    for change in probable_changes(bench) if isinstance(bench, LoopBench) else ():
         start = time.monotonic()
         with suppress(Exception):
             without_invalid_options(change())

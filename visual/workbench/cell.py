@@ -1,4 +1,4 @@
-"""The code behind *copy as Python*: a cell that opens a workbench with the same choices."""
+"""The text of *copy as Python*: the code of a cell that opens the same workbench."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from visual.workbench.written import can_be_written
 
 
 def cell(bench: Bench, moment: int = -1) -> str:
-    """Return Python that opens the same workbench, at a moment of the machine unless it is -1."""
+    """Return Python code that opens the same workbench, for `moment` -1 at the default moment."""
     before, subject = _subject(bench)
     chosen = bench.choices | ({"moment": moment} if moment >= 0 else {})
     arguments = [*subject, *(f"{name}={literal(value)}" for name, value in chosen.items())]
@@ -24,9 +24,9 @@ def cell(bench: Bench, moment: int = -1) -> str:
 
 
 def _joined(arguments: list[str]) -> str:
-    """Join the arguments of a call; a long list has a line for each."""
+    """Return the arguments of a call, in separate lines if they are long."""
     line = ", ".join(arguments)
-    return line if len(line) <= 70 else "\n" + "".join(f"    {one},\n" for one in arguments)
+    return line if len(line) <= 70 else "\n" + "".join(f"    {each},\n" for each in arguments)
 
 
 def literal(value: object) -> str:
@@ -49,7 +49,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
     loop = bench.loop
     if gallery.loops.get(loop.name) is loop:
         return "", [f"lab.gallery.loops[{loop.name!r}]"]
-    if name := known_as(loop):
+    if name := notebook_name(loop):
         return "", [name]
     if can_be_written(loop):
         return f"loop = lab.Loop.from_text({_joined(_written(loop))})\n", ["loop"]
@@ -57,18 +57,19 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
+    """Return the lines before the call, and the arguments for a graph or a model."""
     order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
     if bench.model is not None:
-        return "", [known_as(bench.model) or "model", *order]
-    cost, by = known_as(bench.cost) or "cost", known_as(bench.by) or "wrt"
+        return "", [notebook_name(bench.model) or "model", *order]
+    cost, wrt = notebook_name(bench.cost) or "cost", notebook_name(bench.wrt_variable) or "wrt"
     values = (
-        f"{known_as(variable) or name}: {_array(np.asarray(bench.given[variable]))}"
+        f"{notebook_name(variable) or name}: {_array(np.asarray(bench.given[variable]))}"
         for variable, name in bench.names.items()
     )
     given = f"{{{', '.join(values)}}}"
-    names = [known_as(variable) for variable in (bench.cost, bench.by, *bench.given)]
+    names = [notebook_name(variable) for variable in (bench.cost, bench.wrt_variable, *bench.given)]
     before = "" if all(names) else "# cost, wrt, and the inputs: variables of your graph\n"
-    return before, [cost, by, given, *order]
+    return before, [cost, wrt, given, *order]
 
 
 def _written(loop: Loop) -> list[str]:
@@ -88,18 +89,19 @@ def _written(loop: Loop) -> list[str]:
 
 
 def _array(value: np.ndarray) -> str:
-    """Return an array as Python: plain numbers if they give the same dtype."""
+    """Return an array as a Python expression, with the dtype unless plain numbers imply it."""
     written = literal(value.tolist())
     is_plain = value.dtype == np.dtype("float64")
     return written if is_plain else f"np.array({written}, {str(value.dtype)!r})"
 
 
-def known_as(value: object) -> str:
-    """Return the name of an object in the notebook, or an empty text."""
+def notebook_name(value: object) -> str:
+    """Return the name of an object in the notebook; empty for an object without a name."""
     if "IPython" not in sys.modules:
         return ""
     from IPython import get_ipython
 
     shell = get_ipython()
     names = shell.user_ns if shell is not None else {}
-    return next((n for n, held in names.items() if held is value and not n.startswith("_")), "")
+    public = (name for name, each in names.items() if each is value and not name.startswith("_"))
+    return next(public, "")

@@ -5,7 +5,7 @@ The key of a control names the choice that it changes: ``["order"]``, ``["taps",
 declares labels and ranges.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,9 @@ from visual.workbench.state import (
     GraphBench,
     LoopBench,
     numbers,
-    rewritten,
     view_options,
     with_loop,
+    with_texts,
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
@@ -107,23 +107,19 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
     own = {variable.name: variable.taps for variable in bench.loop.states}
     own |= {variable.name: variable.taps for variable in bench.loop.sequences}
-    taps = [_tapped(name, some) for name, some in state.taps.items() if some != own[name]]
+    changes = ((name, taps) for name, taps in state.taps.items() if taps != own[name])
+    taps = [f"taps {integers(*own_taps)} of {name}" for name, own_taps in changes]
     steps = [f"{state.steps} steps"] if state.steps not in (None, bench.loop.steps) else []
-    called = ", ".join([bench.loop.name, *taps])
-    options = [[n, called if n == state.loop or n == OWN else n] for n in names]
+    label = ", ".join([bench.loop.name, *taps])
+    options = [[n, label if n == state.loop or n == OWN else n] for n in names]
     about = bench.loop.reason
     if about and (taps or steps):
-        about = f"Here it has {' and '.join([*taps, *steps])}. Without changes: {about}"
+        about = f"This loop has {' and '.join([*taps, *steps])}. Without changes: {about}"
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)
     cost = state.cost if isinstance(state.cost, str) else WEIGHTS
     yield _control("loop", COST, cost, (*COST.known, WEIGHTS))
-
-
-def _tapped(name: str, taps: Sequence[int]) -> str:
-    """Return ``taps −2, −1 of x``."""
-    return f"taps {integers(*taps)} of {name}"
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -163,13 +159,13 @@ def _rule(bench: Bench) -> Iterator[Control]:
 
 
 def verdict(breakage: Breakage) -> str:
-    """Return the change of a faulty rule, and the first wrong derivative, in two sentences."""
+    """Return two sentences: the change of a faulty rule, and the first wrong derivative."""
     visible, orders = breakage.visible, f"orders 1 to {breakage.rows[-1].order}"
     if visible is None:
         return f"{breakage.rule.change} The results of {orders} stay correct."
     row = breakage.rows[visible - 1]
-    kind = "refused" if row.effect is Effect.REFUSED else "wrong"
-    first = f"Of the {orders}, the first {kind} one is {visible}"
+    kind = "rejected" if row.effect is Effect.REFUSED else "wrong"
+    first = f"Of the {orders}, the first {kind} derivative has order {visible}"
     if row.broken is not None and not row.true.ndim and not row.broken.ndim:
         first = f"{first}: {precise(row.broken)} instead of {precise(row.true)}"
     return f"{breakage.rule.change} {first}."
@@ -213,7 +209,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["written"]:
             match value:
                 case [str(text), str(values)]:
-                    return rewritten(bench, text, values)
+                    return with_texts(bench, text, values)
             raise argument_error("written", value, "expected two texts, a step and values.")
     return bench.changed(**_change(bench, key, value))
 
@@ -243,7 +239,9 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case ["at", str(name), int(place)]:
             values = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(values.size):
-                raise ArgumentError(f"at = {name}[{place}]: it has {values.size} values, from 0.")
+                raise ArgumentError(
+                    f"at = {name}[{place}]: {name} has {values.size} values, from 0."
+                )
             values.ravel()[place] = _float(name, value)
             return {"at": {name: numbers(values)}}
         case ["weights"] if isinstance(bench, LoopBench):

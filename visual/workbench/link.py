@@ -15,16 +15,16 @@ from lab.errors import ArgumentError, argument_error, check_integer
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.state import Bench, LoopBench
-from visual.workbench.written import START, STEPS, WRITTEN, can_be_written, text_of, written
+from visual.workbench.written import START, STEPS, WRITTEN, can_be_written, text_of, written_loop
 
 MOST = 30  # changes that can be undone
-TOGETHER = 1.0  # seconds; faster changes of values, for example by a slider, are one change
+TOGETHER = 1.0  # seconds; undo combines changes of values that follow each other more quickly
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
     """Return the text that restores a bench at a moment, or at the default moment for -1.
 
-    It is empty for a graph, and for a loop from the user's code.
+    The text is empty for a graph, and for a loop from the user's code.
     """
     if not isinstance(bench, LoopBench):
         return ""
@@ -46,19 +46,21 @@ def link_of(bench: Bench, moment: int = -1) -> str:
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench and the moment, or -1, in a text; raise LabError if it is invalid."""
+    """Return the bench and the moment, or -1, in a text; raise LabError for an invalid text."""
     state = from_text(text)
     step, values = state.pop("step", START[0]), state.pop("values", START[1])
     moment = check_integer("moment", state.pop("moment", -1))
     name = state.pop("loop", "square")
     if name == WRITTEN:
-        loop = written(str(step), str(values), check_integer("steps", state.get("steps", STEPS)))
+        loop = written_loop(
+            str(step), str(values), check_integer("steps", state.get("steps", STEPS))
+        )
     elif name in gallery.loops:
         loop = gallery.loops[str(name)]
     else:
         known = f"{WRITTEN!r} with step and values, or a loop of the gallery"
         raise argument_error("loop", name, f"expected {known}.")
-    return LoopBench.of(loop).changed(**state), moment
+    return LoopBench.from_loop(loop).changed(**state), moment
 
 
 @dataclass
@@ -67,18 +69,18 @@ class ChangeHistory:
 
     past: list[Bench] = field(default_factory=list)
     future: list[Bench] = field(default_factory=list)
-    _moved: float = -inf  # the time of the last change, if it changed only values
+    _time: float = -inf  # the time of the last change if only values changed
 
     def note(self, before: Bench, after: Bench) -> None:
-        """Store a change, except a change of the theme, which the page changes as well."""
-        names = {*after.state.beside(before.state)} - {"theme"}
+        """Store a change, except a change of the theme, which follows the theme of the page."""
+        names = {*after.state.differences_from(before.state)} - {"theme"}
         has_loop_changed = getattr(before, "loop", None) is not getattr(after, "loop", None)
         if not names and not has_loop_changed:
             return
         now, are_values = time.monotonic(), names == {"at"} and not has_loop_changed
-        if not (self.past and are_values and now - self._moved < TOGETHER):
+        if not (self.past and are_values and now - self._time < TOGETHER):
             self._store(self.past, before)
-        self._moved = now if are_values else -inf
+        self._time = now if are_values else -inf
         self.future.clear()
 
     def undo(self, present: Bench) -> Bench | None:
@@ -86,13 +88,13 @@ class ChangeHistory:
         return self._move(self.past, self.future, present)
 
     def redo(self, present: Bench) -> Bench | None:
-        """Return the bench that was undone last, or None."""
+        """Return the bench of the last undone change, or None."""
         return self._move(self.future, self.past, present)
 
     def _move(self, source: list[Bench], target: list[Bench], present: Bench) -> Bench | None:
         if not source:
             return None
-        self._moved = -inf
+        self._time = -inf
         self._store(target, present)
         return source.pop()
 

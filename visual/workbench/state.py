@@ -1,10 +1,10 @@
-"""The subject of a workbench, which is a loop or a PyTensor graph, and all choices about it.
+"""The subject of a workbench, a loop or a PyTensor graph, and all choices about the subject.
 
-    >>> opened(gallery.loops["square"]).changed(order=2, taps={"x": (-2, -1)}).picture.save("x.svg")
+    >>> open_bench(gallery.loops["square"]).changed(order=2, view="tapes").picture.save("x.svg")
 
-Start with `Bench`: its `state` contains only numbers, texts, and tuples, `changed` returns another
-bench, and `picture` draws its view. Caches store the correct derivatives of recent benches, which
-the workbench compares with the derivatives of faulty rules.
+Start with `Bench`: `state` contains only numbers, texts, and tuples, `changed` returns another
+bench, and `picture` draws the view. Caches store the correct derivatives of recent benches; the
+workbench compares these derivatives with the derivatives of faulty rules.
 """
 
 from abc import ABC, abstractmethod
@@ -37,11 +37,11 @@ from visual.pictures.machine.still import still
 from visual.player.data import for_page
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, valued, written
+from visual.workbench.written import START, STEPS, WRITTEN, valued, written_loop
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # orders to compare at least: one mistake shows only at the third order
+LEAST = 3  # the fewest orders to compare: a faulty rule changes only the third derivative
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
@@ -60,12 +60,13 @@ def _nothing() -> Mapping[str, Value]:
 class BenchState:
     """All choices of a workbench.
 
-    `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own", or
-    "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at`, `mode`, and
-    `keep` are arguments of `visual.draw`; for None and missing names, the loop has its own values.
-    `truncate` is the number of steps that a gradient goes back, or -1. `view` is the kind of
-    picture, `options` are options of this kind, and `theme` names the colors. With `rule`, the name
-    of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
+    `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own" for
+    another loop, or "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`,
+    `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names stand for the
+    values of the loop. `truncate` is the number of steps that a gradient goes back, or -1 for all
+    steps. `view` is the kind of picture, `options` are options of this kind, and `theme` names the
+    colors. If `rule` is the name of a rule of `lab.BROKEN`, the machine shows the correct and the
+    faulty run instead of the view.
     """
 
     loop: str
@@ -87,12 +88,10 @@ class BenchState:
     def changed(self, **changes: object) -> "BenchState":
         """Return the state with other choices; entries of `taps`, `at`, and `options` are merged.
 
-        Another view drops the options of the previous one, except the place that it shows. A view
-        without a rule is a view of the correct derivatives.
-
-        Raises ArgumentError for an unknown choice, or a value that no loop can have.
+        A change of the view drops all options except `scan`, and selects the correct rule. Raises
+        ArgumentError for an unknown choice, or a value that no loop can have.
         """
-        known = [one.name for one in fields(self) if one.name != "loop"]
+        known = [choice.name for choice in fields(self) if choice.name != "loop"]
         for name in changes:
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)
             check_choice("choice", name, known, "a workbench has the choices {}.")
@@ -114,9 +113,9 @@ class BenchState:
             checked[name] = MappingProxyType({n: v for n, v in both.items() if v is not None})
         return replace(old, **checked)
 
-    def beside(self, usual: "BenchState") -> dict[str, object]:
+    def differences_from(self, usual: "BenchState") -> dict[str, object]:
         """Return the choices that differ from a `usual` state, by name."""
-        chosen = {one.name: getattr(self, one.name) for one in fields(self)}
+        chosen = {choice.name: getattr(self, choice.name) for choice in fields(self)}
         return {
             name: dict(value) if isinstance(value, Mapping) else value
             for name, value in chosen.items()
@@ -125,7 +124,7 @@ class BenchState:
 
 
 def view_options(view: str) -> tuple[Choice, ...]:
-    """Return the options of a view; the machine, which plays, does not use options."""
+    """Return the options of a view; the machine has no options in a workbench."""
     return () if view == "machine" else PICTURES[view].options
 
 
@@ -136,7 +135,7 @@ def numbers(value: object) -> Numbers:
 
 
 def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
-    """Return numbers as an array of a dtype; raise ArgumentError if it cannot hold them."""
+    """Return numbers as an array of a dtype; raise ArgumentError for a fraction as an integer."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
         raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
@@ -145,7 +144,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, the choices about it, and the `usual` state without choices."""
+    """The subject of a workbench, the `state` with all choices, and the state without choices."""
 
     state: BenchState
     usual: BenchState
@@ -163,7 +162,7 @@ class Bench(ABC):
 
     @abstractmethod
     def changed(self, **changes: object) -> "Bench":
-        """Return the bench with other choices; raise LabError for an impossible one."""
+        """Return the bench with other choices; raise LabError for an impossible choice."""
 
     @abstractmethod
     def _draw(self, **options: object) -> Scene:
@@ -175,7 +174,7 @@ class Bench(ABC):
     @property
     def choices(self) -> dict[str, object]:
         """The choices, by name."""
-        return self.state.beside(self.usual)
+        return self.state.differences_from(self.usual)
 
     @property
     def title(self) -> str:
@@ -226,7 +225,7 @@ class LoopBench(Bench):
     loop: Loop
 
     @classmethod
-    def of(cls, loop: Loop) -> "LoopBench":
+    def from_loop(cls, loop: Loop) -> "LoopBench":
         """Return the bench of a loop without choices."""
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
@@ -236,15 +235,15 @@ class LoopBench(Bench):
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The values of the chosen loop."""
-        return {name: value_of(one) for name, one in valued(self.chosen).items()}
+        return {name: value_of(variable) for name, variable in valued(self.chosen).items()}
 
     def changed(self, **changes: object) -> "LoopBench":
         """Return the bench with other choices; chosen values are extended to other taps."""
         state = self.state.changed(**changes)
-        kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
-        if "taps" in changes and kept:
-            variables = valued(self.chosen.with_taps(kept))
-            fitting = {name: value_of(variables[name]) for name in kept}
+        taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
+        if "taps" in changes and taps:
+            variables = valued(self.chosen.with_taps(taps))
+            fitting = {name: value_of(variables[name]) for name in taps}
             given = changes.get("at", {})
             assert isinstance(given, Mapping)  # `BenchState.changed` has checked it
             state = state.changed(at={**fitting, **given})
@@ -252,7 +251,7 @@ class LoopBench(Bench):
 
     @cached_property
     def chosen(self) -> Loop:
-        """The loop with the chosen taps, steps, and values; ArgumentError if it is impossible."""
+        """The loop with the chosen taps, steps, and values; raises ArgumentError if impossible."""
         loop = with_shape(self._truncated, self.state.taps, self.state.steps)
         return loop.with_values(self._at)
 
@@ -285,7 +284,7 @@ class LoopBench(Bench):
 
 @lru_cache(maxsize=64)
 def _truncated(loop: Loop, steps: int) -> Loop:
-    """Return the loop with a truncated gradient: one object, which other caches can recognize."""
+    """Return the loop with a truncated gradient, always the same object as a key for caches."""
     return loop if steps == loop.truncate_gradient else replace(loop, truncate_gradient=steps)
 
 
@@ -300,15 +299,15 @@ OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
 
 @dataclass(frozen=True, eq=False)
 class GraphBench(Bench):
-    """A cost, its inputs with their values, and the choices about them."""
+    """The cost of a graph, the inputs with their values, and all choices."""
 
     cost: Variable
-    by: Variable
+    wrt_variable: Variable
     given: Mapping[Variable, object]
     model: object | None = None
 
     @classmethod
-    def of(
+    def from_graph(
         cls, cost: Variable, wrt: Variable, given: object, order: int = 1, model: object = None
     ) -> "GraphBench":
         """Return the bench of a cost, differentiated wrt `wrt`, with values `given` for its inputs.
@@ -372,7 +371,7 @@ class GraphBench(Bench):
 
     @property
     def _wrt(self) -> Variable:
-        return self.inputs.get(self.state.wrt or "", self.by)
+        return self.inputs.get(self.state.wrt or "", self.wrt_variable)
 
     @property
     def _given(self) -> dict[Variable, np.ndarray]:
@@ -383,7 +382,7 @@ class GraphBench(Bench):
         return draw(derived, state.view, state.theme, self._given, **options)
 
     def _truth(self, order: int) -> Truth:
-        values = tuple((v, Frozen.of(v.name or "", value)) for v, value in self._given.items())
+        values = tuple((v, Frozen.freeze(v.name or "", value)) for v, value in self._given.items())
         return _truth_of_graph(_derived(self.cost, self._wrt, order), values)
 
 
@@ -395,19 +394,21 @@ def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], 
     return Truth(derived, {variable: frozen.value for variable, frozen in values})
 
 
-def opened(subject: object, *about: object) -> Bench:
+def open_bench(subject: object, *about: object) -> Bench:
     """Return the bench of the arguments of a workbench."""
     match subject, *about:
         case [Derivative() as derived, given]:
-            return GraphBench.of(derived.values[0], derived.wrt, given, derived.order)
+            return GraphBench.from_graph(derived.values[0], derived.wrt, given, derived.order)
         case [Variable() as cost, Variable() as wrt, given]:
-            return GraphBench.of(cost, wrt, given)
-        case [one] if (density := log_density(one)) is not None:
-            return GraphBench.of(density.cost, density.resolve_wrt()[0], density.given, model=one)
+            return GraphBench.from_graph(cost, wrt, given)
+        case [model] if (density := log_density(model)) is not None:
+            return GraphBench.from_graph(
+                density.cost, density.resolve_wrt()[0], density.given, model=model
+            )
         case [None]:
-            return LoopBench.of(gallery.loops["square"])
+            return LoopBench.from_loop(gallery.loops["square"])
         case [Loop() as loop]:
-            return LoopBench.of(loop)
+            return LoopBench.from_loop(loop)
     raise ArgumentError(
         f"subject = {quote(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
         "alone; a lab.Derivative and the values of its inputs; or a cost, a variable to "
@@ -418,18 +419,18 @@ def opened(subject: object, *about: object) -> Bench:
 def with_loop(bench: Bench, loop: object) -> LoopBench:
     """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
     if isinstance(loop, str):
-        loop = written(*START) if loop == WRITTEN else gallery.loops[loop]
+        loop = written_loop(*START) if loop == WRITTEN else gallery.loops[loop]
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")
-    kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
+    choices = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     if isinstance(bench.state.cost, str):
-        kept["cost"] = bench.state.cost
-    return LoopBench.of(loop).changed(**kept)
+        choices["cost"] = bench.state.cost
+    return LoopBench.from_loop(loop).changed(**choices)
 
 
-def rewritten(bench: Bench, text: str, values: str) -> LoopBench:
+def with_texts(bench: Bench, text: str, values: str) -> LoopBench:
     """Return the bench of a loop given as text, with the same order, view, theme, and rule."""
     steps, name = STEPS, WRITTEN
     if isinstance(bench, LoopBench) and bench.state.loop == WRITTEN:
         steps, name = bench.chosen.steps, bench.loop.name
-    return with_loop(bench, written(text, values, steps, name))
+    return with_loop(bench, written_loop(text, values, steps, name))

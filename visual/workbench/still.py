@@ -5,21 +5,26 @@ from visual.workbench.state import Bench, LoopBench
 
 ORDERS = (1, 2, 3)
 NOTE = (
-    "<p class='scantape-without'>In a notebook, you can change everything in this "
-    "workbench, including the loop. {} <code>make start</code> opens the lessons with it.</p>\n"
+    "<p class='scantape-without'>In a notebook, you can change everything in this workbench, "
+    "including the loop. {} <code>make start</code> opens the lessons in a notebook.</p>\n"
 )
 
 
 def still(bench: Bench, shown: str) -> str:
-    """Return the HTML of a bench without Python; `shown` is the HTML of its machine or picture."""
+    """Return the HTML of a bench for readers without Python.
+
+    `shown` is the HTML of the machine or the picture of the bench.
+    """
     page = page_of(bench)
     if page is not None:
-        return NOTE.format("Here, you can choose values, taps, and orders.") + page.fragment()
-    return NOTE.format("Here is its picture.") + shown
+        return (
+            NOTE.format("On this page, you can choose values, taps, and orders.") + page.fragment()
+        )
+    return NOTE.format("This page shows the picture.") + shown
 
 
 def page_of(bench: Bench) -> Page | None:
-    """Return the page of a loop whose choices are the view and the cost; otherwise None."""
+    """Return the page of a loop if only the view and the cost are chosen; otherwise None."""
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None
     if bench.state.view != "machine" or not isinstance(bench.state.cost, str):

@@ -2,14 +2,14 @@
 // trait `form` describe. This file follows the files with `element`, `Form`, and `Machine`.
 //
 // Each change goes to the kernel as {number, key, value}. Only one request is open at a time. Later
-// changes wait; of several changes of a control, the page sends only the last. If an answer takes
-// longer than PATIENCE, the page shows a note and sends the next change immediately: the kernel then
-// cancels the first picture and draws the result of both changes.
+// changes wait, and the page sends only the last change of a control. If an answer takes longer than
+// PATIENCE, the page shows a note and sends the next change immediately: the kernel then cancels the
+// first picture and draws the result of both changes.
 
-const PATIENCE = 300; // ms
-const RESTING = 250; // ms
+const PATIENCE = 300; // ms until the page shows that the kernel works
+const RESTING = 250; // ms without motion until the kernel gets the moment
 const AROUND = 123; // pixels of JupyterLab's bars and of the line below the picture
-const ENOUGH = 400; // pixels of a picture
+const ENOUGH = 400; // pixels of a picture that a low window should show
 const BAR = 80; // pixels above the picture on the full screen
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
@@ -58,7 +58,7 @@ class Tabs {
   }
 }
 
-/** Requests to the kernel: one at a time, as long as it answers quickly. */
+/** Requests to the kernel, one at a time if the kernel answers quickly. */
 class Requests {
   /** @param {any} model @param {any} working */
   constructor(model, working) {
@@ -85,7 +85,7 @@ class Requests {
     this.send(request);
   }
 
-  /** The requests that an answer does not include: the open one, and those that wait. @param {number} answered */
+  /** The requests without an answer: the open request, and those that wait. @param {number} answered */
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
     return new Map([[name, this.sent], ...this.waiting]);
@@ -152,10 +152,10 @@ async function copyText(text, shown, note) {
   }
 }
 
-/** Whether JupyterLab is dark; outside of it, whether the reader's screen is. */
+/** Whether JupyterLab or, outside of JupyterLab, the reader's screen is dark. */
 const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
 
-/** Choose the dark or light theme when the page changes; returns a function that stops. @param {any} model @param {any} ask */
+/** Follow changes between a dark and a light page; return a function that stops. @param {any} model @param {any} ask */
 function follow(model, ask) {
   let was = false;
   const look = () => {
@@ -170,8 +170,8 @@ function follow(model, ask) {
 const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a notebook may scroll
 
 /**
- * Scroll back to a new workbench if the notebook scrolls past it, or if a low window shows little of
- * the picture. Stops as soon as the reader does anything; returns a function that stops.
+ * Scroll back to a new workbench if the notebook scrolls past the workbench, or if a low window shows
+ * little of the picture. The first action of the reader stops this; so does the returned function.
  */
 function appear(root) {
   const ended = new AbortController();
@@ -221,7 +221,7 @@ class Saving {
   }
 }
 
-/** Undo and redo: two buttons, and Ctrl+Z outside of text fields. */
+/** Two buttons for undo and redo, and the key Ctrl+Z outside of text fields. */
 class Undoing {
   /** @param {HTMLElement} root @param {any} ask */
   constructor(root, ask) {
@@ -336,11 +336,11 @@ class Bench {
     this.problem.textContent = elsewhere ? shown.problem.text : "";
     const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
     this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
-    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it shows the choices before the error
+    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture of the choices before the error
     this.requests.answered(shown.answered);
   }
 
-  /** Show the machine; another machine with as many events keeps a moment that was chosen. @param {any} data */
+  /** Show the machine; another machine with as many events keeps a chosen moment. @param {any} data */
   drawMachine(data) {
     const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     if (this.player) {

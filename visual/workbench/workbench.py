@@ -5,8 +5,8 @@
     >>> bench.state
     >>> bench.picture.save("tape.svg")
 
-A change by the browser and a change by `set` do the same: they replace the state and draw its
-picture, or they change nothing and report an error.
+A change by the browser and a change by `set` have the same effect: they replace the state and draw
+the picture, or they change nothing and report an error.
 """
 
 import re
@@ -42,19 +42,19 @@ from visual.workbench.controls import (
     without_invalid_options,
 )
 from visual.workbench.link import ChangeHistory, bench_of, link_of
-from visual.workbench.state import Bench, BenchState, opened, with_loop
+from visual.workbench.state import Bench, BenchState, open_bench, with_loop
 from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
 CALM = 0.4  # seconds without a request before pictures are drawn ahead
-CHOSEN = tuple(one.name for one in fields(BenchState))
+CHOSEN = tuple(choice.name for choice in fields(BenchState))
 
 
 def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
     """Draw the picture of a bench, and return the bench.
 
-    Unless it `keeps_options`, the returned bench lacks invalid options.
+    If not `keeps_options`, the returned bench has no invalid options.
     """
     bench = bench if keeps_options else without_invalid_options(bench)
     bench.machine, bench.svg  # noqa: B018 (the bench caches both)
@@ -72,14 +72,14 @@ class Request:
 class Workbench(Widget):
     """A loop, or a PyTensor graph, with controls for all choices about it.
 
-    ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
-    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph. A PyMC
-    ``Workbench(model)`` shows its log-density at its initial point. A text, as in
-    ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from its `link`. `choices`
-    are the fields of `BenchState`. `moment` is the moment of the machine, or -1 for the start of
-    its derivatives.
+    The arguments are those of ``Workbench()``, ``Workbench(loop)``,
+    ``Workbench(derivative, given)``, or ``Workbench(cost, wrt, given)``, where `given` has a value
+    for every input of the graph. The workbench of a PyMC model shows the log-density at the initial
+    point. A text, as in ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from
+    its `link`. `choices` are the fields of `BenchState`. `moment` is the moment of the machine, or
+    -1 for the start of the derivatives.
 
-    Each choice and `loop` are traits: they can be set, observed, and linked to traits of other
+    `loop` and all choices are traits, which you can set, observe, and link to traits of other
     widgets. An impossible value raises TraitError and changes nothing.
 
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
@@ -130,7 +130,7 @@ class Workbench(Widget):
             start, restored = bench_of(subject)
             moment = restored if moment == -1 else moment
         else:
-            start = opened(subject, *about)
+            start = open_bench(subject, *about)
         bench = start.changed(**choices)
         moment = check_integer("moment", moment)
         Job().run(lambda: draw_bench(bench))  # an error must precede the widget
@@ -169,9 +169,8 @@ class Workbench(Widget):
     def set(self, **choices: object) -> None:
         """Change choices, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
-        Choices are the fields of `BenchState`, and `loop`, a `lab.Loop`. An impossible choice
-        raises LabError and changes nothing. A request of the page that is not answered is
-        cancelled.
+        The choices are the fields of `BenchState`, and `loop`, a `lab.Loop`. An impossible choice
+        raises LabError and changes nothing. An open request of the page is canceled.
         """
         self._cancel()
         try:
@@ -185,11 +184,11 @@ class Workbench(Widget):
             raise
 
     def undo(self) -> None:
-        """Return to the choices before the last change; without an earlier one, do nothing."""
+        """Return to the choices before the last change; without a change, do nothing."""
         self._restore(self._history.undo)
 
     def redo(self) -> None:
-        """Repeat the change that was undone last; without such a change, do nothing."""
+        """Repeat the last undone change; without such a change, do nothing."""
         self._restore(self._history.redo)
 
     def _restore(self, move: Callable[[Bench], Bench | None]) -> None:
@@ -202,7 +201,7 @@ class Workbench(Widget):
                 self._show(Job().run(lambda: draw_bench(bench)), is_new=False)
 
     def _show(self, bench: Bench, is_new: bool = True) -> None:
-        """Show a bench; if it `is_new`, undo can return to the bench before."""
+        """Show a bench; if `is_new`, `undo` can return to the previous bench."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
@@ -225,7 +224,7 @@ class Workbench(Widget):
 
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
-        """After a moment without requests, draw pictures that will probably be requested."""
+        """After `CALM` seconds without a request, draw the pictures of probable next requests."""
         self._ahead.cancel()
         self._ahead, bench = Job(), self._bench
         if self.is_shown and is_in_loop():
@@ -243,7 +242,7 @@ class Workbench(Widget):
         return getattr(self.state, name) if hasattr(self, "_bench") else value
 
     def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
-        """Send the choices to the page, and the `text` of an error about the control with a key."""
+        """Send the choices to the page, and the `text` of an error about the control `key`."""
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
@@ -258,8 +257,8 @@ class Workbench(Widget):
     def receive(self, message: object) -> None:
         """Handle a message from the browser: a change, a request for a file, or a cancellation.
 
-        ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``,
-        or ``{"number": 4, "cancel": true}``.
+        Examples are ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``, and
+        ``{"number": 4, "cancel": true}``.
         """
         match message:
             case {"save": suffix}:
@@ -279,7 +278,7 @@ class Workbench(Widget):
                     self._start(self._cancel(), key, value)
             case _:
                 self._update_form(
-                    text=f"message = {quote(message)}: expected a number, a key and a value; "
+                    text=f"message = {quote(message)}: expected a number, a key, and a value; "
                     "a number and cancel; or save."
                 )
 
@@ -296,7 +295,7 @@ class Workbench(Widget):
         def done(outcome: Future[Bench]) -> None:
             with self._lock:
                 if self._request is not request:
-                    return  # another thread has just cancelled it
+                    return  # another thread has just canceled the request
                 self._request = None
                 try:
                     self._show(outcome.result())
@@ -313,7 +312,7 @@ class Workbench(Widget):
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the requested bench.
 
-        The next change starts from this bench, so that a quick second change keeps the first.
+        The next change applies to this bench, so that two quick changes are combined.
         """
         self._ahead.cancel()
         with self._lock:

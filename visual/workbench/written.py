@@ -1,6 +1,6 @@
 """Loops from two texts: the formula of the step, and the values of the variables.
 
-    >>> written("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
+    >>> written_loop("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
 
 A variable that the step assigns is a state if it has a value; otherwise it is an output. Another
 variable is a parameter if it has a single number, and a sequence if it has several. A formula
@@ -19,14 +19,17 @@ from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
-WRITTEN = "written"  # the name of such a loop
+WRITTEN = "written"  # the default name of a loop from texts
 NAME = re.compile(r"[^\W\d]\w*")
 START = ("x**2", "x = 0.95")
 STEPS = 4
 
 
-def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
-    """Return the loop, with `steps` steps without a sequence; raise ArgumentError if invalid."""
+def written_loop(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
+    """Return the loop; sequences determine the number of its steps, otherwise `steps` does.
+
+    Raises ArgumentError for an invalid text.
+    """
     given = values_by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
     assigned = [identifier(target.group(1)) for line in lines if (target := TARGET.match(line))]
@@ -58,9 +61,9 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the step and the values of a loop as texts for `written`.
+    """Return the step and the values of a loop as texts for `written_loop`.
 
-    Return None for a step that is not a text, and for values that are not numbers or vectors.
+    Returns None for a step that is not a text, and for values that are not numbers or vectors.
     """
     if not isinstance(loop.step, WrittenStep) or loop.random:
         return None
@@ -74,6 +77,7 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
 
 
 def _fits(variable: Valued, value: np.ndarray) -> bool:
+    """Return whether a text can contain the value of a variable."""
     if value.dtype != np.dtype("float64") or value.ndim > 1:
         return False
     if isinstance(variable, State):
@@ -82,14 +86,14 @@ def _fits(variable: Valued, value: np.ndarray) -> bool:
 
 
 def can_be_written(loop: Loop) -> bool:
-    """Return whether `written` restores the loop, except its name, from the texts of `text_of`."""
+    """Return whether the texts of `text_of` restore the loop, except its name."""
     texts = text_of(loop)
     if texts is None or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return False
-    again = written(*texts, loop.steps)
+    restored = written_loop(*texts, loop.steps)
     first, second = (
-        {name: getattr(variable, "taps", None) for name, variable in one.variables.items()}
-        for one in (loop, again)
+        {name: getattr(variable, "taps", None) for name, variable in each.variables.items()}
+        for each in (loop, restored)
     )
     return first == second
 

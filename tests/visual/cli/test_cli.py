@@ -59,7 +59,7 @@ def test_export_accepts_a_graph_or_describes_it(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     for said, words in (
         (["exported:nothing"], "expected a lab.Loop, not 5"),
-        (["exported:graph", "--steps", "4"], "not available for a lab.Derivative"),
+        (["exported:graph", "--steps", "4"], "not an option of a lab.Derivative"),
     ):
         assert main(["export", "-o", "no", "--loop", *said]) == 2
         assert words in capsys.readouterr().err
@@ -73,7 +73,7 @@ def test_why_accepts_the_values_of_a_graph_or_asks_for_them(tmp_path, monkeypatc
     for said, words in (
         ([], "no value for x. Use --at x=…"),
         (["--at", "y=1"], "--at 'y': expected one of x"),
-        (["--at", "x=1.5", "--steps", "4"], "a graph takes --order and --at"),
+        (["--at", "x=1.5", "--steps", "4"], "for a graph, expected --order or --at"),
     ):
         assert main(["why", "rooted:graph", *said]) == 2
         assert words in capsys.readouterr().err
@@ -89,7 +89,7 @@ def test_the_versions_are_printed(capsys, monkeypatch):
         assert ended.value.code == 0
         said.append(capsys.readouterr().out)
     assert re.fullmatch(rf"scantape [\w.+]+, PyTensor {re.escape(pytensor.__version__)}\n", said[0])
-    assert said[1].startswith("scantape that is not installed, PyTensor")
+    assert said[1].startswith("scantape (not installed), PyTensor")
 
 
 def not_installed(name, real=metadata.version):

@@ -82,17 +82,17 @@ def test_numbers_of_every_kind_are_accepted(form):
             "Wrong. With 0.9: later slots are right, but dC/dx₂ is not 1.162: ",
         ),
         (lambda x: cubes(x)[::-1], "in the opposite order"),
-        (lambda x: cubes(x)[0], "it returns 1 number; expected 4."),
-        (lambda x: [], "it returns 0 numbers; expected 4."),
+        (lambda x: cubes(x)[0], "the function returns 1 number; expected 4."),
+        (lambda x: [], "the function returns 0 numbers; expected 4."),
         (lambda x: {1.0, 2.0, 3.0, 4.0}, "the set contains a wrong number"),
         (lambda x: cubes(0.9), "With 1.1: later slots are right, but dC/dx₂"),
         (lambda x: [*cubes(x)[:3], 2.0], "dC/dx₃ is not 2: no step writes it"),
-        (lambda x: "0.9", "Wrong. It returns '0.9': expected numbers"),
+        (lambda x: "0.9", "Wrong. The function returns '0.9': expected numbers"),
         (lambda x: {1, "a"}, "expected numbers"),
         (squares, "With 0.9: squares. Keep the states."),
-        (unnamed, "it stops: NameError: name 'y' is not defined (line"),
-        (lambda x: (1 / 0 for _ in "a"), "it stops: ZeroDivisionError"),
-        (lambda: 1, "Wrong. With 0.9 it stops: TypeError"),
+        (unnamed, "the function stops: NameError: name 'y' is not defined (line"),
+        (lambda x: (1 / 0 for _ in "a"), "the function stops: ZeroDivisionError"),
+        (lambda: 1, "Wrong. With 0.9 the function stops: TypeError"),
     ],
 )
 def test_feedback(written, words):
@@ -121,7 +121,7 @@ def test_a_function_cannot_change_the_cases():
     work = visual.Work("sum", lambda v: sum(v), cases=(([1.0, 2.0],),))
     assert work.check(lambda v: v.pop() + v.pop()).is_right
     assert work.cases == (([1.0, 2.0],),)
-    assert "it returns 5, which is wrong." in work.check(lambda v: 5).reason
+    assert "the function returns 5, which is wrong." in work.check(lambda v: 5).reason
     pair = visual.Work("pair", lambda v: (v, [2 * v]), cases=((3.0,),))
     assert "number 2 is 5, which is wrong." in pair.check(lambda v: (v, [5.0])).reason
 

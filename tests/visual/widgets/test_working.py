@@ -220,9 +220,9 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
 
     forget()
     in_a_loop(look)()
-    drawn = draw._drawn.cache_info().misses
+    drawn = draw._draw_loop.cache_info().misses
     bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than before
-    assert draw._drawn.cache_info().misses == drawn
+    assert draw._draw_loop.cache_info().misses == drawn
     ahead = shown()
     forget()
     assert shown() == ahead
@@ -243,5 +243,5 @@ async def test_a_request_interrupts_drawing_ahead(monkeypatch):
 
 
 def forget():
-    for remembered in (draw._drawn, draw.cached_study, study._cached_graph):
+    for remembered in (draw._draw_loop, draw.cached_study, study._cached_graph):
         remembered.cache_clear()

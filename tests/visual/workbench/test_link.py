@@ -72,7 +72,7 @@ def test_loops_and_graphs_from_code_have_no_link():
 )
 def test_a_link_and_its_bench_are_the_same(name, order, steps, view, moment):
     chosen = {"order": order, "view": view} | ({} if name == "rnn" else {"steps": steps})
-    bench = visual.workbench.state.LoopBench.of(gallery.loops[name]).changed(**chosen)
+    bench = visual.workbench.state.LoopBench.from_loop(gallery.loops[name]).changed(**chosen)
     again, at = bench_of(link_of(bench, moment))
     assert (again.state, again.loop, at) == (bench.state, bench.loop, moment)
 

@@ -38,7 +38,10 @@ def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     assert bench.svg == shown(SQUARE, HISTORICAL, 3)
     assert "20171.5" in bench.svg
     about = control(bench, "rule")["about"]
-    assert "Of the orders 1 to 3, the first wrong one is 3: 20171.5 instead of 6723.84." in about
+    assert (
+        "Of the orders 1 to 3, the first wrong derivative has order 3: 20171.5 instead of 6723.84."
+        in about
+    )
     assert bench.form["view"] == "faulty rule"
     assert bench.breakage.visible == 3
     assert ask(bench, ["rule"], "correct") == ""
@@ -50,8 +53,12 @@ def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     ("loop", "rule", "words"),
     [
         ("fibonacci", "unreversed-sequences", "The results of orders 1 to 2 stay correct."),
-        ("gap", "swapped-taps", "the first wrong one is 1."),  # a vector has no single number
-        ("square", CUT, "the first refused one is 1."),
+        (
+            "gap",
+            "swapped-taps",
+            "the first wrong derivative has order 1.",
+        ),  # a vector has no single number
+        ("square", CUT, "the first rejected derivative has order 1."),
     ],
 )
 def test_a_verdict_has_the_change_and_the_first_wrong_order(loop, rule, words):

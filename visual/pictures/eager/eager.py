@@ -1,9 +1,10 @@
 """The eager tape: the values of the nodes, and the gradients that they receive in order.
 
-A row is an operation: the node that it appended, next to it the gradients that the node received,
-and their sum. Black arrows lead down from parents to new nodes, orange arrows lead gradients up to
-the parents. An inner tape is further to the right: its node is in the row of the outer node that is
-its value. Every event of the recording has a moment, and related events share one.
+A row shows an operation: the node that the operation appended, the gradients that the node
+received, and their sum. Black arrows lead down from parents to new nodes, and orange arrows lead up
+from gradients to the contributions to parents. An inner tape is to the right of its outer tape: a
+node is in the row of the outer node that is its value. Every event of the recording has a moment,
+and related events share a moment.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -20,18 +21,18 @@ from visual.options import switch
 from visual.pictures.eager.story import NodeStory, Received, factor_words, shown_rows, story
 from visual.pictures.eager.words import (
     SAME,
-    held_cell,
-    held_in_full,
+    full_value_text,
     node_label,
     node_name,
     same_as,
+    value_cell,
     value_key,
 )
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_RECEIVED, FIRST = 5, 3  # gradients of a node that are shown, and how many of them first
-MOST_TAPES = 3  # next to each other, if one is open
+MOST_RECEIVED, FIRST = 5, 3  # gradients of a node that are shown, and the first of them
+MOST_TAPES = 3  # tapes next to each other, if only one tape has gradients
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node and its gradient, 1",
@@ -44,11 +45,7 @@ WORDS = {
 
 
 @picture_function
-def eager(
-    recording: Recording,
-    tape: int | None = None,
-    all: bool = False,
-) -> Scene:
+def eager(recording: Recording, tape: int | None = None, all: bool = False) -> Scene:
     """Draw the eager tapes of a recording, 840 pixels wide.
 
     Parameters
@@ -57,8 +54,7 @@ def eager(
         A recording of `lab.eager`. The `step` of a group is the index of the first event of its
         moment in ``recording.events``.
     tape
-        The number of the tape whose gradients are shown, by default the first, which has the
-        result.
+        The number of the tape whose gradients are shown, by default 0, the tape of the result.
     all
         Whether to show the gradients of every tape, in a picture of any width.
 
@@ -82,14 +78,14 @@ def eager(
         all=all,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they send to each other; the "
-        f"result is {held_in_full(recording.result)}.",
+        f"result is {full_value_text(recording.result)}.",
     )
 
 
 class EagerTable(Table):
     """The tapes of a recording, with a part for nodes and a part for gradients of every priority.
 
-    `opened` is the number of the only tape with gradients, None for all.
+    `opened` is the number of the tape whose gradients are shown, or None for all tapes.
     """
 
     label_width = 0.0
@@ -99,8 +95,8 @@ class EagerTable(Table):
         priorities = sorted({tape.priority for tape in recording.tapes})
         if opened is not None:
             own = recording.tapes[opened].priority
-            near = sorted(priorities, key=lambda priority: abs(priority - own))
-            priorities = sorted(near[:MOST_TAPES])
+            nearest = sorted(priorities, key=lambda priority: abs(priority - own))
+            priorities = sorted(nearest[:MOST_TAPES])
         self.items = [*shown_rows(recording, priorities)]
         self.part_of: dict[tuple[int, bool], int] = {}  # by priority, and whether of gradients
         for priority in priorities:
@@ -143,8 +139,8 @@ class EagerTable(Table):
         if self.opened is not None:
             other = (self.opened + 1) % tapes
             lines.append(
-                f"Gradients of tape {self.opened} only: tape={other} opens another, all=True all "
-                "of them."
+                f"Gradients of tape {self.opened} only: tape={other} shows another tape, all=True "
+                "shows all tapes."
             )
         return TableHeading("The eager tape" if tapes == 1 else counted(tapes, "eager tape"), lines)
 
@@ -166,14 +162,14 @@ class EagerTable(Table):
         label = node_label(node.record)
         short = label if is_open else node_name(node.number) + same_as(node.record.value)
         key = value_key(node.number)
-        cell = held_cell(
+        cell = value_cell(
             self._role(node),
             node.record.value,
             label,
             short,
             key,
             ("node", node.number),
-            self._at(node.made),
+            self._at(node.creation),
         )
         yield Line([((0, 0), cell)], heads=heads[0], part=self.part_of[tape.priority, False])
         if is_open:
@@ -184,9 +180,9 @@ class EagerTable(Table):
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
         """Yield arrows from parents to the node, and from its gradient to contributions."""
-        made = self._at(node.made)
+        creation = self._at(node.creation)
         for parent in dict.fromkeys(node.record.parents):
-            yield Edge(("node", parent), ("node", node.number), plain=True, moment=made)
+            yield Edge(("node", parent), ("node", node.number), plain=True, moment=creation)
         for sent in node.sent:
             yield Edge(("total", node.number), ("received", sent), moment=self._at(sent))
 
@@ -217,14 +213,16 @@ class EagerTable(Table):
                 yield self._received(node, item, node.received[item])
         if node.total is not None:
             name, total = node_name(node.number), node.total
-            label = f"sum of {len(node.received):,}" if total.formed else "gradient"
-            label = (label if node.received else "zeros") + same_as(total.held)
+            label = f"sum of {len(node.received):,}" if total.is_sum else "gradient"
+            label = (label if node.received else "zeros") + same_as(total.gradient)
             key = f"gradient of node {node.number}"
             role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
-            title = f"gradient of the result wrt {name}, {label.removesuffix(same_as(total.held))}"
-            yield held_cell(
+            title = (
+                f"gradient of the result wrt {name}, {label.removesuffix(same_as(total.gradient))}"
+            )
+            yield value_cell(
                 role,
-                total.held,
+                total.gradient,
                 title,
                 label,
                 key,
@@ -242,12 +240,14 @@ class EagerTable(Table):
         factor = ""
         if received.source is not None:
             role, source = Role.WAITING, self.story.nodes[received.source]
-            label = f"from {node_name(received.source)}{same_as(received.held)}"
+            label = f"from {node_name(received.source)}{same_as(received.gradient)}"
             title = f"gradient {number + 1} of {name}, {label}"
-            factor = factor_words(source.total, received.held)
-        is_total = node.total is not None and not node.total.formed
+            factor = factor_words(source.total, received.gradient)
+        is_total = node.total is not None and not node.total.is_sum
         own = f"gradient of node {node.number}"
         key = own if is_total else f"{own}, part {number}"
         moment, id = self._at(received.step), ("received", received.step)
-        cell = held_cell(role, received.held, title, label + factor, key, id, moment, node.digits)
+        cell = value_cell(
+            role, received.gradient, title, label + factor, key, id, moment, node.digits
+        )
         return replace(cell, short=(label, "")) if factor else cell

@@ -29,15 +29,15 @@ class StoredQuantity:
 
 @dataclass(frozen=True)
 class TapeSide:
-    """The values and gradients on a kind of tape, in rows: START, the steps, and one row after.
+    """The values and gradients on a kind of tape, in rows: START, the steps, and a last row.
 
-    `ways` are arrows between values, `returns` arrows between gradients, as pairs of the names of
-    quantities. `sums` are sentences about the memory.
+    Arrows are pairs of the names of quantities: `value_arrows` connect values, `gradient_arrows`
+    connect gradients. `sums` are sentences about the memory.
     """
 
     rows: dict[int, list[StoredQuantity]] = field(default_factory=dict)
-    ways: list[tuple[str, str]] = field(default_factory=list)
-    returns: list[tuple[str, str]] = field(default_factory=list)
+    value_arrows: list[tuple[str, str]] = field(default_factory=list)
+    gradient_arrows: list[tuple[str, str]] = field(default_factory=list)
     sums: list[str] = field(default_factory=list)
 
 
@@ -74,8 +74,8 @@ class ScanTapes:
                 ),
                 *filter(None, (self._of_reading(s, step) for s in forward.sequences)),
             ]
-        side.ways.extend(_ways(forward, shown))
-        side.returns.extend(_ways(backward, [forward.steps - 1 - step for step in shown]))
+        side.value_arrows.extend(_arrows(forward, shown))
+        side.gradient_arrows.extend(_arrows(backward, [forward.steps - 1 - step for step in shown]))
         side.sums.extend(_sums(forward, backward))
         return side
 
@@ -93,10 +93,13 @@ class ScanTapes:
         value = _cell(tape.final[row], label, role, f", slot {row} of {tape.name}")
         slot, gradient = self._gradient_slot(tape, row), None
         if slot is not None:
-            other, there = slot
-            label, more = backward.tape_label(other, there), f", slot {there} of {other.name}"
-            role = self._gradient_role(other, there)
-            gradient = _cell(other.final[there], label, role, more)
+            other, gradient_row = slot
+            label, details = (
+                backward.tape_label(other, gradient_row),
+                f", slot {gradient_row} of {other.name}",
+            )
+            role = self._gradient_role(other, gradient_row)
+            gradient = _cell(other.final[gradient_row], label, role, details)
         return StoredQuantity(_slot(tape.name, _index(tape, row)), value, gradient)
 
     def _of_reading(self, sequence: SequenceTrace, step: int) -> StoredQuantity | None:
@@ -104,22 +107,23 @@ class ScanTapes:
         slot, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
         if slot is None or not slot[0].used:
             return None
-        (tape, there) = slot
+        (tape, gradient_row) = slot
         name = value_symbol(sequence.name, index)
         value = _cell(sequence.values[step], name, Role.INPUT)
         label, whole = (
-            named(tape, there) for named in (self.backward.tape_label, self.backward.whole_label)
+            named(tape, gradient_row)
+            for named in (self.backward.tape_label, self.backward.whole_label)
         )
-        more = "" if label == whole else f", a part of {whole}"
-        gradient = _cell(tape.final[there], label, Role.RESULT, more)
-        return StoredQuantity(_share(tape, there), value, gradient)
+        details = "" if label == whole else f", a part of {whole}"
+        gradient = _cell(tape.final[gradient_row], label, Role.RESULT, details)
+        return StoredQuantity(_share(tape, gradient_row), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
         """Return the output and the row of the gradient wrt a value of a sequence, or None."""
-        there, index = self.forward.scan.steps - 1 - step, sequence.axis.index[step]
+        gradient_row, index = self.forward.scan.steps - 1 - step, sequence.axis.index[step]
         for tape in self.backward.scan.outputs:
-            if tape.gradient_of == sequence.name and _index(tape, there) == index:
-                return tape, there
+            if tape.gradient_of == sequence.name and _index(tape, gradient_row) == index:
+                return tape, gradient_row
         return None
 
     def _summed(self, parameter: ParameterTrace) -> StoredQuantity | None:
@@ -127,8 +131,8 @@ class ScanTapes:
         name = parameter.name
         for tape in self.backward.scan.tapes:
             if tape.is_total and tape.gradient_of == name and tape.used:
-                label, more = self.backward.tape_label(tape, None), ", to which every step adds"
-                gradient = _cell(tape.final[-1], label, Role.RESULT, more)
+                label, details = self.backward.tape_label(tape, None), ", to which every step adds"
+                gradient = _cell(tape.final[-1], label, Role.RESULT, details)
                 return StoredQuantity(name, _cell(parameter.value, name, Role.INPUT), gradient)
         return None
 
@@ -140,12 +144,12 @@ class ScanTapes:
         return Role.SEED if np.any(tape.final[row] != 0) else Role.UNNEEDED
 
 
-def _cell(value: np.ndarray, label: str, role: Role, more: str = "") -> Cell:
-    return Cell(role, label + more, np.asarray(value), label=label, key=f"{label} of the Scan")
+def _cell(value: np.ndarray, label: str, role: Role, details: str = "") -> Cell:
+    return Cell(role, label + details, np.asarray(value), label=label, key=f"{label} of the Scan")
 
 
-def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
-    """Yield arrows from the slots that a formula reads to its target, by names of quantities."""
+def _arrows(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
+    """Yield arrows from the slots that a formula reads to the slot that the formula writes."""
     for step in steps:
         for formula in scan.formulas:
             end = _slot_of(scan, formula.target, step)
@@ -183,8 +187,10 @@ def _index(tape: TapeTrace, row: int) -> int:
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     states = [*forward.tapes, *forward.outputs]
     gradients = [*backward.tapes, *backward.outputs]
-    kept, more = (sum(_allocated(tape).nbytes for tape in group) for group in (states, gradients))
-    sizes = f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
+    value_bytes, gradient_bytes = (
+        sum(_allocated(tape).nbytes for tape in group) for group in (states, gradients)
+    )
+    sizes = f"{value_bytes:,} bytes of numbers, {gradient_bytes:,} bytes of gradients"
     yield f"Scan: {_slots(states)}, and for the backward pass {_slots(gradients)}: {sizes}"
     names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
     if names:
@@ -192,12 +198,12 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
 
 
 def _allocated(tape: TapeTrace) -> np.ndarray:
-    """Return all slots of a tape, including those that a loop with `until` leaves unused."""
+    """Return all slots of a tape, including the slots that a loop with `until` leaves unused."""
     return max(tape.initial, tape.final, key=len)
 
 
 def _slots(tapes: Iterable[TapeTrace]) -> str:
-    """Return ``21 slots of x (7 used)`` for every name; a sequence has a tape for each tap."""
+    """Return ``21 slots of x (7 used)`` for every name; tapes with the same name count together."""
     allocated, used = Counter[str](), Counter[str]()
     for tape in tapes:
         allocated[tape.name] += len(_allocated(tape))

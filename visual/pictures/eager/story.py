@@ -29,7 +29,8 @@ from lab.records import cached_property
 from visual.layout.columns import Gap, shown_numbers
 from visual.pictures.eager.words import digits_of_sum, node_name
 
-MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # rows of a folded picture, at its ends, at ends of tapes
+# The most rows, and the rows near an end of a long run and near an end of a tape.
+MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,16 @@ class Received:
 
     step: int
     source: int | None
-    held: RecordedValue
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
 class GradientTotal:
-    """The sum of a node's gradients; `formed` is whether the node has several gradients."""
+    """The total gradient of a node; `is_sum` is whether the node received several gradients."""
 
     step: int
-    held: RecordedValue
-    formed: bool
+    gradient: RecordedValue
+    is_sum: bool
 
 
 @dataclass
@@ -55,7 +56,7 @@ class NodeStory:
     """The events of a node: creation, received and sent gradients, their sum, and removal."""
 
     record: NodeRecord
-    made: int
+    creation: int
     received: list[Received] = field(default_factory=list)
     total: GradientTotal | None = None
     popped: int | None = None
@@ -69,9 +70,9 @@ class NodeStory:
     @cached_property
     def digits(self) -> int:
         """The number of digits of its gradients and their sum."""
-        if self.total is None or not self.total.formed:
+        if self.total is None or not self.total.is_sum:
             return 4
-        return digits_of_sum((received.held for received in self.received), self.total.held)
+        return digits_of_sum((received.gradient for received in self.received), self.total.gradient)
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,16 @@ def story(recording: Recording) -> Story:
             case Popped(node):
                 result.nodes[node].popped = step
             case PassedOn(node, total) | Summed(node, total):
-                formed = isinstance(event, Summed)
-                result.nodes[node].total = GradientTotal(step, total, formed)
+                is_sum = isinstance(event, Summed)
+                result.nodes[node].total = GradientTotal(step, total, is_sum)
     return result
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
     """Return, for every event, the first event of its moment and the sentence of the moment.
 
-    The opening of a tape and its first node are a moment, as are the removal of a node and its
-    sum, and all contributions of a node.
+    A moment contains the opening of a tape and its first node, the removal of a node and its sum,
+    or all contributions that a node sends.
     """
     runs: list[list[int]] = []
     for number, event in enumerate(recording.events):
@@ -140,28 +141,34 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
             return _words(recording, events[1:]) if events[1:] else f"tape {tape} is opened"
         case Sent(source):
             names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
-            share = "a contribution" if len(events) == 1 else "contributions"
-            return f"{node_name(source)} sends {' and '.join(names)} {share}"
+            contribution = "a contribution" if len(events) == 1 else "contributions"
+            return f"{node_name(source)} sends {' and '.join(names)} {contribution}"
         case Appended(node):
             return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
         case Seeded(node) | Popped(node):
-            formed = any(isinstance(event, Summed) for event in events)
-            passed = any(isinstance(event, PassedOn) for event in events)
-            gradient = " with the sum of its gradients" * formed + " with its gradient" * passed
+            is_sum = any(isinstance(event, Summed) for event in events)
+            is_passed_on = any(isinstance(event, PassedOn) for event in events)
+            gradient = (
+                " with the sum of its gradients" * is_sum + " with its gradient" * is_passed_on
+            )
             return f"{node_name(node)} is removed from tape {recording.nodes[node].tape}{gradient}"
     raise AssertionError(events)  # all other events continue a moment
 
 
-def factor_words(total: GradientTotal | None, share: RecordedValue) -> str:
+def factor_words(total: GradientTotal | None, contribution: RecordedValue) -> str:
     """Return `` · 0.95``, the local derivative in a contribution; empty for 1 and for arrays."""
-    if total is None or not (isinstance(sent := total.held.value, np.ndarray) and sent.ndim == 0):
+    if total is None or not (
+        isinstance(sent := total.gradient.value, np.ndarray) and sent.ndim == 0
+    ):
         return ""
-    if not (isinstance(share.value, np.ndarray) and share.value.ndim == 0 and sent != 0):
+    if not (
+        isinstance(contribution.value, np.ndarray) and contribution.value.ndim == 0 and sent != 0
+    ):
         return ""
-    return f" · {number_text(share.value / sent)}" if share.value != sent else ""
+    return f" · {number_text(contribution.value / sent)}" if contribution.value != sent else ""
 
 
-# Which nodes are shown.
+# The selection of nodes.
 
 
 def all_rows(recording: Recording) -> list[tuple[int, ...]]:
@@ -178,24 +185,24 @@ def all_rows(recording: Recording) -> list[tuple[int, ...]]:
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
     """Yield the shown rows, and a note for each group of hidden rows.
 
-    Of a long run, both ends are shown, and both ends of the first two tapes. Tapes of other
-    `priorities` are hidden.
+    From a long run, both ends are shown, and both ends of the first two tapes. Tapes with other
+    priorities than `priorities` are hidden.
     """
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]
     rows = [tuple(row) for row in every if row]
-    of = {node: number for number, row in enumerate(rows) for node in row}
-    near = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
+    row_numbers = {node: number for number, row in enumerate(rows) for node in row}
+    centers = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], AT_TAPES) for node in ends if node in of]
-    chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
+    centers += [(row_numbers[node], AT_TAPES) for node in ends if node in row_numbers]
+    chosen = {row + away for row, reach in centers for away in range(-reach, reach + 1)}
     after = 0
     for item in shown_numbers(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
         if isinstance(item, Gap):
-            left = rows[after : after + item.hidden]
+            hidden_rows = rows[after : after + item.hidden]
             after += item.hidden
-            span = f"{node_name(left[0][0])} to {node_name(left[-1][-1])}"
-            yield f"⋯ {counted(sum(map(len, left)), 'node')} hidden: {span}"
+            span = f"{node_name(hidden_rows[0][0])} to {node_name(hidden_rows[-1][-1])}"
+            yield f"⋯ {counted(sum(map(len, hidden_rows)), 'node')} hidden: {span}"
         else:
             yield rows[item]
             after += 1

@@ -1,7 +1,8 @@
 """The same loop on the eager tape and on the tapes of its Scan, step by step.
 
-The values, the order of the backward pass, and the memory are those of two runs. Each step has a
-forward moment, from top to bottom, and then a backward moment, from bottom to top.
+The picture shows the values, the order of the backward pass, and the memory of an eager run and of
+a run of the Scan. Each step has a forward moment and a backward moment; the backward moments begin
+at the last step.
 """
 
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -20,14 +21,9 @@ from visual.layout.columns import Gap, numbers, shown_steps
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.scan_side import (
-    START,
-    ScanTapes,
-    StoredQuantity,
-    TapeSide,
-)
+from visual.pictures.eager.scan_side import START, ScanTapes, StoredQuantity, TapeSide
 from visual.pictures.eager.story import NodeStory, story
-from visual.pictures.eager.words import held_cell, node_label, node_name, value_key
+from visual.pictures.eager.words import node_label, node_name, value_cell, value_key
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -48,10 +44,7 @@ WORDS = {
 
 @picture_function
 def two_tapes(
-    loop: Loop,
-    step: int | None = None,
-    wrt: str | None = None,
-    all: bool = False,
+    loop: Loop, step: int | None = None, wrt: str | None = None, all: bool = False
 ) -> Scene:
     """Draw a loop and its first derivative on the eager tape, next to the tapes of its Scan.
 
@@ -64,7 +57,7 @@ def two_tapes(
     wrt
         The name of the variable, by default the first state.
     all
-        Whether to draw cells of full width even if the picture is wider than 840 pixels.
+        Whether cells have their full width, in a picture of any width.
 
     Raises
     ------
@@ -137,32 +130,36 @@ class TwoTapes(Table):
         cells: list[tuple[Key | None, Cell]] = []
         for number, quantity in enumerate(pair):
             if quantity is not None:
-                id, made = (number, "value", quantity.name), self._made(row)
-                cells.append(((0, 2 * number), replace(quantity.value, id=id, moment=made)))
+                id, moment = (number, "value", quantity.name), self._forward_moment(row)
+                cells.append(((0, 2 * number), replace(quantity.value, id=id, moment=moment)))
             if quantity is not None and quantity.gradient is not None:
-                id, back = (number, "gradient", quantity.name), self._back(row)
-                cells.append(((0, 2 * number + 1), replace(quantity.gradient, id=id, moment=back)))
+                id, moment = (number, "gradient", quantity.name), self._backward_moment(row)
+                cells.append(
+                    ((0, 2 * number + 1), replace(quantity.gradient, id=id, moment=moment))
+                )
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
         """Yield every arrow, with the lower of its two rows."""
         for number, side in enumerate(self.sides):
-            for kind, pairs in (("value", side.ways), ("gradient", side.returns)):
+            for kind, pairs in (("value", side.value_arrows), ("gradient", side.gradient_arrows)):
                 for pair in dict.fromkeys(pairs):
                     rows = [self.row_of.get((number, name)) for name in pair]
                     if rows[0] is not None and rows[1] is not None:
                         start, end = ((number, kind, name) for name in pair)
                         is_value = kind == "value"
-                        moment = (self._made if is_value else self._back)(rows[1])
+                        moment = (self._forward_moment if is_value else self._backward_moment)(
+                            rows[1]
+                        )
                         yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
 
-    def _made(self, row: int) -> Moment:
+    def _forward_moment(self, row: int) -> Moment:
         """Return the forward moment of a row; START precedes all moments."""
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
 
-    def _back(self, row: int) -> Moment:
+    def _backward_moment(self, row: int) -> Moment:
         """Return the backward moment of a row, after all forward moments."""
         name = {START: "the start", self.steps: "what follows the loop"}.get(row, f"step {row:,}")
         return 2 * self.steps + 1 - row, f"gradients of {name}"
@@ -170,9 +167,9 @@ class TwoTapes(Table):
 
 def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
     """Return the side of the eager tape."""
-    side, own = TapeSide(), recording.nodes_of(0)
-    steps = [node.step for node in own if node.step is not None]
-    first = next((node.number for node in own if node.step is not None), 0)
+    side, outer_nodes = TapeSide(), recording.nodes_of(0)
+    steps = [node.step for node in outer_nodes if node.step is not None]
+    first = next((node.number for node in outer_nodes if node.step is not None), 0)
     stories = story(recording).nodes
     for each in stories:
         row = each.record.step
@@ -181,11 +178,11 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
         if row in shown:
             name = node_name(each.number)
             side.rows.setdefault(row, []).append(_of_node(each))
-            side.ways.extend((node_name(parent), name) for parent in each.record.parents)
+            side.value_arrows.extend((node_name(parent), name) for parent in each.record.parents)
             sources = [received.source for received in each.received]
-            side.returns.extend((node_name(s), name) for s in sources if s is not None)
-    totals = [stories[node.number].total for node in own]
-    size = sum(_size(total.held) for total in totals if total is not None)
+            side.gradient_arrows.extend((node_name(s), name) for s in sources if s is not None)
+    totals = [stories[node.number].total for node in outer_nodes]
+    size = sum(_size(total.gradient) for total in totals if total is not None)
     side.sums.append(
         f"eager tape: {counted(len(recording.nodes), 'node')}, {recording.bytes(0):,} bytes of "
         f"values, and an operation for each; {size:,} bytes of gradients"
@@ -193,23 +190,23 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
     return side
 
 
-def _size(held: RecordedValue) -> int:
+def _size(recorded: RecordedValue) -> int:
     """Return the bytes of a gradient; of a sparse gradient, the bytes of its entries."""
-    value = held.value.value if isinstance(held.value, SparseValue) else held.value
+    value = recorded.value.value if isinstance(recorded.value, SparseValue) else recorded.value
     return 0 if isinstance(value, str) else value.nbytes
 
 
 def _of_node(story: NodeStory) -> StoredQuantity:
     node, name = story.record, node_name(story.number)
     role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
-    value, gradient = held_cell(role, node.value, label, label, value_key(node.number)), None
+    value, gradient = value_cell(role, node.value, label, label, value_key(node.number)), None
     if story.total is not None:
         seed = all(received.source is None for received in story.received)
         role = Role.SEED if seed else Role.INTERMEDIATE
         role = role if node.operation else Role.RESULT
         meaning, label = f"gradient of the result wrt {name}", f"dC/d{name}"
-        gradient = held_cell(
-            role, story.total.held, meaning, label, f"gradient of node {node.number}"
+        gradient = value_cell(
+            role, story.total.gradient, meaning, label, f"gradient of node {node.number}"
         )
     return StoredQuantity(name, value, gradient)
 

@@ -33,7 +33,7 @@ def node_name(number: int) -> str:
 
 
 def node_label(node: "NodeRecord") -> str:
-    """Return ``n₃ = n₂ ** 2``, and for an inner node also the outer node: ``n₁ ≡ n₀``."""
+    """Return ``n₃ = n₂ ** 2``, or with the outer node of an inner node, ``n₁ ≡ n₀``."""
     words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
     label, operation = node_name(node.number), node.operation
     if operation in SIGNS and len(words) == 2:
@@ -45,9 +45,9 @@ def node_label(node: "NodeRecord") -> str:
     return label + same_as(node.value)
 
 
-def same_as(held: "RecordedValue") -> str:
+def same_as(recorded: "RecordedValue") -> str:
     """Return `` ≡ n₂`` if a value is a node of an outer tape."""
-    return "" if held.node is None else SAME + node_name(held.node)
+    return "" if recorded.node is None else SAME + node_name(recorded.node)
 
 
 def value_key(number: int) -> str:
@@ -56,34 +56,34 @@ def value_key(number: int) -> str:
 
 
 def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
-    """Return 4, or 5 if the printed numbers have the printed sum only with five digits."""
-    values = [held.value for held in (*parts, total)]
+    """Return the number of digits, 4 or 5, with which the printed parts have the printed sum."""
+    values = [recorded.value for recorded in (*parts, total)]
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]
     if len(numbers) == len(values) and np.isfinite(numbers).all():
         for digits in (4, 5):
-            *shown, whole = (Decimal(number_text(value, digits)) for value in numbers)
-            if sum(shown) == whole:
+            *summands, result = (Decimal(number_text(value, digits)) for value in numbers)
+            if sum(summands) == result:
                 return digits
     return 4
 
 
-def held_in_full(held: "RecordedValue") -> str:
+def full_value_text(recorded: "RecordedValue") -> str:
     """Return a value with all its digits, and the indices of a sparse gradient."""
-    if isinstance(held.value, np.ndarray):
-        return full_text(held.value)
-    if isinstance(held.value, str):
-        return held.value
-    words = f"{full_text(held.value.value)} at [{held.value.index}], 0 elsewhere"
-    places = held.value.positions
+    if isinstance(recorded.value, np.ndarray):
+        return full_text(recorded.value)
+    if isinstance(recorded.value, str):
+        return recorded.value
+    words = f"{full_text(recorded.value.value)} at [{recorded.value.index}], 0 elsewhere"
+    places = recorded.value.positions
     if places is not None and places.size <= MOST_ENTRIES:
         words += f"; entries {', '.join(map(str, places.ravel().tolist()))} of the whole array"
     return words
 
 
-def held_cell(
+def value_cell(
     role: Role,
-    held: "RecordedValue",
+    recorded: "RecordedValue",
     name: str,
     label: str,
     key: str,
@@ -91,15 +91,15 @@ def held_cell(
     moment: Moment = (None, ""),
     digits: int = 4,
 ) -> Cell:
-    """Return a cell with the `label` of a value and, in its tooltip, its `name` and all digits."""
+    """Return a cell with a value and its `label`; the tooltip has the `name` and all digits."""
     value: np.ndarray | None = None
     lines: tuple[str, ...] = ()
-    if isinstance(held.value, np.ndarray):
-        value = held.value
-    elif isinstance(held.value, str):
-        lines = (held.value,)
+    if isinstance(recorded.value, np.ndarray):
+        value = recorded.value
+    elif isinstance(recorded.value, str):
+        lines = (recorded.value,)
     else:
-        value, label = held.value.value, f"{label} at [{held.value.index}]"
+        value, label = recorded.value.value, f"{label} at [{recorded.value.index}]"
     return Cell(
         role,
         name,
@@ -107,7 +107,7 @@ def held_cell(
         key=key,
         label=label,
         lines=lines,
-        title=f"{name} = {held_in_full(held)}",
+        title=f"{name} = {full_value_text(recorded)}",
         digits=digits,
         id=id,
         moment=moment,

@@ -1,6 +1,7 @@
 """The tape machine: the tapes of all Scans as rows of cells, and each event as sums in them.
 
-Start with `build`, which makes the `content` of a run from its events. `columns` decides which
-slots have cells, `wording` writes the sentences, `arrange` gives every cell its place, `tracks`
-every path. `still` draws one moment or a film, with the shapes of `frames` and the words of `foot`.
+Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
+selects the slots that have cells, `wording` writes the sentences, `arrange` computes the positions
+of cells, and `tracks` the paths of values. `still` draws a moment or a film, with the shapes of
+`frames` and the words of `foot`.
 """

@@ -1,8 +1,9 @@
-"""The places of a machine: one box for each cell, one path for each value that travels.
+"""The positions of a machine: a box for each cell, the headings, and the gaps.
 
-No place depends on the moment: a machine is arranged once, and playing only changes states.
-Columns are aligned by time, rows are tapes. Two heights of rows exist, `TALL` for a loop and its
-gradient, `COMPACT` for more; the pitch of columns follows from the width. `tracks` has the paths.
+No position depends on the moment: a player changes only the states of cells. Columns are aligned by
+time, and rows are tapes. The rows of a loop and its gradient are `TALL`, and the rows of more Scans
+are `COMPACT`. The distance of columns follows from the width. `tracks` computes the paths of
+values.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Density:
-    """The heights of a row, in pixels: its box, the name above it, the space below, its letters."""
+    """The heights of a row in pixels: box, name above the box, space below, and letters."""
 
     box: float
     name: float
@@ -26,20 +27,22 @@ class Density:
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # rows
-LABELS, NARROW = 166.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
-BOW, LANE, HEAD, SCAN_NAME = 13.0, 6.0, 18.0, 13.0
-CHIP, FACTOR, UNDER = 16.0, 52.0, 13.0  # the height of a factor, its width, or it lies so far below
+MOST_TALL = 3  # the most rows of height `TALL`
+LABELS = 166.0  # the width of the names of rows, in pixels
+NARROW = 600.0  # a narrower sheet has the names above the rows
+BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights of a bow, of its lane, and of a heading
+CHIP, FACTOR = 16.0, 52.0  # the height and the width of a factor
+UNDER = 13.0  # the distance of a line below cells, if the gap is narrower than a factor
 ENTRY = 13.0  # the height of an entry of an array
-NARROWEST = 56.0  # a column
-LOW = 24.0  # the least space below a row with such lines
-GAP_COLUMN = 0.55  # of a column: hidden columns
-NAME, SMALLEST = 11.0, 11.0
+NARROWEST = 56.0  # the least distance of columns
+LOW = 24.0  # the least space below a row with lines below the cells
+GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
+NAME, SMALLEST = 11.0, 11.0  # the sizes of names, and of the smallest numbers
 
 
 @dataclass(frozen=True)
 class CellBox:
-    """A cell at its place, by its center, with the name above it if it has room."""
+    """The center and the size of a cell, and the name above the cell if there is space."""
 
     x: float
     y: float
@@ -79,31 +82,31 @@ class Heading:
     text: str
     is_bold: bool
     is_second: bool = False
-    has_ground: bool = False  # a strip, on which lines do not show
-    room: float = 10_000.0  # the width of its text
+    has_ground: bool = False  # whether a strip behind the text covers lines
+    room: float = 10_000.0  # the largest width of the text
 
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """A machine on a sheet: everything that has a place."""
+    """A machine on a sheet, with the positions of cells, headings, and gaps."""
 
     machine: MachineContent
     width: float
     height: float
     boxes: tuple[CellBox, ...]
     headings: tuple[Heading, ...]
-    gaps: tuple[tuple[float, int], ...]  # the middle of a hidden stretch, and its columns
+    gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and its number of hidden columns
     pitch: float
     is_tall: bool
 
 
 def most_columns(width: float) -> int:
-    """Return how many columns have room on a sheet."""
+    """Return the number of columns that fit on a sheet of a width."""
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
-    """Give every cell of a machine its place on a sheet, `width` pixels wide."""
+    """Compute the positions of a machine on a sheet that is `width` pixels wide."""
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
@@ -123,9 +126,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     for cell in machine.cells:
         density = _dense(machine, cell.row, usual, is_tall)
         size = min(letters, density.letters)
-        room = 0.8 * box_width if cell.row in bows else pitch - 4  # lines of bows end there
-        has_room = density.box >= COMPACT.box and text_width(cell.name, NAME) <= room
-        x, y, label = middles[cell.column], heights[cell.row], cell.name if has_room else ""
+        room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
+        is_named = density.box >= COMPACT.box and text_width(cell.name, NAME) <= room
+        x, y, label = middles[cell.column], heights[cell.row], cell.name if is_named else ""
         boxes.append(CellBox(x, y, box_width, density.box, size, label))
     folds = zip(middles, machine.columns, strict=True)
     gaps = tuple((x, hidden) for x, hidden in folds if hidden)
@@ -148,7 +151,7 @@ def _listed(machine: MachineContent, row: int) -> float:
 
 
 def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
-    """Return the size of numbers with which all have room in their boxes."""
+    """Return the largest size of numbers that makes all numbers fit their boxes."""
     texts = (key.text for cell in machine.cells for key in cell.keys)
     widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
@@ -174,11 +177,11 @@ def _rows(
         heights.append(middle)
         up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
         lines = [(8, -up, name, True), (8, down, row.name, False)]
-        for x, below, text, is_bold in lines if is_first else [(20, 4, row.name, False)]:
+        for x, offset, text, is_bold in lines if is_first else [(20, 4, row.name, False)]:
             if not is_narrow:
                 room = LABELS - x - (4 if is_first else 8)
-                y0 = middle + below
-                headings.append(Heading(row.scan, x, y0, text, is_bold, row.is_second, room=room))
+                baseline, second = middle + offset, row.is_second
+                headings.append(Heading(row.scan, x, baseline, text, is_bold, second, room=room))
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)
 

@@ -30,8 +30,8 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.naming import (
     common_factor,
-    filled,
-    filled_from,
+    filling_reason,
+    filling_sentence,
     results,
     scan_rows,
     tape_row,
@@ -188,7 +188,9 @@ class _Builder:
         writes = [write for write in event.writes if address(write.slot) in self.columns.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield PartGroup(parts, filled(self.wording, event), filled_from(event, self.trace))
+            yield PartGroup(
+                parts, filling_sentence(self.wording, event), filling_reason(event, self.trace)
+            )
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:

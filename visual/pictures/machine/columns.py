@@ -1,4 +1,4 @@
-"""The tapes and the columns in time that a machine shows, and the place of each slot."""
+"""The tapes and the columns in time of a machine, and the row and the column of each slot."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Address = tuple[int, int, int]  # Scan, argument, and row of a slot
 
 
 def with_gaps(columns: Iterable[int]) -> tuple[int | None, ...]:
-    """Return columns in order, with None between two that are no neighbors."""
+    """Return columns in order, with None between columns that are not neighbors."""
     items: list[int | None] = []
     for column in sorted(columns):
         if items and items[-1] is not None and column > items[-1] + 1:
@@ -64,7 +64,7 @@ class Columns:
     def _total_columns(
         self, number: int, tape: TapeTrace, known: Mapping[Address, int]
     ) -> dict[Address, int]:
-        """Return the columns of a running total: those of the slots that the steps write."""
+        """Return the columns of a running total: the columns of the slots that the steps write."""
         scan, columns = self.trace.scans[number], []
         main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
         for step in range(scan.steps):
@@ -83,10 +83,10 @@ class Columns:
             return tuple(every)
         ends = ENDS_ALONE if self.around is None else ENDS
         ends = max(1, min(ends, (self.most - 1) // 2))
-        kept = {*every[:ends], *every[-ends:]}
+        columns = {*every[:ends], *every[-ends:]}
         if self.around is not None:
-            kept |= {self.around - 1, self.around, self.around + 1} & {*every}
-        return with_gaps(kept)
+            columns |= {self.around - 1, self.around, self.around + 1} & {*every}
+        return with_gaps(columns)
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:

@@ -112,7 +112,7 @@ class _Builder:
         )
 
     def _scans(self) -> Iterator[ScanRows]:
-        """Yield a heading for each row; its events begin with the first write of the row."""
+        """Yield a heading for each row, with the events from the first write of the row."""
         writes = [(write.slot.scan, write.slot.argument) for e in self.events for write in e.writes]
         starts = [*map(writes.index, self.rows), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):
@@ -144,8 +144,8 @@ class _Builder:
         heading = f"{slot} is appended to the tape"
         if write.terms:
             source = write.terms[0].source
-            sent = "its seed" if source is None else f"a contribution from {source.name}"
-            heading = f"{slot} receives {sent}"
+            origin = "its seed" if source is None else f"a contribution from {source.name}"
+            heading = f"{slot} receives {origin}"
         return MachineEvent(
             event.number, number, event.step, (PartGroup((part,), reason=reason),), heading
         )

@@ -72,7 +72,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 
 
 def sentences(machine: MachineContent, group: PartGroup | None) -> list[tuple[Phrase, ...]]:
-    """Return the sentences of a group: one, or one for each of two runs with its sign."""
+    """Return the sentence of a group, or for two runs a sentence with the sign of each run."""
     if group is None:
         return []
     if group.summary:
@@ -111,7 +111,7 @@ def heading(machine: MachineContent, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
-    """Yield the pieces in one or two lines; colored numbers have boxes of their role."""
+    """Yield the pieces in one or two lines; a colored number has a box with the role's look."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
@@ -152,11 +152,11 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         each = [(_sign(machine, part), *part.sentence) for part in group.parts]
-        said = sentences(machine, group) if group.summary else each
-        lines += ["".join(piece.text for piece in pieces) for pieces in said]
+        words = sentences(machine, group) if group.summary else each
+        lines += ["".join(piece.text for piece in pieces) for pieces in words]
         lines += [f"  {group.reason}"] if group.reason else []
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
-    for name, correct, faulty, near, _ in machine.mistake.table if machine.mistake else ():
-        lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {near}")
+    for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():
+        lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {estimate}")
     return "\n".join(lines).rstrip() + "\n"

@@ -1,4 +1,4 @@
-"""The shapes of a frame: cells, and the lines, factors, and numbers of the sum that plays."""
+"""The shapes of a frame: cells, and the lines, factors, and numbers of the present sum."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -57,7 +57,7 @@ def _covers(box: Box, name: Text) -> bool:
 
 
 def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the lines and factors of a part, factors above all lines."""
+    """Return the lines of a part, and the factors, which cover the lines."""
     shapes: Frame = {}
     if part.kind is PartKind.RESTORED:
         return shapes
@@ -88,7 +88,7 @@ def during(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
 
 
 def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the values of a part, which travel to their factors and arrive as products."""
+    """Return the values of a part, which travel to factors and continue as products."""
     result: Frame = {}
     for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
         if part.kind is not PartKind.SUM or not term.value:
@@ -104,9 +104,10 @@ def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
 
 
 def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
-    """Return the sum in its slot: its parts below each other, then their sum.
+    """Return the sum in its slot: at the stage ADD the summands below each other, then the sum.
 
-    None if the cell shows it: before the sum, if the terms are 0, or if the cell is too low.
+    Returns None if the cell shows its own number: before the stage ADD, if all terms are 0, for
+    arrays, and for the sum in a cell that is too low.
     """
     place = arrangement.boxes[part.target]
     size = 13 if arrangement.is_tall else 11
@@ -168,7 +169,7 @@ def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
 
 
 def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
-    """Yield a bar for each number, upward or downward from the middle; the largest is full."""
+    """Yield a bar for each number, upward or downward from the middle of the cell."""
     values = [float(number) for number in entries]
     largest = max((abs(v) for v in values if np.isfinite(v)), default=0.0) or 1.0
     apart = (place.width - 8) / len(values)
@@ -181,7 +182,7 @@ def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
 
 
 def _touched(moment: Moment, ended: bool) -> set[int]:
-    """Return the cells that the shown group reads and writes; at its end, those of the event."""
+    """Return the cells that the shown group reads or writes, or all groups of an `ended` event."""
     event = moment.event
     if event is None:
         return set()
@@ -211,7 +212,7 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         if not is_new and role in COLORED:
             resting = cell.at(moment.number).role
             role = "intermediate" if resting in COLORED else resting
-        if not changed.get(number, True):  # its own sum comes later
+        if not changed.get(number, True):  # a later group writes the cell
             key = cell.at(moment.number - 1)
         is_near = few or (
             moment.event is not None and machine.rows[cell.row].scan == moment.event.scan

@@ -22,7 +22,7 @@ from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
 MOST_FACTOR = 8  # characters of a factor in a title
-MOST_TOLD = 12  # entries of a result
+MOST_LISTED = 12  # entries of a result
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
@@ -41,7 +41,7 @@ def title_of(trace: Trace, factor: str) -> str:
 def common_factor(
     played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
 ) -> str:
-    """Return the factor of every sum without indices, as ``2·x``; empty if they have none."""
+    """Return the common factor of all sums without indices, as ``2·x``; empty if there is none."""
     factors = set()
     for part in (part for event in played for group in event.groups for part in group.parts):
         for term in part.terms if part.kind is PartKind.SUM else ():
@@ -96,8 +96,8 @@ def results(
 
 
 def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
-    """Yield a number, the entries of a short vector, or of a larger array its norm and shape."""
-    if value.ndim == 1 and len(value) <= MOST_TOLD:
+    """Yield the text of a number, of the entries of a short vector, or of a norm and a shape."""
+    if value.ndim == 1 and len(value) <= MOST_LISTED:
         for entry in range(len(value)):
             yield ", " if entry else "["
             yield wording.number(value, entry=entry)
@@ -108,8 +108,8 @@ def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
             yield f" ({'×'.join(map(str, value.shape))})"
 
 
-def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence of a filling: the nonzero initial gradients."""
+def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
+    """Return the sentence of the event that fills a tape, with its nonzero initial gradients."""
     nonzero = [w for w in event.writes if np.any(w.new)]
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(nonzero[:3]):
@@ -128,8 +128,8 @@ def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
 
 
-def filled_from(event: Event, trace: Trace) -> str:
-    """Return where the initial gradients of a tape come from, with the name of the cost."""
+def filling_reason(event: Event, trace: Trace) -> str:
+    """Return a sentence about the origin of the initial gradients of a tape."""
     sources = {
         term.source.slot.scan + 1
         for write in event.writes

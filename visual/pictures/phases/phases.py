@@ -27,13 +27,12 @@ INDENT, NAMES, PIECES, BETWEEN, LEAST = 34.0, 138.0, 316.0, 8.0, 120.0
 
 @picture_function
 def phases(
-    derivation: Derivation | DerivationRecord,
-    of: NamedScan | None = None,
-    sheet: Sheet = SCREEN,
+    derivation: Derivation | DerivationRecord, of: NamedScan | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     """Draw the eleven phases of a derivation, or of its stored record.
 
-    `of` is the backward Scan in its run: the picture then contains its number and its steps.
+    With `of`, the backward Scan in its run, the picture contains the number and the steps of the
+    Scan.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
@@ -66,8 +65,8 @@ def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Pi
 def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
     """Yield a row for each phase, connected by a line, and the finished step."""
     record = pieces.record
-    drawn = {phase.number: pieces.draw(phase.number) for phase in record.phases}
-    widest = max(piece.envelope.width for piece in drawn.values())
+    parts = {phase.number: pieces.draw(phase.number) for phase in record.phases}
+    widest = max(piece.envelope.width for piece in parts.values())
     room = sheet.line - NAMES - widest - 20
     is_narrow = room < LEAST  # the parts are below their names, and the sentences below the parts
     for phase, sentence in zip(record.phases, sentences(record, pieces.source), strict=True):
@@ -83,9 +82,9 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
         texts = (Text(0, 15 + 16 * n, line, SMALL, muted=muted) for n, line in enumerate(lines))
         text = sized(0, LINE + 16 * (len(lines) - 1), *texts)
         if is_narrow:
-            row = above(name, *(beside(gap(INDENT), part) for part in (drawn[number], text)))
+            row = above(name, *(beside(gap(INDENT), part) for part in (parts[number], text)))
         else:
-            row = beside(name, over(gap(widest + 20), drawn[number]), text)
+            row = beside(name, over(gap(widest + 20), parts[number]), text)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
         yield grouped(over(row, sized(0, 0, thread)), moment(phase))
     if step := [*pieces.finished(sheet.line - (INDENT if is_narrow else NAMES))]:

@@ -1,6 +1,6 @@
 """Draw the parts of a step that the eleven phases add: boxes, formulas, and tapes.
 
-A variable has the same role in all phases: the role that it has on the tapes of the backward Scan.
+In all phases, a variable has the role that the tapes of the backward Scan give to the variable.
 """
 
 import re
@@ -19,11 +19,11 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
-SMALL, MONO, LINES = 12, 11.5, 5  # font sizes; lines of a formula
+SMALL, MONO, LINES = 12, 11.5, 5  # font sizes; the most lines of a formula
 LINE, CHIP, EDGE, INSIDE, APART, ARROW, INDENT = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0, 20.0
-MIN_SLOT, HIGH = 86.0, 36.0  # of a slot
+MIN_SLOT, HIGH = 86.0, 36.0  # the least width and the height of a slot
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
-Part = tuple[int, str]  # of a written value: the phase that adds the part, and its text
+Part = tuple[int, str]  # a part of a written value: the phase that adds the part, and its text
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Pieces:
 
     @property
     def source(self) -> str:
-        """The computation of gradients before the backward Scan runs."""
+        """The origin of the gradients that the backward Scan starts with."""
         if self.of is None or not self.of.seeded_by():
             return "the cost"
         return self.of.seeds.removeprefix("output of ")
@@ -72,7 +72,7 @@ class Pieces:
     def draw(self, phase: int) -> Piece:
         """Draw the part that a phase adds."""
         pieces = [*self._draw(phase)] or [self.words("—", muted=True)]
-        width = 0 if phase in (5, 6, 8) else self.width  # these phases need a line for each piece
+        width = 0 if phase in (5, 6, 8) else self.width  # width 0: a line for each piece
         return above(*flow(pieces, width), apart=2)
 
     def _draw(self, phase: int) -> Iterator[Piece]:
@@ -252,9 +252,9 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
     return lines
 
 
-def scan_name(called: str, of: NamedScan | None) -> str:
-    """Return the name of a Scan, with its number if its run is known."""
-    return called if of is None else of.numbered_name
+def scan_name(name: str, of: NamedScan | None) -> str:
+    """Return the name of a Scan, with the number of the Scan in its run if `of` is known."""
+    return name if of is None else of.numbered_name
 
 
 def _parts(item: Item, shares: Iterable[str]) -> list[Part]:

@@ -65,13 +65,13 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 
 
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence for each phase; for a phase that adds nothing, it starts with `NOTHING`.
+    """Yield a sentence for each phase; the sentence starts with `NOTHING` if no part is added.
 
-    `source` is the computation of gradients before the backward Scan.
+    `source` is the origin of the gradients that the backward Scan starts with.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
-    able = [item for item in inputs if item.verdict not in NONE]
+    differentiable = [item for item in inputs if item.verdict not in NONE]
     incoming = [item for item in incoming if item.verdict is Verdict.NOTED]
     shares = [item for item in shares if item.expression]
     order = "known at run time" if steps[-1].expression == "n" else "in reverse order"
@@ -83,7 +83,11 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
     scan = f"one Scan of {len(variables)} variables"
     phases: list[tuple[Sequence[object], str, str]] = [
         (steps, "", f"As many steps as forward, {order}"),
-        (able, "no input can have a gradient", INPUTS[len(able) < len(inputs)]),
+        (
+            differentiable,
+            "no input can have a gradient",
+            INPUTS[len(differentiable) < len(inputs)],
+        ),
         (results, "", "PyTensor differentiates one step, not the whole loop"),
         (
             incoming,

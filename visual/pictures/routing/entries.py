@@ -15,7 +15,7 @@ Pair = tuple[tuple[str, int], tuple[str, int]]  # names of arrays, and entries
 
 @dataclass(frozen=True, eq=False)
 class DrawnArray:
-    """An array as rows of cells: the last axis runs across, `across` entries wide."""
+    """An array as rows of cells; the last axis runs from left to right, with `across` entries."""
 
     operand: RoutedOperand | None  # None for the output and the condition
     name: str
@@ -64,7 +64,7 @@ def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnAr
 
 
 def copied_rows(call: Routed, inputs: Sequence[DrawnArray], output: DrawnArray) -> list[Pair]:
-    """Return the last entry of a row of an input, with the first of each row that copies it."""
+    """Return pairs: the last entry of an input's row, and the first of a row that copies it."""
     numbers, places = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
     arrays = {a.operand.number: a for a in inputs if a.operand}
     pairs = dict[Pair, None]()

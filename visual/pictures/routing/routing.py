@@ -1,8 +1,9 @@
 """The routing of where, cat, narrow, and clamp: which entry is copied to which entry.
 
-The three panels are three steps: values and tangents move from left to right, cotangents from right
-to left. A cell names its source or its readers. A cell of the output has the color of the input
-that it copies. Panels of vectors are next to each other, panels of matrices below each other.
+The panels show values, tangents, and cotangents. Values and tangents move from left to right, and
+cotangents from right to left. A cell names its source or its readers. A cell of the output has the
+color of the input that the cell copies. Panels of vectors are next to each other, and panels of
+matrices are below each other.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -33,7 +34,7 @@ from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_NAMES = 6  # in a tooltip
-TERMS = 9  # the letters of a sum that is written in a cell
+TERMS = 9  # the most letters of a sum in a cell
 
 
 @picture_function
@@ -47,8 +48,8 @@ def routing(
     """Draw a structural primitive at arrays: values, tangents, and cotangents.
 
     `primitive` is where, cat, narrow, or clamp, with the `inputs` and `metadata` of
-    `lab.structural.primitives`. By default, tangents are 0.1, 0.2 … over all inputs, and the
-    cotangent is 10, 20 …, because these entries are all different.
+    `lab.structural.primitives`. By default, the tangents are 0.1, 0.2 … over all inputs, and the
+    cotangent is 10, 20 …, so that all entries differ.
 
         >>> visual.routing("where", (x, 7.0), condition=x > 0)
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)

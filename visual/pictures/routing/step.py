@@ -35,7 +35,7 @@ class TransposedStep:
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
     """Return each differentiated Scan, with a tape, the backward Scan, and the gradient's tape.
 
-    Of several tapes, the first that overwrites a slot is chosen, or else the first.
+    The tape is the first that overwrites a slot or, without such a tape, the first tape.
     """
     result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
     for later, scan in enumerate(trace.scans):
@@ -60,11 +60,11 @@ def transposed_step(
     trace: Trace, tape: TapeTrace, later: int, reverse: TapeTrace, step: int
 ) -> TransposedStep:
     """Return step `step` of a Scan with `tape`, and of the Scan `later` with its gradient."""
-    from lab import structural  # imported when a picture is drawn
+    from lab import structural  # only this picture imports the package
 
     back = trace.scans[later].steps - 1 - step
     gradient_after = reverse.contents(back - 1)[::-1]
-    before = tape.contents(step - 1)[: len(gradient_after)]  # of a loop that stopped early
+    before = tape.contents(step - 1)[: len(gradient_after)]  # shorter if the loop stopped early
     written = np.stack([access.values[step] for access in tape.writes])
     event = Events(trace).step(later, back)
     gradient_read = np.zeros((len(tape.tape.reads), *before.shape[1:]), before.dtype)
@@ -73,7 +73,7 @@ def transposed_step(
         is_replaced = tap in tape.tape.overwritten
         total = sum(term.value for term in write.terms)
         gradient_read[n] = write.new if is_replaced else total
-    moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
+    results, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
     rest, gradient_written = pullback(
         np.concatenate([np.zeros_like(gradient_read), gradient_after])
     )
@@ -84,9 +84,9 @@ def transposed_step(
         reverse=reverse,
         step=step,
         before=before,
-        read=moved[:reads],
+        read=results[:reads],
         written=written,
-        after=moved[reads:],
+        after=results[reads:],
         gradient_after=gradient_after,
         gradient_written=gradient_written,
         gradient_rest=rest,

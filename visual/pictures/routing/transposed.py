@@ -1,10 +1,10 @@
-"""One step of a tape and its transpose, both as routing, next to the traced gradient.
+"""One step of a tape and its transpose, both as routing, and the traced gradient.
 
-Forward, a step reads slots (`narrow`) and writes slots (`set_subtensor`). Transposed, the gradient
-wrt a written slot moves to the written value, and zero remains in the slot; the gradients wrt the
-values that were read are scattered to their slots. The gradient of an overwritten slot therefore
-ends there, and the gradient of a preserved slot is a sum. The last block has the same numbers, as
-the backward Scan computes them.
+A step reads slots (`narrow`) and writes slots (`set_subtensor`). In the transpose, the gradient wrt
+a written slot moves to the written value, and zero remains in the slot; the gradients wrt the read
+values are scattered to their slots. Therefore, the gradient of an overwritten slot does not reach
+earlier steps, and the gradient of a preserved slot is a sum. The last block has the same numbers
+from the tape of the backward Scan.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from visual.pictures.routing.step import TransposedStep, differentiated_scans, t
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_SLOTS = 6  # of a tape that is shown whole
+MOST_SLOTS = 6  # the most slots of a tape without folds
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "value on a tape, or computed by the step",
     Role.PRESERVED: "read, unchanged; its gradients are added",
@@ -45,9 +45,9 @@ NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     """Draw a step of a Scan as routing, its transpose, and the same step of the backward Scan.
 
-    `scan` is the number of a differentiated Scan in the trace, counted from 0; by default the first
-    that overwrites a slot (from order 2), or else the first. `step` is a step of that Scan. Raises
-    GraphError if no Scan is differentiated, ArgumentError for another Scan or step.
+    `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first that
+    overwrites a slot (from order 2), otherwise the first. `step` is a step of this Scan. Raises
+    GraphError if no Scan is differentiated, and ArgumentError for another Scan or step.
     """
     check_trace(trace)
     known = differentiated_scans(trace)

@@ -59,7 +59,7 @@ def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
     """Return the equation of a panel, and its explanation."""
     names = _names(routed, step.prefix)
     if step is FORWARD:
-        return f"z = {_called(routed)}", "every entry of z copies an entry of an input"
+        return f"z = {_call_text(routed)}", "every entry of z copies an entry of an input"
     tangent, transposed = RULES[routed.primitive]
     if step is not COTANGENT:
         return f"dz = J({names})", f"dz = {tangent}"
@@ -68,7 +68,7 @@ def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
 
 
 def notes_of(routed: Routed, operand: RoutedOperand) -> list[str]:
-    """Return how many entries of the output copy an input, and along which axes it is repeated."""
+    """Return the number of entries that copy an input, and the axes that repeat the input."""
     size, notes = routed.value.size, []
     notes.append(f"to {routed.sources.count(operand.number):,} of {size:,} entries")
     if size and _is_repeated(routed, operand):
@@ -122,12 +122,12 @@ def about(routed: Routed) -> str:
     kinks = int(routed.nonsmooth.sum())
     odd = f" {kinks:,} entries have no derivative." if kinks else ""
     return (
-        f"{_called(routed)}: {routed.value.size:,} entries, {parts}. Values and tangents go "
+        f"{_call_text(routed)}: {routed.value.size:,} entries, {parts}. Values and tangents go "
         f"from the inputs to the output, cotangents take the same paths backward.{odd}"
     )
 
 
-def _called(routed: Routed) -> str:
+def _call_text(routed: Routed) -> str:
     """Return the call as text: ``narrow(a, dim = 0, start = 1, length = 2)``."""
     names = _names(routed, "")
     listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(routed.primitive, names)

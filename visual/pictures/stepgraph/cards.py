@@ -22,10 +22,7 @@ from visual.scene.theme import Role
 VALUE, CAPTION = 12, 11  # font sizes
 LINE, INDENT = 17, 8  # the height and the left margin of a line
 MIN_WIDTH = 58
-LEGEND: Mapping[Role, str] = {
-    **EVERY_ROLE,
-    Role.RESULT: "output of the step",
-}
+LEGEND: Mapping[Role, str] = {**EVERY_ROLE, Role.RESULT: "output of the step"}
 
 
 @dataclass(frozen=True)

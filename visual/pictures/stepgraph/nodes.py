@@ -10,16 +10,7 @@ from enum import Enum, auto
 import numpy as np
 
 from lab.equations.numbers import array_of
-from lab.notation import (
-    Call,
-    Expression,
-    Leaf,
-    SharedTerm,
-    Slice,
-    Term,
-    calls_of,
-    leaves_of,
-)
+from lab.notation import Call, Expression, Leaf, SharedTerm, Slice, Term, calls_of, leaves_of
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
 from lab.scans.naming import name_common_parts
@@ -124,10 +115,10 @@ class StepNodes:
             return list(leaves_of(self.terms[place]))
         assert isinstance(place, StepResult)
         inside = self.scan.inside
-        below = find_reachable(
+        sources = find_reachable(
             [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
         )
-        return [source for source in below if isinstance(source, Leaf)]
+        return [source for source in sources if isinstance(source, Leaf)]
 
     def is_total(self, leaf: Leaf) -> bool:
         """Return whether a leaf is the running total of a parameter."""

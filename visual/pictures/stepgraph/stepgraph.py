@@ -30,25 +30,21 @@ from visual.scene.combinators import Piece, above, gap, over, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Group, Scene, Text, picture_function, walk
 
-LONGEST = 300  # letters of a formula in the heading
-ARGUMENT, ON_PAPER = 236.0, 96.0  # the greatest widths of boxes
-FORMULA, LINES = 0.5, 4  # the greatest width of a result, as a part of the sheet; its lines
-HANGING = 2  # letters of the indentation of the later lines of a formula
+LONGEST = 300  # the most letters of a formula in the heading
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest widths of boxes
+FORMULA, LINES = 0.5, 4  # the largest width of a result, as a fraction of the sheet; its lines
+HANGING = 2  # letters before the later lines of a formula
 
 
 @picture_function
 def stepgraph(
-    trace: Trace,
-    scan: int | None = None,
-    step: int | None = None,
-    sheet: Sheet = SCREEN,
+    trace: Trace, scan: int | None = None, step: int | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     """Draw the values that one step reads, computes, and writes.
 
-    `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``. The
-    default is the Scan that contains the result. `step` is the number of its step; the default is
-    the first step that combines two nonzero slots. Raises ArgumentError for an unknown
-    Scan or step.
+    `scan` is the number of a Scan in the headings: number 1 is ``trace.scans[0]``. The default is
+    the Scan that computes the result. `step` is the number of a step; the default is the first step
+    that combines two nonzero slots. Raises ArgumentError for an unknown Scan or step.
     """
     check_trace(trace)
     check_sheet(sheet)

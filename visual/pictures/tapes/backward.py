@@ -76,9 +76,9 @@ class Backward(Table):
         for tape in slots.tapes:
             if not slots.time.knows(tape.axis):
                 columns |= {slots.column(tape, row) for row in touched_rows(tape, steps)}
-            wanted = self.named.wanted_rows(tape) if self._is_result(tape) else set()
-            if self.scan.parent is not None and len(wanted) < len(tape.final):
-                columns |= {slots.column(tape, row) for row in wanted}
+            results = self.named.wanted_rows(tape) if self._is_result(tape) else set()
+            if self.scan.parent is not None and len(results) < len(tape.final):
+                columns |= {slots.column(tape, row) for row in results}
         return (columns,)
 
     # Rows.
@@ -103,7 +103,7 @@ class Backward(Table):
         yield self._result()
 
     def _heading(self, fold: Fold) -> TableHeading:
-        """Return the title of the Scan, and the parts of it that are not drawn."""
+        """Return the title of the Scan, and the numbers of its hidden totals and outputs."""
         title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
         if not self.all:
             lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
@@ -177,7 +177,7 @@ class Backward(Table):
         step: int,
         is_drawn: Callable[[TapeTrace], bool] = lambda tape: True,
     ) -> list[Line]:
-        """Return a line for each tape; running totals are in the first."""
+        """Return a line for each tape; the first line also has the running totals."""
         lines = [
             Line(self._cells(tape, state, step), notes(tape), blocks=self.slots.column(tape, 0)[:1])
             for tape in filter(is_drawn, self.slots.tapes)
@@ -193,7 +193,7 @@ class Backward(Table):
         return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown slots of a tape, of a running total only the entry after a step."""
+        """Return the shown slots of a tape, or the entry of a running total after a step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
@@ -277,7 +277,7 @@ class Backward(Table):
         return [self.named.direct_label(tape, None), self.named.seeds]
 
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
-        """Return the positions that a step only reads, and that it writes: ``pos 0 → 1``."""
+        """Return the positions that a step reads and does not write, and writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
         positions = f"pos {integers_text(read, 'none')} → {integers_text(written, 'none')}"
         return [*self._names(tape), positions]

@@ -1,10 +1,10 @@
 """The tape picture: the slots that every backward step reads, overwrites, and preserves.
 
-A first derivative has its loop on top, and below it the tape of its gradient. For a higher order,
-all Scans are on top as small tapes, and one of them is open below. There a row is a step and
-shows its tapes after that step: the old value struck through where it was overwritten, an arrow
-from each slot that the step reads, and below it the formula, in symbols and in numbers. Time runs
-from left to right everywhere, so that a backward loop moves to the left.
+The picture of a first derivative shows the loop, and below the loop the tape of its gradient. The
+picture of a higher order shows all Scans as small tapes, and below them one open Scan. A row of an
+open Scan shows the tapes after a step: overwritten values are struck through, an arrow starts at
+each slot that the step reads, and the formulas are below, in symbols and in numbers. Time runs from
+left to right everywhere, so that a backward loop moves to the left.
 """
 
 from lab.equations.events.events import events
@@ -35,10 +35,10 @@ def tapes(
 ) -> Scene:
     """Draw the tapes of a trace, 840 pixels wide or as wide as `sheet`, and as high as they need.
 
-    A loop without derivatives is open, and so are a loop and its only derivative. Of more Scans,
-    number `scan` is open, by default the Scan that computes the result; the others are above it as
-    small tapes. If not all steps fit, both ends of the loop are shown, and the requested `step` or
-    steps with their neighbors. With `all`, everything is open, in a picture of any size.
+    A single loop is open, and so are a loop and its only derivative. Of more Scans, the Scan with
+    the number `scan` is open (default: the Scan that computes the result); the other Scans are
+    above as small tapes. If not all steps fit, both ends of the loop are shown, and the requested
+    `step` or steps with their neighbors. With `all`, all Scans are open, in a picture of any size.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -93,9 +93,9 @@ def _results(trace: Trace, sheet: Sheet) -> Piece:
     lines = [*lines[:2], f"⋯ {len(lines) - 2} more lines"] if len(lines) > 3 else lines
     texts = [Text(sheet.margin + 70, 13 + 18 * n, line, 13) for n, line in enumerate(lines)]
     head = Text(sheet.margin, 13, "Results", 13, bold=True)
-    drawn = sized(sheet.width - sheet.margin, 18 * len(lines) + 14, head, *texts)
+    results = sized(sheet.width - sheet.margin, 18 * len(lines) + 14, head, *texts)
     last = NamedScan(trace, len(trace.scans) - 1)
     if not last.scan.steps:
-        return drawn
+        return results
     number, moment = last.moment(last.scan.steps - 1)
-    return grouped(drawn, Group((), number, moment=moment))
+    return grouped(results, Group((), number, moment=moment))

@@ -206,7 +206,7 @@ def test_one_tape_is_open_where_several_have_no_room(name, tape):
     assert len(nodes) + sum(int(count.replace(",", "")) for count in told) == len(run.nodes)
     if drawn(name).width > 840 or tape is not None:
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
-        assert "all=True all of them" in scene.text().replace("\n   ", "")
+        assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
     for key, values in keyed_values(scene).items():  # as they are where all is open
         assert set(values) <= set(keyed_values(drawn(name)).get(key, values))
 
