@@ -23,6 +23,7 @@ from visual.scene.theme import Role
 
 TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # font sizes; height and left margin of a line
 NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # widths of boxes; boxes in a row
+ARROWS = "an arrow leads from a Scan to the Scan that computes its gradient"
 WORDS = {
     Role.INPUT: "forward loop",
     Role.INTERMEDIATE: "gradient, computed by an added Scan",
@@ -45,8 +46,9 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     while tree.envelope.width > sheet.line and most > 1 and not switch("all", all):
         most -= 1
         tree = _tree(trace, most, sheet)
-    head = heading(f"{counted(len(orders), 'Scan')}: where they come from", reasons, sheet)
-    notes = ["an arrow leads to the Scan that differentiates this one"] if any(orders) else []
+    title = f"{counted(len(orders), 'Scan')}: which Scan differentiates which"
+    head = heading(title, reasons, sheet)
+    notes = [ARROWS] if any(orders) else []
     for order, count in sorted(Counter(orders).items()):
         if count > most:
             hidden = f"⋯ {counted(count - most, 'more Scan')} of order {order}"

@@ -46,7 +46,7 @@ from visual.scene.theme import Role
 MOST_TAPES = 4
 COLUMN = 100  # the least distance of columns, in pixels, if slots that are only read have columns
 COUNTS = "a letter is a slot, and its subscript counts the writes to the slot"
-LAST = "nothing is overwritten; the last value is the gradient"
+LAST = "a cell for each value; the last value is the gradient"
 
 
 @picture_function
@@ -115,7 +115,7 @@ class Ssa(Table):
 
     parts = (
         TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
-        TablePart(narrow=54, wide=102, height=44, title="every value by itself", note=LAST),
+        TablePart(narrow=54, wide=102, height=44, title="single assignment", note=LAST),
     )
 
     def __init__(

@@ -30,9 +30,9 @@ def title_of(trace: Trace, factor: str) -> str:
     """Return the claim of a machine; `factor` is the result of `common_factor`."""
     order = max(scan.order for scan in trace.scans)
     if not order:
-        return f"{trace.scans[0].name}: each step reads earlier values and writes one"
+        return f"{trace.scans[0].name}: each step computes new values from earlier values"
     if order > 1:
-        return f"{len(trace.scans)} Scans: each gradient passes back through all earlier ones"
+        return f"{len(trace.scans)} Scans: each derivative differentiates all earlier Scans"
     if factor == "1":
         return "Each backward step adds to the gradients of earlier values"
     return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"

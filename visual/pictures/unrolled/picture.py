@@ -129,7 +129,7 @@ class Picture:
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
             has_arrays = any("▢" in formula for formula in formulas.values())
             label = "local derivative, ▢ is the gradient" if has_arrays else "local derivative"
-            lines.append(f"on arrows between gradients: {label}, as {', '.join(shown)}")
+            lines.append(f"on arrows between gradients: {label}, such as {', '.join(shown)}")
             if not self.placing.readings:
                 lines.append("these formulas contain the saved values; arrows to them are omitted")
         derived = any(self.trace.scans[number].order for number in self.chosen)
