@@ -16,8 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-import pytensor
-from pytensor.gradient import NullTypeGradError
+import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
@@ -29,12 +28,17 @@ from lab.errors import (
     check_integer,
     check_sequence,
     check_type,
-    listing,
     quote,
 )
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward.pushforward import pushforward
-from lab.gradients.status import is_continuous
+from lab.gradients.status import (
+    Disconnected,
+    Undefined,
+    is_continuous,
+    pytensor_gradients,
+    status_of,
+)
 from lab.loops.build import LoopGraph
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
@@ -191,13 +195,11 @@ def _reverse_gradients(
     output: Variable, g: Variable, moved: Mapping[str, Variable]
 ) -> list[Variable]:
     """Return J* g by the pullback of the loop's Scan."""
-    try:
-        gradients = pytensor.grad(
-            None, list(moved.values()), known_grads={output: g}, disconnected_inputs="ignore"
-        )
-    except NullTypeGradError as error:
-        raise GradientError(
-            f"wrt = {listing(moved)}: the gradient is undefined. {error}"
-        ) from error
-    assert isinstance(gradients, list)  # one gradient per variable
-    return gradients
+    gradients = pytensor_gradients(None, [*moved.values()], {output: g})
+    for name, gradient in zip(moved, gradients, strict=True):
+        if isinstance(status := status_of(gradient), Undefined):
+            raise GradientError(f"wrt = {name}: the gradient is undefined. {status.reason}")
+    return [
+        pt.zeros_like(variable) if isinstance(status_of(gradient), Disconnected) else gradient
+        for variable, gradient in zip(moved.values(), gradients, strict=True)
+    ]

@@ -16,12 +16,10 @@ from lab.errors import (
     ArgumentError,
     GradientError,
     GraphError,
-    LabError,
     argument_error,
     check_choice,
     check_integer,
     check_type,
-    first_line,
     printable,
     quote,
 )
@@ -33,7 +31,6 @@ from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
     cast_like,
-    is_complex,
     is_real,
     pytensor_gradients,
     status_of,
@@ -258,13 +255,6 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
         )
 
 
-# Errors of PyTensor's pullbacks for operations that they cannot differentiate.
-PULLBACK_ERRORS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError,
-    ValueError,
-)  # fmt: skip
-
-
 def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVariable:
     """Return PyTensor's gradient of a scalar, which is derivative number `order` of a cost.
 
@@ -273,16 +263,7 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
     Raises GraphError if derivative 1 does not depend on `wrt`, and GradientError if the gradient is
     undefined or if PyTensor fails to build it.
     """
-    try:
-        (gradient,) = pytensor_gradients(target, [wrt])
-    except LabError:
-        raise
-    except PULLBACK_ERRORS as error:
-        between = next(filter(is_complex, ancestors([target])), None)
-        reason = f"{quote(between)} is complex; PyTensor has no gradient of complex variables."
-        reason = first_line(error) if between is None else reason
-        message = f"wrt = {wrt}: PyTensor could not build derivative {order}. {reason}"
-        raise GradientError(message) from error
+    (gradient,) = pytensor_gradients(target, [wrt], what=f"derivative {order}")
     status = status_of(gradient)
     if isinstance(status, Disconnected):
         if order == 1:

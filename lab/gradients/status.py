@@ -7,7 +7,7 @@ such as a random generator, is undefined.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -15,10 +15,11 @@ import pytensor.tensor as pt
 from pytensor.configdefaults import config
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type, grad
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType, continuous_dtypes
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import translate_recursion_error
+from lab.errors import GradientError, LabError, first_line, quote, translate_recursion_error
 from lab.scans.buffers import as_tensor
 
 AnyVariable = TypeVar("AnyVariable", bound=Variable)
@@ -109,19 +110,45 @@ def marker(status: Disconnected | Undefined) -> Variable:
     return NoGradient(status)()
 
 
-def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
+# Errors of PyTensor's pullbacks for operations that they cannot differentiate.
+PULLBACK_ERRORS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError,
+    ValueError,
+)  # fmt: skip
+
+
+def pytensor_gradients(
+    cost: Variable | None,
+    wrt: Sequence[Variable],
+    known: Mapping[Variable, Variable] | None = None,
+    what: str = "the gradient",
+) -> list[Variable]:
     """Return PyTensor's gradients; a gradient that is not connected is a marker for `status_of`.
 
-    Raises the errors of PyTensor's pullbacks.
+    `known` has gradients of variables of the graph, which replace or add to the `cost`.  `what`
+    names the gradient in a message.
+
+    Raises GradientError if a pullback fails, and the errors of our own pullback.
     """
-    with translate_recursion_error("cost"):
-        gradients = grad(
-            cost,
-            list(wrt),
-            disconnected_inputs="ignore",
-            return_disconnected="disconnected",
-            null_gradients="return",
-        )
+    try:
+        with translate_recursion_error("cost"):
+            gradients = grad(
+                cost,
+                list(wrt),
+                known_grads=known,
+                disconnected_inputs="ignore",
+                return_disconnected="disconnected",
+                null_gradients="return",
+            )
+    except LabError:
+        raise
+    except PULLBACK_ERRORS as error:
+        ends = [*(known or ()), *([] if cost is None else [cost])]
+        between = next(filter(is_complex, ancestors(ends)), None)
+        reason = f"{quote(between)} is complex; PyTensor has no gradient of complex variables."
+        reason = first_line(error) if between is None else reason
+        names = ", ".join(map(str, wrt))
+        raise GradientError(f"wrt = {names}: PyTensor could not build {what}. {reason}") from error
     return list(cast(Sequence[Variable], gradients))
 
 

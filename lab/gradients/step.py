@@ -8,13 +8,11 @@ step can read instead of computing them again (`reuse`).
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from pytensor.gradient import grad
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError, translate_recursion_error
 from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
     Connected,
@@ -24,6 +22,7 @@ from lab.gradients.status import (
     Undefined,
     is_continuous,
     placeholder,
+    pytensor_gradients,
     status_of,
 )
 from lab.notation import tap_symbol
@@ -128,20 +127,9 @@ def _grad_of(
         result.copy() if result in inside or result.owner is None else result: gradient
         for result, gradient in known.items()
     }
-    try:
-        with translate_recursion_error("cost"):
-            gradients = grad(
-                cost=None,
-                known_grads=copies,
-                wrt=wrt,
-                disconnected_inputs="ignore",
-                return_disconnected="none",
-                null_gradients="return",
-            )
-    except TypeError as error:  # for example, of complex numbers
-        raise GradientError(f"PyTensor cannot differentiate the step. {error}") from error
-    assert isinstance(gradients, list)
-    return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
+    gradients = pytensor_gradients(None, wrt, copies, "the derivative of the step")
+    pairs = zip(wrt, gradients, strict=True)
+    return {v: g for v, g in pairs if not isinstance(status_of(g), Disconnected)}
 
 
 def _propagate_undefined(

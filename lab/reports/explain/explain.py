@@ -18,14 +18,10 @@ from pytensor.graph.traversal import toposort
 from lab.equations.reading import system
 from lab.errors import (
     ArgumentError,
-    BroadcastError,
-    GradientError,
-    GraphError,
     KindError,
     LabError,
     argument_error,
     check_sequence,
-    first_line,
     listing,
     printable,
 )
@@ -125,7 +121,7 @@ def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variabl
 
 def _gradients(
     cost: Variable, wrt: Sequence[Variable]
-) -> tuple[Variable, list[Variable], list[Variable], Exception | None]:
+) -> tuple[Variable, list[Variable], list[Variable], LabError | None]:
     """Return the cost with our Scans, the variables in that graph, and the gradients.
 
     A gradient may be a marker.  If the pullback fails, return no gradients, and the error.
@@ -136,17 +132,16 @@ def _gradients(
             copies = with_tapes([cost])
             root, targets = copies.get(cost, cost), [copies.get(v, v) for v in wrt]
             return root, targets, pytensor_gradients(root, targets), None
-    except (BroadcastError, GradientError, GraphError, TypeError) as error:
+    except LabError as error:
         return root, targets, [], error
 
 
 def _statuses(
-    wrt: Sequence[Variable], gradients: Sequence[Variable], problem: Exception | None
+    wrt: Sequence[Variable], gradients: Sequence[Variable], problem: LabError | None
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
     """Return the gradient's status, and the variables without a gradient if others have one."""
     if problem is not None:
-        reason = str(problem) if isinstance(problem, LabError) else first_line(problem)
-        return Undefined(reason), ()
+        return Undefined(str(problem)), ()
     names = [variable_label(variable, "the variable") for variable in wrt]
     statuses = [*zip(names, map(status_of, gradients), strict=True)]
     lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))
