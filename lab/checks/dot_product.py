@@ -26,7 +26,6 @@ from lab.errors import (
     argument_error,
     check_choice,
     check_integer,
-    check_sequence,
     check_type,
     quote,
 )
@@ -40,9 +39,9 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.build import LoopGraph
-from lab.loops.declaration import BY, OF
+from lab.loops.declaration import OF
 from lab.loops.loop import Loop
-from lab.loops.text.source import choose_name, identifier, values_by_name
+from lab.loops.text.source import choose_name, values_by_name
 from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
@@ -103,14 +102,13 @@ def dot_product(
             "gradient is not the adjoint."
         )
     graph = loop.build()
-    names = _differentiated_names(graph, wrt)
     output = _select_output(graph, of, rule)
     if check_integer("seed", seed) < 0:
         raise argument_error("seed", seed, "expected 0, 1, 2, …")
     if tolerance is not None:
         check_type("tolerance", tolerance, Real, "a number")
     rng = np.random.default_rng(seed)
-    moved = {name: graph.inputs[name] for name in names}
+    moved = graph.select_inputs(wrt, is_continuous)
     v = _tangents(graph, moved, {} if tangents is None else tangents, rng)
 
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
@@ -139,16 +137,6 @@ def dot_product(
         forward=forward,
         backward=backward,
     )
-
-
-def _differentiated_names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
-    possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
-    if wrt is None:
-        return possible
-    given = [wrt] if isinstance(wrt, str) else check_sequence("wrt", wrt, "names of variables")
-    if not given:
-        raise argument_error("wrt", wrt, "expected at least one name of a variable.")
-    return [check_choice("wrt", identifier(name), possible, BY) for name in given]
 
 
 def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:

@@ -175,7 +175,11 @@ LONG = 72  # length of an equation; a line with its arguments precedes a longer 
 
 @dataclass(frozen=True)
 class Writer:
-    """Writer of the equations of a system, in plain text or LaTeX."""
+    """Writer of the equations of a system, in plain text or LaTeX.
+
+    A `Speller` names the values of a run.  A system has no run: its numbers of steps and of rows
+    can be unknown, and its gradients have no quantities.
+    """
 
     system: System
     style: Style = PLAIN

@@ -19,6 +19,7 @@ from lab.errors import (
     argument_error,
     check_choice,
     check_integer,
+    check_sequence,
     check_type,
     printable,
     quote,
@@ -253,6 +254,20 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
         raise ArgumentError(
             f"wrt = {quote(wrt)} ({wrt.type}): expected a real floating-point variable."
         )
+
+
+def check_wrt(cost: Variable, wrt: object) -> tuple[Variable, ...]:
+    """Return `wrt`, a variable or a sequence of variables, as a tuple.
+
+    Raises ArgumentError unless `check_differentiable` accepts `cost` and every variable.
+    """
+    variables = (wrt,) if isinstance(wrt, Variable) else wrt
+    variables = check_sequence("wrt", variables, "PyTensor variables", Variable)
+    if not variables:
+        raise argument_error("wrt", wrt, "expected at least one PyTensor variable.")
+    for variable in variables:
+        check_differentiable(cost, variable)
+    return variables
 
 
 def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVariable:

@@ -1,7 +1,7 @@
 """Build the PyTensor graph of a declared loop, and its cost."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,14 +18,17 @@ from lab.errors import (
     ArgumentError,
     LabError,
     argument_error,
+    check_choice,
+    check_sequence,
     first_line,
     listing,
     quote,
     shorten,
     translate_recursion_error,
 )
-from lab.loops.declaration import OF, Declaration
-from lab.loops.text.source import choose_name
+from lab.gradients.status import is_real
+from lab.loops.declaration import BY, OF, Declaration
+from lab.loops.text.source import choose_name, identifier
 from lab.loops.variables import Parameter, results_of
 from lab.notation import counted, number_text, value_symbol
 from lab.records import as_array
@@ -52,6 +55,21 @@ class LoopGraph:
     buffers: Mapping[str, Variable]
     outputs: Mapping[str, TensorVariable]
     stops_early: bool
+
+    def select_inputs(
+        self, wrt: object, allowed: Callable[[Variable], bool] = is_real
+    ) -> dict[str, Variable]:
+        """Return the `allowed` inputs that `wrt` names: one name, or several (default: all).
+
+        Raises ArgumentError for an unknown name, for another input, and for no name.
+        """
+        known = {name: variable for name, variable in self.inputs.items() if allowed(variable)}
+        if wrt is None:
+            return known
+        names = [wrt] if isinstance(wrt, str) else check_sequence("wrt", wrt, "names of variables")
+        if not names:
+            raise argument_error("wrt", wrt, "expected at least one name of a variable.")
+        return {n: known[check_choice("wrt", n, known, BY)] for n in map(identifier, names)}
 
 
 def build_loop(loop: Declaration) -> LoopGraph:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +9,10 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 
-from lab.errors import ArgumentError, argument_error, check_choice, quote
+from lab.errors import ArgumentError, argument_error, quote
+from lab.gradients.derivative import check_wrt
 from lab.gradients.status import is_real
-from lab.loops.declaration import BY
 from lab.loops.loop import Loop
-from lab.loops.text.source import identifier
 from lab.scans.names import unique_names
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.traces.run import Values, checked_values, run
@@ -54,11 +52,7 @@ def subject_of(
             raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
         graph = subject.build()
         target = subject.cost(graph, cost, of)
-        by_name = {n: v for n, v in graph.inputs.items() if is_real(v)}
-        names = [] if wrt is None else list(map(identifier, _as_list(wrt)))
-        for name in names:
-            check_choice("wrt", name, by_name, BY)
-        variables = [by_name[str(name)] for name in (names or by_name)]
+        variables = [*graph.select_inputs(wrt).values()]
         return _of_graph(target, variables, dict(graph.given))
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
@@ -75,15 +69,10 @@ def _of_graph(cost: Variable, wrt: object, given: dict[Variable, object]) -> Sub
     (cost,) = as_scans([cost])
     require_scan([cost])
     inputs = _complete([cost], given)
-    variables = tuple(v for v in inputs if is_real(v)) if wrt is None else tuple(_as_list(wrt))
-    if not variables:
-        none = "no input of the graph is real."
-        raise argument_error("wrt", wrt, none if wrt is None else "expected at least one input.")
-    for variable in variables:
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"wrt: {quote(variable)} is not a PyTensor variable.")
-        if not is_real(variable):
-            raise ArgumentError(f"wrt = {variable} ({variable.type}): expected a real variable.")
+    real = [v for v in inputs if is_real(v)]
+    if wrt is None and not real:
+        raise argument_error("wrt", wrt, "no input of the graph is real.")
+    variables = check_wrt(cost, real if wrt is None else wrt)
     _check_independent(variables, given)
     values, _ = run([cost, *variables], given, record=False)
     at = tuple(np.array(values[v]) for v in variables)
@@ -106,10 +95,6 @@ def _check_independent(variables: Sequence[Variable], given: Values) -> None:
                 f"wrt: {fixed}, which has a value of its own, is computed from {cause}. "
                 "Differentiate wrt only one variable, and give no value to a computed variable."
             )
-
-
-def _as_list(wrt: Any) -> list[Any]:
-    return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 
 def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> list[Variable]:

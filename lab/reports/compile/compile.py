@@ -25,7 +25,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
 from lab.checks.check import value_at
-from lab.errors import ArgumentError, argument_error, check_choice, first_line, listing
+from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import check_differentiable, derivative, differentiate
 from lab.loops.loop import Loop
@@ -185,9 +185,7 @@ def _of_loop(
 ) -> tuple[list[Variable], Variable | None, Values]:
     graph, variable = loop.build(), None
     if wrt is not None:
-        variable = graph.inputs[
-            check_choice("wrt", identifier(wrt), graph.inputs, "expected one of {}.")
-        ]
+        (variable,) = graph.select_inputs([wrt]).values()
     return [loop.cost(graph)], variable, graph.given
 
 

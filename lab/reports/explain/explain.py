@@ -17,17 +17,15 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
 from lab.errors import (
-    ArgumentError,
     KindError,
     LabError,
     argument_error,
-    check_sequence,
     listing,
     printable,
 )
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivation import Derivation, derivation_of
-from lab.gradients.derivative import check_differentiable
+from lab.gradients.derivative import check_wrt
 from lab.gradients.pullback import derive
 from lab.gradients.status import (
     Connected,
@@ -74,9 +72,14 @@ def explain(
         If `cost` is not a real scalar, or if `wrt` is not differentiable.
 
     """
-    cost, variables = _parse_arguments(cost, wrt)
-    for variable in variables:
-        check_differentiable(cost, variable)
+    density = log_density(cost)
+    if density is not None:
+        cost, wrt = density.cost, density.resolve_wrt(wrt)
+    if not isinstance(cost, Variable):
+        raise argument_error(
+            "cost", cost, "expected a PyTensor variable, or a PyMC model.", KindError
+        )
+    variables = check_wrt(cost, wrt)
     names = (
         printable(cost.name or "the cost"),
         listing(variable_label(v, "the variable") for v in variables),
@@ -101,22 +104,6 @@ def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
         return {}
     ids = printed_ids([original])
     return {copy: ids.get(node, "") for node, copy in zip(nodes, copies, strict=True)}
-
-
-def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variable, ...]]:
-    """Return the cost and the variables, of a graph or of a model."""
-    density = log_density(cost)
-    if density is not None:
-        return density.cost, density.resolve_wrt(wrt)
-    if not isinstance(cost, Variable):
-        raise argument_error(
-            "cost", cost, "expected a PyTensor variable, or a PyMC model.", KindError
-        )
-    variables = (wrt,) if isinstance(wrt, Variable) else wrt
-    variables = check_sequence("wrt", variables, "PyTensor variables", Variable)
-    if not variables:
-        raise ArgumentError("wrt = (): expected PyTensor variables.")
-    return cost, variables
 
 
 def _gradients(

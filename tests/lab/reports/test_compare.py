@@ -226,8 +226,11 @@ def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
         (lambda x, xs: compare(xs[-1], order=0), "order = 0"),
         (lambda x, xs: compare(xs[-1], given=3), "given = 3"),
         (lambda x, xs: compare(xs[-1], cost="sum"), "cost = 'sum': expected none"),
-        (lambda x, xs: compare(xs[-1], "x0"), "wrt: 'x0' is not"),
-        (lambda x, xs: compare(xs[-1], pt.iscalar("k"), {}), "expected a real variable"),
+        (lambda x, xs: compare(xs[-1], "x0"), "wrt = 'x0': expected PyTensor variables"),
+        (
+            lambda x, xs: compare(xs[-1], pt.iscalar("k"), {}),
+            "expected a real floating-point variable",
+        ),
         (lambda x, xs: compare(xs[-1], [x, x]), "wrt: x0 occurs more than once"),
         (lambda x, xs: compare(xs[-1], [x, xs], {x: 0.5}), "is computed from x0"),
         (lambda x, xs: compare(xs[-1], x, {x: 0.5, xs: [1.0, 2, 3]}), "is computed from x0"),
