@@ -91,12 +91,6 @@ def test_nested_tapes_tell_which_node_lives_on_which():
             assert recorded.nodes[event.gradient.node].tape == 0
 
 
-def test_after_an_inner_backward_pass_the_program_goes_on_forwards():
-    last = record("closure").nodes_of(0)[-1]
-    assert (last.operation, last.during, last.step) == ("multiply", None, None)
-    assert any(node.during is not None for node in record("closure").nodes)
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_the_records_are_consistent(name):
     """Replay every recording by the rules of the tape."""
@@ -164,17 +158,6 @@ def test_where_nothing_is_recorded_nothing_is_slower():
     assert seen[1] != (Node, Tape)
     grad(lambda x: seen.append((type(x), type(x.tape))) or x)(1.0)
     assert seen[2] == (Node, Tape)
-
-
-def test_steps_of_a_loop_that_breaks_off():
-    def f(x):
-        for t in steps(9):
-            x = x * 2
-            if t == 1:
-                break
-        return x + 1
-
-    assert [n.step for n in recording(grad(f), 1.0).nodes] == [None, 0, 1, None]
 
 
 def test_a_recording_inside_another_one_knows_its_own_nodes_only():

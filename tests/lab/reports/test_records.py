@@ -105,23 +105,12 @@ class Impure:
     rest: tuple = ()
 
 
-@pytest.mark.parametrize(
-    "impurity",
-    [
-        lambda: 1,
-        len,
-        partial(max, 1),
-        "".join,
-        pt.dscalar("x"),
-        pt.dscalar("x").type,
-        (2 * pt.dscalar("x")).owner,
-        BROKEN["swapped-taps"].rule,
-        SimpleNamespace(x=1),
-        SQUARE.step,
-        Impure,
-    ],
-    ids=lambda value: type(value).__name__,
-)
+X = pt.dscalar("x")
+IMPURITIES = [lambda: 1, len, partial(max, 1), "".join, X, X.type, (2 * X).owner, SQUARE.step]
+IMPURITIES += [BROKEN["swapped-taps"].rule, SimpleNamespace(x=1), Impure]
+
+
+@pytest.mark.parametrize("impurity", IMPURITIES, ids=lambda value: type(value).__name__)
 def test_the_checker_detects_impurities(impurity):
     plain = Impure("a", (np.ones(2), {"b": 1.0}))
     assert impurities(plain) == []

@@ -147,18 +147,6 @@ def test_the_reader_of_formulas_notices_a_wrong_one():
     assert list(disagreements(replace(trace, scans=scans)))
 
 
-def test_a_rotation_of_axes_is_no_transposition():
-    loop = lab.Loop(
-        lambda x: x.dimshuffle(1, 2, 0) * 0.5,
-        states=(lab.State("x", np.ones((2, 2, 2))),),
-        n_steps=1,
-    )
-    named = Quantities(loop.trace(order=0), 0)
-    (equation,) = map(Speller(named).equation, named.scan.formulas)
-    assert "dimshuffle(" in equation
-    assert "ᵀ" not in equation
-
-
 GROWING = {
     "products": lambda a, b: a * b,
     "sums": lambda a, b: a + b,

@@ -106,14 +106,6 @@ def test_a_step_of_a_hundred_levels_is_traced_and_drawn():
             assert len(written) < MAX_CHARACTERS + 100
 
 
-def test_formulas_of_equal_steps_are_computed_once(monkeypatch):
-    loop = gallery.loops["square"]
-    first = loop.derivative(2)
-    lab.trace(first)
-    monkeypatch.setattr("lab.scans.formula.simplify", None)
-    assert lab.trace(first).scans[0].formulas
-
-
 def with_parameter(value):
     return lab.Loop(lambda x: x * x, [lab.State("x", 0.5)], n_steps=lab.Parameter("n", value))
 

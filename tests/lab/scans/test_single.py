@@ -43,15 +43,6 @@ def test_a_single_step_is_a_loop_of_one_step():
     assert [one.steps for one in compared.theirs.scans] == [1, 1]
 
 
-def test_what_no_scan_made_is_still_refused():
-    cost = pt.sin(X0) * A
-    with pytest.raises(GraphError, match="there is no Scan in this graph"):
-        lab.trace(cost, GIVEN)
-    with pytest.raises(GraphError, match="there is no Scan in this graph"):
-        lab.derivative(cost, X0)
-    assert "no call of pytensor.scan is known" in str(lab.explain(cost, X0)).replace("\n", " ")
-
-
 def by_hand(x, a):
     for _ in range(3):
         x = sin(x) * a

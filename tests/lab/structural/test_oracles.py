@@ -11,18 +11,20 @@ from structural_cases import TOLERANCE, Case, cases, noise, reference
 from lab.structural import primitives
 
 
-@pytest.fixture(scope="module")
-def torch():
+def installed(name):
     with warnings.catch_warnings():  # its warnings on import do not concern this code
         warnings.simplefilter("ignore")
-        return pytest.importorskip("torch")
+        return pytest.importorskip(name)
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return installed("torch")
 
 
 @pytest.fixture(scope="module")
 def jax():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        jax = pytest.importorskip("jax")
+    jax = installed("jax")
     jax.config.update("jax_enable_x64", True)
     return jax
 

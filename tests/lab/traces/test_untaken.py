@@ -75,16 +75,6 @@ def test_rewritten_it_is_what_the_compiled_function_gives(name):
     ]
 
 
-def test_a_where_inside_the_branch_as_well_is_the_way_out():
-    derived, given = made(
-        lambda s: pt.switch(s > 0, pt.sqrt(pt.switch(s > 0, s, 1.0)), 0.0) - 0.9, 0.5
-    )
-    trace = lab.trace(derived, given)
-    assert trace.outputs[1] == pytest.approx(0.5**0.5)
-    assert untaken(trace) == ()
-    assert lab.explain(derived.values[0], next(iter(given))).traps == ()
-
-
 HARMLESS = {
     "a pole far away": (lambda s: pt.switch(s > 0, pt.log(s + 2), 0.0), 0.5),
     "a finite slope": (lambda s: pt.switch(s > 0, s**3, 0.0) - 0.5, 0.5),

@@ -143,84 +143,65 @@ GRAPHS = {
     "now first": (lambda: over_sequence(0, 4),),
     "cut by hand": (cut_by_hand,),
     "small number": (small_number, "initial_dtype", "v is int8"),
-    "cast down": (
-        lambda: loop(single, SINGLE, W),
-        "initial_dtype",
-        "computes x as float64 and casts it to float32",
-    ),
+    "cast down": (lambda: loop(single, SINGLE, W), "initial_dtype", "casts it to float32"),
     "cast up": (lambda: loop(double, X0, SINGLE_W),),
     "of output": (of_output, "gradient_of_output", "xs is an output"),
     "of sequence": (of_sequence, "gradient_of_output", "the values x[t] of scan_fn is an output"),
     "of input": (lambda: loop(square),),
     "truncated": (
         lambda: loop(square, truncate_gradient=2),
-        "truncated_gradient",
-        "truncate_gradient = 2, and the loop runs 4 steps",
+        "truncated_gradient", "truncate_gradient = 2, and the loop runs 4 steps",
     ),
     "truncated late": (lambda: loop(square, truncate_gradient=4),),
     "untaken": (lambda: loop(root), "untaken_branch", "after sqrt is computed"),
     "untaken twice": (lambda: loop(safe_root),),
     "same draws": (
         lambda: loop(lambda x: 0.9 * x + draw_from(SHARED_RNG)),
-        "random_without_updates",
-        "draws from rng",
+        "random_without_updates", "draws from rng",
     ),
     "same generator": (
-        lambda: random(same_generator, SHARED_RNG),
-        "random_without_updates",
-        "draws from rng",
+        lambda: random(same_generator, SHARED_RNG), "random_without_updates", "draws from rng"
     ),
     "new draws": (
-        lambda: random(new_draws, SHARED_RNG),
-        "same_draws_every_call",
-        "updates={rng: …}",
+        lambda: random(new_draws, SHARED_RNG), "same_draws_every_call", "updates={rng: …}"
     ),
     "draws of an input": (lambda: random(new_draws, RNG),),
     "never above one": (
-        lambda: stops(pt.tanh, lambda x: x > 1.0),
-        "until_never_met",
-        "is always false",
+        lambda: stops(pt.tanh, lambda x: x > 1.0), "until_never_met", "is always false"
     ),
     "never below zero": (
         lambda: loop(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), n_steps=9),
-        "until_never_met",
-        "is always false",
+        "until_never_met", "is always false",
     ),
     "above a half": (lambda: stops(pt.tanh, lambda x: x < 0.5),),
     "until a parameter": (
         lambda: stops(lambda x: x / 2, lambda x, limit: limit > 5, non_sequences=[LIMIT]),
-        "until_never_met",
-        "no state and no sequence",
+        "until_never_met", "no state and no sequence",
     ),
     "start of one": (
         lambda: sum_of(lambda h, w: h + w, pt.zeros(1), WEIGHTS, non_sequences=[WEIGHTS]),
-        "broadcast_start",
-        "v starts with the shape (1,), and the step computes",
+        "broadcast_start", "v starts with the shape (1,), and the step computes",
     ),
     "step to one": (
         lambda: sum_of(lambda h: pt.sum(h, keepdims=True) / 2, THREE, THREE),
-        "broadcast_start",
-        "h starts with the shape (3,)",
+        "broadcast_start", "h starts with the shape (3,)",
     ),
     "start of three": (
         lambda: sum_of(lambda h, w: h + w, pt.zeros(3), THREE_W, non_sequences=[THREE_W]),
     ),
     "one start": (
         lambda: two_taps(pt.stack([X0]), X0, -2, -1),
-        "short_start",
-        "x 2 steps back, but only 1 of 2",
+        "short_start", "x 2 steps back, but only 1 of 2",
     ),
     "two starts": (lambda: two_taps(pt.stack([X0, X0]), X0, -2, -1),),
     "stops on a sequence": (stops_on_a_sequence, *OLD_UNTIL),
     "stops": (lambda: stops(lambda x: x / 2, lambda x: 2 * x < 1),),
     "stops without state": (stops_without_state,),
     "on both sides": (
-        lambda: mit_mot(Tape((-1, 1), (0,))),
-        "mixed_taps",
-        "buf has taps on both sides of 0: −1, 0, 1",
+        lambda: mit_mot(Tape((-1, 1), (0,))), "mixed_taps", "buf has taps on both sides of 0: −1, 0"
     ),
     "on one side": (backward_loop,),
     "never": (lambda: sum_of(square, X0, X0, n_steps=0), "no_steps", "n_steps = 0"),
     "backwards": (lambda: sum_of(square, X0, X0, n_steps=-1), "no_steps", "n_steps = −1"),
     "once": (lambda: loop(square, n_steps=1),),  # PyTensor builds the step without a Scan
-}
+}  # fmt: skip

@@ -7,7 +7,6 @@ from graphs import scan, to_compile
 from graphs.to_compile import GIVEN
 from pytensor.compile import FunctionMaker, In, Mode, get_mode
 from pytensor.compile.io import Out
-from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors
@@ -15,11 +14,11 @@ from pytensor.scan.op import Scan
 
 import lab
 from lab.checks.check import MovedCost
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Retention
-from lab.reports.compile.compile import FUSION, PURPOSES
+from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import ScanOutcome
 from lab.reports.compile.rewriting import rewritten
 from lab.scans.node import read_node
@@ -170,21 +169,6 @@ def test_operations_that_leave_the_step_are_named():
     assert not {part for part, _ in effects(lab.compiled(loop, "x", mode="CVM"))} & shortening
 
 
-@pytest.mark.parametrize("tag", ["scan_sit_sot_to_untraced", "scan_inner_graph"])
-def test_a_rewrite_that_is_said_to_prevent_gradients_does(tag):
-    others = {"scan_sit_sot_to_untraced", "scan_inner_graph"} - {tag}
-    graph = gallery.loops["rnn"].build()
-    cost = gallery.loops["rnn"].cost(graph)
-    made = rewritten([cost], "NUMBA", ["inplace", *others])
-    if not any(tag.removeprefix("scan_") in r.reason for r in made.history.replacements):
-        pytest.skip("this version of PyTensor has no such rewrite")
-    wrt = dict(made.inputs)[graph.inputs["h"]]
-    with pytest.raises((NotImplementedError, NullTypeGradError, TypeError, LabError)):
-        pytensor.grad(made.graph.outputs[0], wrt)
-    assert "no gradient" in next(e for part, e in PURPOSES.items() if part in tag)
-    pytensor.grad(cost, graph.inputs["h"])
-
-
 @pytest.mark.parametrize("name", ["square", "gap", "fibonacci"])
 def test_the_gradient_keeps_all_rows(name):
     loop = gallery.loops[name]
@@ -212,18 +196,6 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     late = lab.compiled(last, theta, mode, given).late
     assert late.effect is Effect.WRONG
     assert MovedCost(last, {theta: given[theta]}, given).differences().admits(late.gradient)
-
-
-def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
-    n, m = pt.lscalar("n"), pt.lscalar("n")
-    xs = scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
-    x0 = next(v for v in ancestors([xs]) if v.name == "x0")
-    mode = Mode("py", "fast_run")
-    function = pytensor.function([n, m, x0], xs[-1] + m, mode=mode)
-    found = lab.compiled(function, given={n: 4, m: 9})
-    assert found.after[0].steps.number is None
-    alone = pytensor.function([n, x0], xs[-1], mode=mode)
-    assert lab.compiled(alone, given={n: 4}).after[0].steps.number == 4
 
 
 # What cannot be.
