@@ -287,22 +287,6 @@ def test_the_guide_knows_all_pictures():
     assert listed == list(PICTURES)
 
 
-def test_the_old_rule_is_wrong_at_order_3_or_earlier_with_several_taps():
-    """The guide and lesson 8: before the third derivative only where a state has several taps."""
-    claim = "its results are correct at orders 1 and 2, and three times too large at order 3."
-    assert f"With one tap, {claim}" in " ".join(GUIDE.split())
-    square = gallery.loops["square"]
-    several = square.with_taps({"x": (-2, -1)})
-    visible = {
-        loop: lab.break_rule(loop, "accumulate-overwritten", 3).visible
-        for loop in (square, several, *(gallery.loops[name] for name in ("coupled", "extra")))
-    }
-    assert [*visible.values()] == [3, 2, 3, 3]
-    third = lab.break_rule(square.with_steps(5), "accumulate-overwritten", 3).rows[2]
-    assert float(third.broken) == pytest.approx(3 * float(third.true))
-    assert float(third.true) == pytest.approx(32 * 31 * 30 * 0.95**29)
-
-
 @pytest.mark.parametrize(("newest", "runs"), [("3.99", 2), ("3.11", 1)])
 def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
     """A fake `make` records its calls, and fake interpreters print a version."""

@@ -24,7 +24,6 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.cli.main import main
-from visual.workbench.workbench import Workbench
 from visual.workbench.written import written_loop
 
 ROOT = Path(__file__).parent.parent
@@ -377,39 +376,7 @@ def test_an_interrupt_ends_the_command_without_a_traceback(delay):
     assert (run.returncode, found) in [(130, "scantape: stopped.\n"), (0, "")], found
 
 
-@pytest.mark.parametrize(("words", "status"), [(["loops"], 0), (["--nonsense"], 2)])
-def test_an_interrupt_after_the_output_changes_nothing(words, status):
-    code = (
-        "import os, signal, scantape\n"
-        "class Late:\n"  # Python deletes the module's variables after its own handling of signals
-        "    def __del__(self, kill=os.kill, me=os.getpid(), what=signal.SIGINT): kill(me, what)\n"
-        "late = Late()\n"
-        "scantape.command()"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True
-    )
-    assert run.returncode == status
-    assert run.stdout + run.stderr
-
-
 # Widgets
-
-
-@pytest.mark.parametrize(
-    "message",
-    [{"key": ["order"], "value": 2}, {"number": 1, "key": "order", "value": 2}, None],
-    ids=str,
-)
-def test_an_incomplete_message_of_a_page_changes_nothing(message):
-    bench = Workbench(view="taps")
-    before = bench.svg
-    bench.receive(message)
-    found = bench.form["problem"]["text"]
-    check_sentence(found)
-    assert found.startswith("message = ")
-    assert "a number, a key, and a value" in found
-    assert bench.svg == before
 
 
 def test_long_texts_of_values_are_parsed_in_linear_time():

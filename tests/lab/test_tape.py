@@ -29,17 +29,11 @@ def test_a_sequence_and_an_output_are_each_others_reverse():
     assert output.reverse() == sequence
 
 
-@pytest.mark.parametrize(
-    ("reads", "writes", "kind"),
-    [
-        ((0,), (), Kind.SEQUENCE),
-        ((), (0,), Kind.NIT_SOT),
-        ((-1,), (0,), Kind.SIT_SOT),
-        ((-2,), (0,), Kind.MIT_SOT),
-        ((-2, -1), (0,), Kind.MIT_SOT),
-        ((0, 1), (1,), Kind.MIT_MOT),
-    ],
-)
+KINDS = [((0,), (), Kind.SEQUENCE), ((), (0,), Kind.NIT_SOT), ((-1,), (0,), Kind.SIT_SOT)]
+KINDS += [((-2,), (0,), Kind.MIT_SOT), ((-2, -1), (0,), Kind.MIT_SOT), ((0, 1), (1,), Kind.MIT_MOT)]
+
+
+@pytest.mark.parametrize(("reads", "writes", "kind"), KINDS)
 def test_kinds(reads, writes, kind):
     assert Tape(reads, writes).kind is kind
 
@@ -52,15 +46,11 @@ def test_positions_start_where_the_document_starts_them():
     assert tape.rows(2) == 3  # p, q, r
 
 
-@pytest.mark.parametrize(
-    ("reads", "writes", "says"),
-    [
-        ((-1, -1), (0,), "only once"),
-        ((), (), "at least one tap"),
-        ((0.5,), (1,), "integer"),
-        ((True,), (1,), "integer"),
-    ],
-)
-def test_what_is_no_tape_is_refused(reads, writes, says):
-    with pytest.raises(ArgumentError, match=says):
+WRONG = [((-1, -1), (0,), "only once"), ((), (), "at least one tap")]
+WRONG += [((0.5,), (1,), "integer"), ((True,), (1,), "integer")]
+
+
+@pytest.mark.parametrize(("reads", "writes", "message"), WRONG)
+def test_errors(reads, writes, message):
+    with pytest.raises(ArgumentError, match=message):
         Tape(reads, writes)

@@ -160,24 +160,6 @@ def test_where_nothing_is_recorded_nothing_is_slower():
     assert seen[2] == (Node, Tape)
 
 
-def test_a_recording_inside_another_one_knows_its_own_nodes_only():
-    """The numbers of the outer recording mean nothing in the inner one."""
-    found = []
-
-    def outer(x):
-        y = x * x
-        found.append(recording(grad(lambda w: w * y), 2.0))
-        return y
-
-    around = recording(grad(outer), 3.0)
-    inner = found[0]
-    assert inner.nodes[1].arguments == (0, "9.0")
-    assert [node.value.node for node in inner.nodes] == [None, None]
-    assert (inner.result.value, inner.result.node) == (9, None)
-    assert all(event.gradient.node is None for event in of(inner, Sent))
-    assert around.result.value == 6
-
-
 def test_a_tape_holds_one_value_for_each_node():
     recorded = recording(grad(square), 0.95)
     assert [node.bytes for node in recorded.nodes] == [8, 8, 8, 8]

@@ -305,15 +305,6 @@ def test_results_are_the_slots_that_the_cost_reads(cost):
     assert roles == ["input", done, done, "preserved", "written"]
 
 
-def test_the_gradient_of_an_output_comes_from_the_slot_that_holds_it():
-    loop = gallery.loops["extra"]
-    trace = loop.trace(order=2, of="cube", cost="sum")
-    events = lab.events(trace)
-    check_reads(trace, events)
-    outer = [r for e in events for r in e.reads if r.slot is None and r.variable != "w"]
-    assert {r.name[:2] for r in outer} <= {"dC"}  # the cost computes it, outside of Scans
-
-
 def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():
     """d(x·x·x)/dx = 3x² = 12 at 2, and the two ways through x·x add up."""
     recording = eager.recording(eager.grad(lambda x: x * x * x), 2.0)

@@ -102,22 +102,6 @@ def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
     assert repr(trace).endswith("other steps by PyTensor, VM)")
 
 
-def test_a_second_trace_compiles_nothing(monkeypatch):
-    derivative = gallery.loops["square"].derivative(1)
-    first = lab.trace(derivative, keep="last")
-
-    def compiling(*_, **__):
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(pytensor, "function", compiling)
-    assert lab.trace(derivative, keep="last") == first
-    with (
-        pytensor.config.change_flags(mode="CVM"),
-        pytest.raises(GraphError, match="compiled again"),
-    ):
-        lab.trace(derivative, keep="last")
-
-
 def test_influence_within_a_window_is_that_of_the_whole_loop():
     derivative = gallery.loops["logistic"].with_steps(40).derivative(1)
     whole = lab.influence(derivative)

@@ -51,27 +51,6 @@ def hidden_markov():
     return model
 
 
-def kalman():
-    with pm.Model() as model:
-        q, r = pm.HalfNormal("q"), pm.HalfNormal("r")
-
-        def step(y, mean, variance, q, r):
-            ahead = variance + q
-            gain = ahead / (ahead + r)
-            seen = pm.logp(pm.Normal.dist(mean, pt.sqrt(ahead + r)), y)
-            return mean + gain * (y - mean), (1 - gain) * ahead, seen
-
-        *_, seen = scan(
-            step,
-            sequences=[pt.as_tensor(Y)],
-            outputs_info=[ZERO, ONE, None],
-            non_sequences=[q, r],
-            name="kalman",
-        )
-        pm.Potential("seen", seen.sum())
-    return model
-
-
 def custom():
     """Steps with random draws: PyMC builds another Scan, which computes the log-density."""
 

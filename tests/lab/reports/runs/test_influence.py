@@ -215,20 +215,14 @@ def test_how_long_is_long_enough():
     assert "truncate_gradient = 7 of 30 steps" in str(found)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"derivative": 5}, KindError, "derivative = 5"),
-        ({"trace": 5}, KindError, "trace = 5"),
-        ({"given": 5}, KindError, "given = 5"),
-        ({"of": "y"}, ArgumentError, "of = 'y'"),
-        ({"by": 3}, ArgumentError, "by = 3"),
-        ({"scan": 3}, ArgumentError, "scan = 3"),
-    ],
-)
-def test_errors(arguments, error, message):
-    with pytest.raises(error, match=message):
-        lab.influence(**{"derivative": gallery.loops["square"].derivative(), **arguments})
+ERRORS = [("derivative", 5, KindError), ("trace", 5, KindError), ("given", 5, KindError)]
+ERRORS += [("of", "y", ArgumentError), ("by", 3, ArgumentError), ("scan", 3, ArgumentError)]
+
+
+@pytest.mark.parametrize(("name", "value", "error"), ERRORS)
+def test_errors(name, value, error):
+    with pytest.raises(error, match=f"{name} = {value!r}"):
+        lab.influence(**{"derivative": gallery.loops["square"].derivative(), name: value})
 
 
 def test_a_pickled_trace():
