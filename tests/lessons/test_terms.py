@@ -1,6 +1,7 @@
 """Lessons explain each term before its use, and link to the glossary."""
 
 import re
+from functools import cache
 
 import jupytext
 import pytest
@@ -26,13 +27,16 @@ def pattern(term):
     return re.compile(rf"(?<![\w-]){words}s?(?![\w-])")
 
 
+@cache
 def spoken(lesson):
-    """What a reader of a lesson reads, in order: prose, and the texts of questions."""
+    """What a reader of a lesson reads: prose, and the texts of questions."""
+    parts = []
     for cell in jupytext.reads(lesson, "md:myst").cells:
         if cell.cell_type == "markdown":
-            yield OTHER.sub("", cell.source)
+            parts.append(OTHER.sub("", cell.source))
         elif "visual.Question(" in cell.source:
-            yield " ".join(re.findall(r'"([^"\n]*)"', cell.source))
+            parts.append(" ".join(re.findall(r'"([^"\n]*)"', cell.source)))
+    return "\n".join(parts)
 
 
 def early(lessons):
@@ -46,7 +50,7 @@ def early(lessons):
                 elif pattern(term).search(OTHER.sub("", lesson[:start])):
                     yield f"{term}: {name} uses it before it explains it"
                 break
-            if pattern(term).search("\n".join(spoken(lesson))):
+            if pattern(term).search(spoken(lesson)):
                 yield f"{term}: {name} uses it, {explained} explains it"
 
 

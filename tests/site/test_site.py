@@ -106,7 +106,6 @@ FAILED = r"Executing notebook failed: CellExecutionError(?s:.*?)--\n{}\n--(?s:.*
 LOADS = "the page contains forbidden content: "
 STOPS = {
     "error": (code("1 / 0"), FAILED.format("1 / 0", "ZeroDivisionError")),
-    "syntax": (code("1 +"), FAILED.format(r"1 \+", "SyntaxError")),
     "names": (code("other"), FAILED.format("other", "NameError")),
     "a_link": ("[x](03_nowhere.md)", "target not found: '03_nowhere.md'"),
     "an_anchor": ("[x](index.md#nowhere)", "'nowhere'"),

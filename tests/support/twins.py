@@ -21,15 +21,16 @@ def assert_twin(name, scene):
 
 def printed_with_two_seeds(code):
     """What a program prints, in two processes whose sets have another order: the same bytes."""
-    first, second = (
-        subprocess.run(
+    runs = [
+        subprocess.Popen(
             [sys.executable, "-c", code],
-            capture_output=True,
-            check=True,
+            stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],
             env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
+        )
         for seed in ("1", "2")
-    )
+    ]
+    first, second = (run.communicate()[0] for run in runs)
+    assert [run.returncode for run in runs] == [0, 0]
     assert first == second
     return first
