@@ -165,6 +165,7 @@ REST = f"""() => new Promise((done) => {{
 def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
     """Step 1 of Scan 3 of two coupled states: both old values, two sums, and two outputs."""
     opened("coupled", 2)
+    page.get_by_label("speed").select_option(index=3)
     page.evaluate(f"{FIND}.go(9)")
     slots = []
     for stop in range(1, 6):

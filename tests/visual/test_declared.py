@@ -2,23 +2,20 @@
 
 import argparse
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 
 import pytest
-from workbenches import sine
 
 import visual
-from lab import Loop
 from lab.loops import gallery
 from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, PictureKind
-from visual.drawing.study import Chosen
 from visual.options import DERIVATIVE, RULE, STEPS, THEME, Whole
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
-from visual.workbench.state import BenchState, view_options
+from visual.workbench.state import view_options
 from visual.workbench.workbench import Workbench
 
 DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_A_PAGE)}
@@ -98,11 +95,6 @@ def test_the_workbench_offers_what_is_declared(view):
     assert shown == [option.name for option in view_options(view) if option.label]
 
 
-def test_so_does_that_of_a_graph():
-    cost, x0 = sine()
-    assert list(own_controls(Workbench(cost, x0, {x0: 0.5}).form)) == []
-
-
 def test_the_checker_sees_a_control_of_its_own():
     form = json.loads(json.dumps(Workbench(view="tapes").form))
     form["controls"].append({"key": ["colour"], "kind": "select", "label": "colour"})
@@ -155,19 +147,3 @@ def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
     assert undeclared(replace(tapes, options=tapes.options[1:])) == {"scan"}
     assert undeclared(PictureKind("taps", "", visual.taps, (STEPS,))) == {"steps"}
-
-
-def test_python_can_choose_what_is_declared():
-    of_a_loop = set(signature(Loop.trace).parameters) - {"self"}
-    assert (
-        set(DERIVATIVE)
-        == {field.name for field in fields(Chosen)}
-        == of_a_loop
-        | {
-            "taps",
-            "steps",
-        }
-    )
-    assert set(OF_A_WORKBENCH) == {field.name for field in fields(BenchState)} - {"loop"}
-    for name, default in ((f.name, f.default) for f in fields(Chosen)):
-        assert default in (DERIVATIVE[name].default, ())

@@ -34,8 +34,7 @@ def shadow(folder, name, is_package, text=STRANGER):
     return path
 
 
-@pytest.mark.parametrize("is_package", [True, False])
-@pytest.mark.parametrize("name", ["lab", "visual"])
+@pytest.mark.parametrize(("name", "is_package"), [("lab", True), ("visual", False)])
 def test_the_command_names_the_file_that_shadows_a_half(tmp_path, name, is_package):
     path = shadow(tmp_path, name, is_package)
     status, out, err = python("-m", "scantape", "loops", path=tmp_path)
@@ -46,9 +45,8 @@ def test_the_command_names_the_file_that_shadows_a_half(tmp_path, name, is_packa
     )
 
 
-@pytest.mark.parametrize("is_package", [True, False])
-def test_visual_names_the_file_that_shadows_lab(tmp_path, is_package):
-    path = shadow(tmp_path, "lab", is_package)
+def test_visual_names_the_file_that_shadows_lab(tmp_path):
+    path = shadow(tmp_path, "lab", False)
     status, out, err = python("-c", PRINT.format("visual"), path=tmp_path)
     assert (status, out) == (1, [])
     assert err[-1].startswith(f"ImportError: lab = {path}: expected Scantape's package")
@@ -65,9 +63,8 @@ def test_visual_names_a_stranger_that_was_imported_before(tmp_path):
     assert "lab = this session: expected" in err[-1]
 
 
-@pytest.mark.parametrize("is_package", [True, False])
-def test_lab_warns_of_the_file_that_shadows_visual(tmp_path, is_package):
-    path = shadow(tmp_path, "visual", is_package)
+def test_lab_warns_of_the_file_that_shadows_visual(tmp_path):
+    path = shadow(tmp_path, "visual", True)
     status, out, err = python("-c", PRINT.format("lab"), path=tmp_path)
     assert (status, out) == (0, ["imported"])
     assert f"UserWarning: visual = {path}: expected Scantape's package" in err[0]
@@ -88,24 +85,30 @@ def test_a_package_that_was_overwritten_is_named(tmp_path):
     assert (status, len(err)) == (2, 1)
 
 
-@pytest.mark.parametrize("version", ["2.38.3", "3.0.6"])
-def test_an_old_pytensor_is_named_with_the_way_out(tmp_path, version):
-    shadow(tmp_path, "pytensor", True, f"__version__ = {version!r}\n")
+def test_an_old_pytensor_is_named_with_the_way_out(tmp_path):
+    shadow(tmp_path, "pytensor", True, "__version__ = '3.0.6'\n")
     for name in ("lab", "visual"):
         status, out, err = python("-c", PRINT.format(name), path=tmp_path, before=ROOT)
         assert (status, out) == (1, [])
-        assert err[-1].startswith(f"ImportError: pytensor = {version}: expected version 3.0.7")
+        assert err[-1].startswith("ImportError: pytensor = 3.0.6: expected version 3.0.7")
         assert "pip install 'pytensor>=3.0.7'" in err[-1]
     status, out, err = python("-m", "scantape", "--version", path=tmp_path, before=ROOT)
     assert (status, out, len(err)) == (2, [], 1)
-    assert err[0].startswith(f"scantape: pytensor = {version}: expected version 3.0.7")
+    assert err[0].startswith("scantape: pytensor = 3.0.6: expected version 3.0.7")
     check_sentence(err[0])
 
 
-@pytest.mark.parametrize("version", ["3.0.7", "3.1.0rc1", "4.0", "0+unknown"])
-def test_a_newer_pytensor_is_accepted(monkeypatch, version):
+@pytest.mark.parametrize(
+    ("version", "is_old"),
+    [("2.38.3", True), ("3.0.7", False), ("3.1.0rc1", False), ("4.0", False), ("0+unknown", False)],
+)
+def test_a_newer_pytensor_is_accepted(monkeypatch, version, is_old):
     monkeypatch.setattr(pytensor, "__version__", version)
-    scantape.check_pytensor()
+    if is_old:
+        with pytest.raises(ImportError, match=r"expected version 3\.0\.7"):
+            scantape.check_pytensor()
+    else:
+        scantape.check_pytensor()
 
 
 def test_the_oldest_version_is_the_required_version():

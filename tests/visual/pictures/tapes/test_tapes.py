@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import arrows, box_at, boxes, cell_groups, meets, pieces
@@ -80,53 +79,6 @@ def expected_values(trace, key, moment, role):
         yield from (p.value for p in scan.parameters if p.name == name)
 
 
-# The local derivative of a product of states wrt a state is the product of the others; of a
-# squared state, it is twice the state.
-PRODUCTS = {(-1,): 2.0, (-2, -1): 1.0, (-3, -1): 1.0, (-4, -3, -1): 1.0}
-
-
-def products(trace):
-    """By moment and row of a slot that is overwritten: the product of the forward values above."""
-    (tape,), above, slots = trace.scans[1].tapes, {}, {}
-    times = tape.axis.index.tolist()
-    for group, moment, role in cells(trace):
-        (box, *_) = group.shapes
-        place = moment, round(box.x + box.width / 2)
-        if role is Role.READ:
-            value = float(group.title.split(" = ")[1])
-            above[place] = above.get(place, 1.0) * value
-        elif role is Role.OVERWRITTEN:
-            slots[place] = times.index(int(group.cell.rpartition(":")[2]))
-    return {(place[0], row): above.get(place) for place, row in slots.items()}
-
-
-@pytest.mark.parametrize("cost", ["last", "sum"])
-@pytest.mark.parametrize("taps", PRODUCTS, ids=str)
-def test_the_forward_values_above_a_slot_are_its_factor(taps, cost):
-    """A slot's change in the recorded run is the preserved gradient times the factor above it."""
-    loop = lab.Loop(
-        gallery.loops["square"].step,
-        states=(lab.State("x", [1.3, 0.7, 1.9, 1.1][: -taps[0]] if taps[1:] else 0.8, taps=taps),),
-        n_steps=4,
-    )
-    trace = loop.trace(order=1, cost=cost)
-    forward, backward = trace.scans
-    (tape,) = backward.tapes
-    (preserved,) = (r for r in tape.reads if r.tap not in {w.tap for w in tape.writes})
-    expected = {
-        (forward.steps + step, int(write.rows[step])): float(
-            (write.values[step] - write.before[step]) / preserved.values[step] / PRODUCTS[taps]
-        )
-        for write in tape.writes
-        for step in range(backward.steps)
-        if preserved.values[step] != 0
-    }
-    assert len(expected) >= 4
-    found = products(trace)
-    for place, factor in expected.items():
-        assert found[place] == pytest.approx(factor, rel=1e-12), place
-
-
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
@@ -158,32 +110,6 @@ def test_a_wrong_number_in_a_picture_would_be_noticed():
     trace = trace_of("square", 1)
     key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first step after the loop's four
     assert [float(v) for v in expected_values(trace, key, moment, role)] == [2 * 0.6634204312890625]
-
-
-def chained():
-    """A loop that reads the results of another loop."""
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
-    one = pt.as_tensor(np.float64(1))
-    ys = pytensor.scan(lambda x, y: x * y, sequences=[xs], outputs_info=[one], return_updates=False)
-    return lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
-
-
-@pytest.mark.parametrize("name", [*gallery.loops, "chained"])
-def test_what_a_step_reads_is_called_as_where_it_was_made(name):
-    """Every quantity that a step reads is, with the same number, in another cell."""
-    trace = chained() if name == "chained" else trace_of(name, 2)
-    made = {
-        (g.cell, g.title.split(" = ")[1])
-        for g, _, role in cells(trace, all=True)
-        if role != Role.READ
-    }
-    numbers = dict(made)
-    for group, _, role in cells(trace, all=True):
-        if role is Role.READ and group.cell in numbers:
-            assert (group.cell, group.title.split(" = ")[1]) in made, group.cell
-        elif role is Role.READ:  # the gradient of an output, unchanged
-            assert group.cell.split(":")[1].startswith("d"), group.cell
 
 
 def test_memory_that_nobody_wrote_has_no_number():
@@ -226,23 +152,6 @@ def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
     assert bool(seeds) == (cost == "sum")
     last = max(tape.final.shape[0] for tape in kept.scans[0].tapes)
     assert len(seeds) < last * 2
-
-
-@pytest.mark.parametrize(
-    ("order", "scan", "told"),
-    [
-        (1, 2, {"direct gradient of the cost"}),
-        (2, 3, {"direct gradient of the cost"}),
-        (3, 8, {"direct contributions (∂), output of Scans 5–7"}),
-    ],
-)
-def test_seeds_say_where_they_come_from(order, scan, told):
-    """By hand, for the square loop: Scan 4 starts with 2·dC/dxₖ₊₁·(results of Scan 3)."""
-    trace = trace_of("square", order)
-    words = [s.content for s in visual.tapes(trace, scan=scan).walk() if isinstance(s, Text)]
-    (seed,) = {word.removeprefix("seed: ").split("; ")[0] for word in words if "seed: " in word}
-    assert {seed} == told
-    assert ("output of Scans 5–7" in words) == (order == 3)
 
 
 def factors_on_arrows(scene):

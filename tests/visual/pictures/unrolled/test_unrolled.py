@@ -126,24 +126,6 @@ def test_faded_states_change_nothing(name, order):
 # Moments of the run.
 
 
-def readings(scene):
-    """Count the gray arrows, and the gray arrows that are not vertical."""
-    gray = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
-    return len(gray), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in gray)
-
-
-GRAY = "gray arrow: "
-
-
-def test_reads_from_other_columns_are_omitted():
-    """By hand: each of the five steps of gap reads x[t-1] for x[t-3], and x[t-3] for x[t-1]."""
-    drawn = {name: visual.draw(gallery.loops[name], "unrolled") for name in ("square", "gap")}
-    assert readings(drawn["square"]) == (4, 0)  # each step reads x[t-1], for the gradient of it
-    assert readings(drawn["gap"]) == (0, 0)
-    assert [GRAY in scene.text() for scene in drawn.values()] == [True, False]
-    assert readings(visual.unrolled(trace_of("gap"), scans=(1, 2))) == (15, 10)
-
-
 def bent(scene):
     return [s for s in scene.walk() if isinstance(s, Arrow) and len(s.points) > 2]
 
