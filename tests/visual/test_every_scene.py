@@ -57,6 +57,8 @@ VALUES = {
     "steps": ("1:3",),
     "width": (360, "85mm", "170mm"),
 }
+# Plots take longest; these loops have long curves, several curves, and arrays.
+PLOTS, PLOTTED = ("values", "influence", "memory"), ("forty steps", "coupled", "rnn")
 NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
 # Known faults. Remove a line with its fault; do not add lines.
 KNOWN = re.compile(
@@ -79,6 +81,8 @@ def draw(name, kind, **options):
 def with_options(name: str) -> Iterator[Drawn]:
     """Draw all kinds of pictures of a loop with each of their options."""
     for kind, known in PICTURES.items():
+        if kind in PLOTS and name not in PLOTTED:
+            continue
         for option in {*known.options, *known.on_sheet, WIDTH, NO_LEGEND}:
             values = VALUES.get(option.name, (True,) if isinstance(option, Switch) else None)
             assert values is not None, f"VALUES lacks {option.name}"

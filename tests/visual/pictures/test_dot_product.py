@@ -71,14 +71,6 @@ def test_the_square_loop_by_hand():
     )
 
 
-def test_sequences_meet_where_their_gradient_is_complete():
-    """The window reads u[t], u[t+1], u[t+2]: going backwards, u[5] is done first, then u[4]."""
-    test = lab.dot_product(gallery.loops["window"])
-    names = [[p.left[0] for p in products] for products in products_by_step(test).backward]
-    assert names == [["gu₅"], ["gu₄"], ["gu₃"], ["gu[0…2]"]]
-    assert [p.left[0] for p in products_by_step(test).end] == ["gx"]
-
-
 def test_a_wrong_gradient_is_seen_in_the_sums():
     test = lab.dot_product(gallery.loops["square"])
     wrong = replace(test, gradients={"x": 2 * test.gradients["x"]})

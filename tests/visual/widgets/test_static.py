@@ -3,6 +3,7 @@
 import pytest
 from strange_loops import trace_of
 
+import lab
 import visual
 from visual.widgets.widget import in_notebook
 
@@ -43,7 +44,9 @@ def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
 
 
 def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
-    assert "data-lesson" in visual.Workbench(view="machine")._repr_mimebundle_()["text/html"]
+    loop = lab.Loop(lambda u: u * u, sequences=(lab.Sequence("u", [1.0, 2.0]),), outputs=("y",))
+    bench = visual.Workbench(loop, view="machine")  # no other taps: a small page
+    assert "data-lesson" in bench._repr_mimebundle_()["text/html"]
     assert "data-machine" in visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
     fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
     assert "data-lesson" not in fixed

@@ -19,7 +19,6 @@ from twins import assert_twin
 
 import visual
 from visual.scene.shapes import Group, Text, walk
-from visual.scene.theme import Role
 
 
 def check_all(case, scene):
@@ -34,18 +33,6 @@ def test_every_cell_and_arrow(name):
     check_all(DRAWN[name], scene)
     for panel, known in zip(panels(scene), expected(DRAWN[name]), strict=True):
         assert shown_in(panel).keys() == known.keys()
-
-
-def test_kinks_are_marked_where_the_choice_was_made():
-    """x is equal to lo at 1 and to hi at 3; there the output copies x by convention."""
-    case = Case("clamp", (np.array([0.0, 1.0, 2.0, 3.0]), np.array(1.0), np.array(3.0)))
-    marked = [
-        {name for name, (_, _, box, *_) in shown_in(panel).items() if box.role is Role.UNDEFINED}
-        for panel in panels(drawn(case))
-    ]
-    assert marked[0] == {"z[1]", "z[3]"}
-    assert marked[1] == {"dz[1]", "dz[3]"}
-    assert marked[2] == {"gz[1]", "gz[3]"}
 
 
 @given(cases())
