@@ -67,16 +67,6 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
     assert page.locator(".score").text_content() == "0 of 10 points; 0 of 5 answered."
 
 
-def test_each_machine_plays_alone(opened):
-    page = opened("02_second.html")
-    machine = page.locator(".scantape-machine").first
-    others = page.locator(".scantape-machine").nth(1)
-    before = others.get_attribute("data-moment")
-    machine.get_by_role("button", name="next sum").click()
-    page.locator(".scantape-machine[data-moment='1']").first.wait_for()
-    assert others.get_attribute("data-moment") == before
-
-
 def test_lessons_can_be_searched(opened):
     for typed, found in {
         "tapestry": ["Everything a lesson can hold"],

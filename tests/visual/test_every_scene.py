@@ -51,20 +51,12 @@ AT = [
 ]
 WITH_OPTIONS = ("square", "gap", "coupled", "rnn", "three", "forty steps")
 # Values of options that are not switches, at order 2, which has four Scans.
-VALUES = {
-    "scan": (2,),
-    "step": (0,),
-    "steps": ("1:3",),
-    "width": (360, "85mm", "170mm"),
-}
+VALUES = {"scan": (2,), "step": (0,), "steps": ("1:3",), "width": (360, "85mm", "170mm")}
 # Plots take longest; these loops have long curves, several curves, and arrays.
 PLOTS, PLOTTED = ("values", "influence", "memory"), ("forty steps", "coupled", "rnn")
 NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
 # Known faults. Remove a line with its fault; do not add lines.
-KNOWN = re.compile(
-    r"""complex.numbers,.routing:.sized:.letters.of.8.0""",
-    re.VERBOSE,
-)
+KNOWN = re.compile(r"""complex.numbers,.routing:.sized:.letters.of.8.0""", re.VERBOSE)
 
 
 def of_loop(name: str, order: int) -> Iterator[Drawn]:
@@ -356,15 +348,14 @@ WRONG = {
         lambda s: six_cells(Arrow(((50, 10), (200, 10)))),
         lambda s: six_cells(Arrow(((50, 10), (90, 20), (160, 20), (200, 10)))),
         lambda s: six_cells(
-            BENT,
-            Arrow(((125, 20), (125, 50), (160, 50), (160, 110), (150, 110)), straight=True),
+            BENT, Arrow(((125, 20), (125, 50), (160, 50), (160, 110), (150, 110)), straight=True)
         ),
     ],
     "crowded": [lambda s: six_cells(BENT, Arrow(((225, 20), (225, 98))))],
     "crossed": [
         lambda s: with_more(
             s, Polyline(((0, title(s).y - 3), (title(s).left + 20, title(s).y - 3)))
-        ),
+        )
     ],
     "explained": [
         lambda s: renamed(s, "preserved:", "product: of two"),
@@ -378,7 +369,7 @@ WRONG = {
     ],
     "escaped": [lambda s: Silent(**vars(s)), lambda s: Rewritten(**vars(s))],
     "named": [
-        lambda s: with_more(s, *(Group((), cell=f"{n}:x:r0", title="x = 1") for n in (7, 8))),
+        lambda s: with_more(s, *(Group((), cell=f"{n}:x:r0", title="x = 1") for n in (7, 8)))
     ],
     "whole": [
         lambda s: with_more(s, Text(9, 20, "-0.00…")),

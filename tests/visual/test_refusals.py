@@ -219,9 +219,7 @@ LINKS = [
         (Workbench, 3, "3"),
     )
 ] + [(partial(Workbench, step=3), "Workbench.step was removed")]
-ROWS = [
-    *(*DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS),
-]
+ROWS = [*(*DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS)]
 
 
 @pytest.mark.parametrize(("call", "words"), ROWS)

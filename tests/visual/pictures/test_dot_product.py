@@ -50,27 +50,6 @@ def test_the_products_are_all_of_both_sums(name):
     assert repr(test.products[1]) in scene.text()
 
 
-def test_the_square_loop_by_hand():
-    """J v multiplies by 2 x going forwards, the pullback going backwards."""
-    test = lab.dot_product(gallery.loops["square"], tangents={"x": 3.0}, cotangent=[1, 2, 3, 4])
-    x = 0.95**2.0 ** np.arange(4)
-    dx = 3 * np.cumprod(2 * x)
-    gx = [4.0]
-    for g, value in zip((3, 2, 1), x[:0:-1], strict=True):
-        gx.append(g + 2 * value * gx[-1])
-    gx.append(2 * x[0] * gx[-1])
-    scene = visual.dot_product(test)
-    steps = numbers_in(scene, Role.INTERMEDIATE)  # dx at every step, then gx
-    np.testing.assert_allclose(steps, [*dx, *gx[1:]], rtol=1e-13)
-    assert numbers_in(scene, Role.SEED) == [1, 2, 3, 4]
-    products = numbers_in(scene, Role.INTERMEDIATE, product=True)
-    np.testing.assert_allclose(products[:4], dx * [1, 2, 3, 4], rtol=1e-13)
-    np.testing.assert_allclose(products[4], 3 * gx[-1], rtol=1e-13)
-    assert numbers_in(scene, Role.OVERWRITTEN)[3] == pytest.approx(
-        numbers_in(scene, Role.OVERWRITTEN)[4]
-    )
-
-
 def test_a_wrong_gradient_is_seen_in_the_sums():
     test = lab.dot_product(gallery.loops["square"])
     wrong = replace(test, gradients={"x": 2 * test.gradients["x"]})

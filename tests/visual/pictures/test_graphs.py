@@ -29,11 +29,7 @@ from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.pictures.genealogy import explanation, genealogy
-from visual.pictures.stepgraph.nodes import (
-    StepNodes,
-    StepPart,
-    value_at,
-)
+from visual.pictures.stepgraph.nodes import StepNodes, StepPart, value_at
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
 

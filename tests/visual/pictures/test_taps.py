@@ -7,7 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import cells
-from strange_loops import LOOPS, TAPES, derivations_of, trace_of
+from strange_loops import TAPES, derivations_of, trace_of
 from twins import assert_twin
 
 from lab.notation import integers, leaves_of, tap_symbol
@@ -182,17 +182,3 @@ def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
         reads, writes, _ = drawn(scene, "x", order)
         assert reads == set(info.mit_mot_in_slices[0])
         assert writes == set(info.mit_mot_out_slices[0])
-
-
-def test_gaps_are_empty_slots_and_long_ones_are_folded():
-    assert drawn(taps(TAPES["gap"], 1), "x", 0)[2] == {-2}
-    assert drawn(taps(TAPES["gap"], 1), "x", 1)[2] == {2}
-    folded = taps(TAPES["far"], 1)
-    assert "998" in folded.text()
-    assert folded.width < 1400
-
-
-def test_variables_with_the_same_taps_share_a_strip():
-    scene = taps(LOOPS["five states"].trace(order=0), 5)
-    assert "p, q, r, s, t · sit-sot" in scene.text()
-    assert len(scene.svg()) < 100_000

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visual.scene.combinators import (
-    above,
-    beside,
-    envelope_of,
-    piece,
-    shifted,
-)
+from visual.scene.combinators import above, beside, envelope_of, piece, shifted
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Text, walk
 from visual.scene.theme import Role
 

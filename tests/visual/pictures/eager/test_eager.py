@@ -1,6 +1,5 @@
 """Pictures of the eager tape have a group per event, and the numbers of the recording."""
 
-import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -10,25 +9,12 @@ from functools import lru_cache
 import numpy
 import pytest
 from eager.programs import FOLDED, RUNS
-from pictures import (
-    at_step,
-    cell_groups,
-    keyed_boxes,
-    keyed_values,
-    number_of,
-    touches,
-)
+from pictures import at_step, cell_groups, keyed_boxes, keyed_values, number_of, touches
 from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording
-from lab.eager.records import (
-    Appended,
-    PassedOn,
-    Seeded,
-    Sent,
-    Summed,
-)
+from lab.eager.records import Appended, PassedOn, Seeded, Sent, Summed
 from visual.layout.cells import full_text
 from visual.pictures.eager.story import moments
 from visual.scene.shapes import Arrow, Group, Text
@@ -119,39 +105,6 @@ def test_a_wrong_moment_is_found():
     assert len(unlike_events(run, drawn("closure"))) > 5
     for cell in {group.cell for group, *_ in cell_groups(scene)}:
         assert unlike_events(run, replace(scene, shapes=without(scene.shapes, cell)))
-
-
-# Numbers, against calculus.
-
-
-def test_numbers_of_the_square_loop():
-    values = keyed_values(drawn("square"))
-    for number in range(5):
-        x = 0.95 ** (2**number)
-        gradient = math.prod(2 * 0.95 ** (2**later) for later in range(number, 4))
-        assert float(values[f"value of node {number}"][0]) == pytest.approx(x, rel=1e-14)
-        both = [float(v) for v in values[f"gradient of node {number}"]]
-        assert both == pytest.approx([gradient] * 2, rel=1e-14)  # the contribution, and the total
-
-
-def test_numbers_of_a_program():
-    """The total of every node, by the chain rule on paper."""
-    x, y = 0.7, 0.49
-    z, sine = math.sin(y) + x, math.sin(y)
-    expected = {
-        0: z * 2 * x + y * (math.cos(y) * 2 * x + 1) + math.exp(x),
-        1: z + y * math.cos(y),
-        2: y,
-        3: y,
-        4: 1,
-        5: 1,
-        6: 1,
-    }
-    values = keyed_values(drawn("program"))
-    for number, gradient in expected.items():
-        found = float(values[f"gradient of node {number}"][-1])
-        assert found == pytest.approx(gradient, rel=1e-14)
-    assert float(values["value of node 2"][0]) == pytest.approx(sine, rel=1e-14)
 
 
 # Keys.

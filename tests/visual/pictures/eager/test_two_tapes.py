@@ -7,15 +7,10 @@ from functools import lru_cache
 
 import pytest
 from eager.programs import REFUSED, TWO_TAPES
-from pictures import (
-    at_step,
-    keyed_boxes,
-    touches,
-)
+from pictures import at_step, keyed_boxes, touches
 from twins import assert_twin
 
 import visual
-from lab.eager import grad, recording, unrolled
 from lab.loops.gallery import loops
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
@@ -145,20 +140,6 @@ def test_arrows_of_the_square_loop():
         values = {(f"{name}{'₀₁₂₃'[i]}", f"{name}{'₁₂₃₄'[i]}") for i in range(4)}
         back = {(f"dC/d{end}", f"dC/d{start}") for start, end in values}
         assert arrows_of(scene, right) == values | back
-
-
-@pytest.mark.parametrize("name", ["square", "logistic", "newton"])
-def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
-    loop, wrt = loops[name], "a" if name == "newton" else "x"
-    words = " ".join(texts(drawn(name, wrt).walk()))
-    values = [v.initial if hasattr(v, "initial") else v.value for v in loop.variables.values()]
-    wrt = 1 if name == "newton" else 0
-    recorded = recording(grad(unrolled(loop), wrt), *(value[()] for value in values))
-    assert f"{recorded.bytes(0):,} bytes of values" in words
-    slots = {"square": (5, 5), "logistic": (7, 14), "newton": (21, 10)}[name]
-    told = "{:,} bytes of numbers, {:,} bytes of gradients"
-    assert told.format(*(8 * count for count in slots)) in words
-    assert ("21 slots of x (5 used)" in words) == (name == "newton")
 
 
 @pytest.mark.parametrize("name", REFUSED)
