@@ -13,7 +13,7 @@ from lab.loops import gallery
 from visual.backends import dark as dark_colours
 from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
-from visual.workbench.state import opened
+from visual.workbench.state import open_bench
 from visual.workbench.still import page_of
 
 pytestmark = pytest.mark.site
@@ -78,11 +78,11 @@ def test_pages_contain_the_pictures(pages):
 
 def test_a_workbench_without_python_is_a_page_of_its_choices():
     loop = gallery.loops["square"]
-    page = page_of(opened(loop).changed(view="machine", cost="sum"))
+    page = page_of(open_bench(loop).changed(view="machine", cost="sum"))
     assert page.grid.loops == (loop,)
     assert (page.grid.costs, page.grid.orders) == (("sum",), (1, 2, 3))
     for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"view": "taps"}):
-        assert page_of(opened(loop).changed(**{"view": "machine", **chosen})) is None
+        assert page_of(open_bench(loop).changed(**{"view": "machine", **chosen})) is None
 
 
 def test_the_page_does_not_show_the_code_of_a_question(pages):
