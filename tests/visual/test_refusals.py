@@ -73,7 +73,7 @@ DRAWING = [
         ("taps", {"step": 1}, "the options of the picture taps are width"),
         ("tapes", {"colour": "red"}, "colour"),
     )
-] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no state")]
+] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state")]
 UNROLLED = [
     (partial(visual.unrolled, TRACE, **options), words)
     for options, words in (
