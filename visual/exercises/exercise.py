@@ -9,10 +9,8 @@ The same trace, kind, and seed give the same question.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from random import Random
-from types import MappingProxyType
 
 from lab.errors import (
     GraphError,
@@ -31,22 +29,11 @@ from visual.exercises.sheet import ExerciseSheet, Single
 from visual.pictures.tap_rules import Use
 from visual.retired import RETIRED_NAMES, removal
 
-
-class Ask(StrEnum):
-    """The kinds of exercises."""
-
-    OVERWRITTEN = "overwritten"
-    PRESERVED = "preserved"
-    TAPS = "taps"
-
-
-CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyType(
-    {
-        Ask.OVERWRITTEN: partial(slots, use=Use.OVERWRITTEN),
-        Ask.PRESERVED: partial(slots, use=Use.PRESERVED),
-        Ask.TAPS: taps,
-    }
-)
+CANDIDATES: Mapping[str, Callable[[Trace], Iterator[Candidate]]] = {
+    "overwritten": partial(slots, use=Use.OVERWRITTEN),
+    "preserved": partial(slots, use=Use.PRESERVED),
+    "taps": taps,
+}
 
 
 class Exercise(Single):
@@ -60,9 +47,9 @@ class Exercise(Single):
         self, trace: Trace, kind: str = "overwritten", seed: int = 0, theme: str = "light"
     ) -> None:
         check_type("trace", trace, Trace, "a Trace, such as loop.trace()")
-        check_choice("kind", kind, Ask)
+        check_choice("kind", kind, CANDIDATES)
         check_integer("seed", seed)
-        candidates = list(CANDIDATES[Ask(kind)](trace))
+        candidates = list(CANDIDATES[kind](trace))
         if not candidates:
             raise GraphError(
                 f"kind = {quote(kind)}: this trace allows no such question. Use the trace of the "
@@ -94,11 +81,17 @@ class Exercises(ExerciseSheet):
 
     @classmethod
     def of(
-        cls, trace: Trace, kinds: Iterable[str] = tuple(Ask), seed: int = 0, theme: str = "light"
+        cls,
+        trace: Trace,
+        kinds: Iterable[str] = tuple(CANDIDATES),
+        seed: int = 0,
+        theme: str = "light",
     ) -> "Exercises":
         """Return an exercise of each kind that the trace allows."""
         members, seed = [], check_integer("seed", seed)
-        for number, kind in enumerate(check_sequence("kinds", kinds, f"some of {listing(Ask)}")):
+        for number, kind in enumerate(
+            check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")
+        ):
             with suppress(GraphError):
                 members.append(Exercise(trace, kind, seed + number, theme))
         if not members:

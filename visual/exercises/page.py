@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from visual.backends.page import document, in_script
+from visual.backends.page import document, in_script, region
 from visual.backends.svg import text
 from visual.exercises.answers import Answer, ExerciseTask
 from visual.scene.shapes import Scene
@@ -77,19 +77,16 @@ def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
-        f"{_picture(task.revealed, 'revealed', 'Answer to question', 'hidden')}"
+        f"{_picture(task.revealed, 'revealed', 'Answer to question', hidden='')}"
         "</section>"
     )
 
 
-def _picture(picture: Scene | None, use: str, name: str, state: str = "") -> str:
+def _picture(picture: Scene | None, use: str, name: str, **attributes: str) -> str:
     if picture is None:
         return ""
     classes = f"picture {use} {picture.theme.name}"
-    return (
-        f'<div class="{classes}" role="region" aria-label="{name}" tabindex="0" {state}>'
-        f"{picture.svg()}</div>\n"
-    )
+    return region(name, picture.svg(), "div", **{"class": classes}, **attributes) + "\n"
 
 
 def _field(answer: Answer) -> str:

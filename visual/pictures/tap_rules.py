@@ -14,25 +14,12 @@ from lab.tape import Kind, Tape
 
 
 class Use(StrEnum):
-    """The access of a step to a slot."""
+    """The access of a step to a slot: the operations, in the order of the step."""
 
-    OVERWRITTEN = "overwritten"
-    PRESERVED = "preserved"
+    OVERWRITTEN = "read, replaced"
+    PRESERVED = "read, preserved"
     WRITTEN = "written"
-    UNTOUCHED = "untouched"
-
-    @property
-    def short(self) -> str:
-        """The operations, in the order of the step."""
-        return _OPERATIONS[self]
-
-
-_OPERATIONS = {
-    Use.OVERWRITTEN: "read, replaced",
-    Use.PRESERVED: "read, preserved",
-    Use.WRITTEN: "written",
-    Use.UNTOUCHED: "",
-}
+    UNTOUCHED = ""
 
 
 def use_of(tape: Tape, tap: int) -> Use:
@@ -142,4 +129,4 @@ class Generation:
         rules = [each.rule for each in self.rules if each.tap == -tap]
         if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
             return f"read, {rules[0].value[1]}"
-        return use_of(self.tape, tap).short
+        return use_of(self.tape, tap).value

@@ -1,25 +1,15 @@
 """The tapes and the columns in time of a machine, and the row and the column of each slot."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
-from visual.layout.columns import TimeColumns, column_of, timeline
+from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 Address = tuple[int, int, int]  # Scan, argument, and row of a slot
-
-
-def with_gaps(columns: Iterable[int]) -> tuple[int | None, ...]:
-    """Return columns in order, with None between columns that are not neighbors."""
-    items: list[int | None] = []
-    for column in sorted(columns):
-        if items and items[-1] is not None and column > items[-1] + 1:
-            items.append(None)
-        items.append(column)
-    return tuple(items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +66,8 @@ class Columns:
         return {(number, tape.argument, row): c for row, c in enumerate(whole[: len(tape.final)])}
 
     @cached_property
-    def shown(self) -> tuple[int | None, ...]:
-        """The shown columns in order, and None for each gap."""
+    def shown(self) -> tuple[int | Gap, ...]:
+        """The shown columns and the gaps, in order."""
         every = sorted(set(self.times.values()))
         if len(every) <= self.most:
             return tuple(every)
@@ -86,12 +76,12 @@ class Columns:
         columns = {*every[:ends], *every[-ends:]}
         if self.around is not None:
             columns |= {self.around - 1, self.around, self.around + 1} & {*every}
-        return with_gaps(columns)
+        return tuple(with_gaps(columns))
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
         """Row and column of every slot that has a cell."""
-        order = {column: n for n, column in enumerate(self.shown) if column is not None}
+        order = {column: n for n, column in enumerate(self.shown)}
         places = {}
         for row, (number, tape) in enumerate(self.tapes):
             for index in range(len(tape.final)):

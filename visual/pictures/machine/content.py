@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lab.traces.program import Instruction
+from visual.layout.columns import Gap
 
 
 class Ink(StrEnum):
@@ -234,7 +235,7 @@ class MachineContent:
     rows: tuple[TapeRow, ...]
     cells: tuple[SlotCell, ...]
     events: tuple[MachineEvent, ...]
-    times: tuple[int | None, ...]  # the step that computes a column, or None for hidden columns
+    times: tuple[int | Gap, ...]  # the step that computes a column, or hidden columns
     results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
     mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
@@ -242,8 +243,7 @@ class MachineContent:
     @property
     def columns(self) -> tuple[int, ...]:
         """0 for each shown column, and the number of hidden columns for each gap."""
-        around = zip((0, *self.times), self.times, (*self.times[1:], 0), strict=False)
-        return tuple((b or 0) - (a or 0) - 1 if time is None else 0 for a, time, b in around)
+        return tuple(time.hidden if isinstance(time, Gap) else 0 for time in self.times)
 
     @property
     def moments(self) -> int:

@@ -7,7 +7,7 @@ and a column shows what the same step computes. A run without such an event rest
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from visual.pictures.machine.columns import with_gaps
+from visual.layout.columns import Gap, numbers, with_gaps
 from visual.pictures.machine.content import (
     LINE,
     MachineContent,
@@ -29,7 +29,7 @@ def aligned(first: MachineContent, second: MachineContent) -> tuple[MachineConte
     """
     events = [_events(machine) for machine in (first, second)]
     ticks = sorted({*events[0], *events[1]})
-    times = with_gaps({t for m in (first, second) for t in m.times if t is not None})
+    times = tuple(with_gaps({*numbers(first.times), *numbers(second.times)}))
     common = {tick: events[0].get(tick) or events[1][tick] for tick in ticks}
     return _on_clock(first, common, times), _on_clock(second, common, times)
 
@@ -40,7 +40,7 @@ def _events(machine: MachineContent) -> dict[Tick, MachineEvent]:
 
 
 def _on_clock(
-    machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | None, ...]
+    machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
 ) -> MachineContent:
     """Return a machine with the events of a clock, and with these columns."""
     own = {tick: moment for moment, tick in enumerate(_events(machine), start=1)}
@@ -80,14 +80,14 @@ def stacked(
     both = aligned(first, second)
     first, second = both
     scans, above = len(first.scans), len(first.rows)
-    numbers = range(len(first.cells), len(first.cells) + len(second.cells))
+    cell_numbers = range(len(first.cells), len(first.cells) + len(second.cells))
     rows = (replace(row, scan=row.scan + scans, is_second=True) for row in second.rows)
     moved_cells = (replace(cell, row=cell.row + above) for cell in second.cells)
     events = []
     for event, other in zip(first.events, second.events, strict=True):
         count = max(len(event.groups), len(other.groups))  # the last groups of both play together
         padded = [[*[None] * (count - len(e.groups)), *e.groups] for e in (event, other)]
-        groups = tuple(_group(pair, runs, numbers) for pair in zip(*padded, strict=True))
+        groups = tuple(_group(pair, runs, cell_numbers) for pair in zip(*padded, strict=True))
         scan = event.scan if event.groups else event.scan + scans
         events.append(replace(event, scan=scan, groups=groups))
     pairs = list(zip(runs, both, strict=True))
