@@ -65,7 +65,7 @@ class Choice:
         return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
 
     def check(self, value: object) -> Value:
-        """Return the valid value in its standard form; raise ArgumentError if it is invalid."""
+        """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
         if value is not None:
             check_type(self.name, value, str, "a name")
         return identifier(value)
@@ -154,7 +154,7 @@ class Steps(Whole):
     read_as = {}  # noqa: RUF012 (see `Choice`)
 
     def parse(self, text: Value) -> int | str | None:
-        """Return a number, or the text if it has a colon."""
+        """Return a number, or a text that contains a colon."""
         if text is None or ":" in text:
             return text
         return numbers(f"{self.option} {shorten(text)}", [text], STEPS_OR_SOME)[0]
@@ -165,7 +165,7 @@ class Shown(Choice):
     """The shown steps, as a slice: ``2:5`` for 2, 3, and 4."""
 
     def check(self, value: object) -> range:
-        """Return the steps; the trace checks whether they exist."""
+        """Return the steps; the trace checks the range."""
         text = value if isinstance(value, str) else ""
         bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
         shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
@@ -299,7 +299,7 @@ class Taps(ByName):
     """The taps of states and sequences by name; taps without name are those of the first state."""
 
     def check(self, value: object) -> Mapping[str, Value]:
-        """Return tuples of taps; the loop checks whether it accepts them."""
+        """Return tuples of taps; the loop checks the numbers of taps."""
         is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
         given = super().check({"": value} if is_unnamed else value).items()
         quoted = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}

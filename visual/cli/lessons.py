@@ -78,7 +78,7 @@ def copy_lessons(folder: Path) -> Iterator[Path]:
 
 def _write(lesson: Path, path: Path) -> Path:
     """Write a lesson as a notebook."""
-    import jupytext  # takes seconds, and only new lessons need it
+    import jupytext  # the import takes seconds, and only new lessons need jupytext
 
     notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), "md:myst")
     _arrange_slides(notebook.cells)

@@ -89,7 +89,7 @@ def drawing_arguments(options: argparse.Namespace, subject: Any) -> tuple[Any, G
 
 
 def show(words: object, end: str = "\n") -> None:
-    """Print to standard output; raise ArgumentError if it is closed or full."""
+    """Print to standard output; raise ArgumentError for a closed or full stream."""
     try:
         print(words, end=end, flush=True)
     except BrokenPipeError:  # `main` ends without an error

@@ -50,7 +50,7 @@ def _why(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> Trace | Derivative:
-    """Return the trace of the derivative, or the derivative itself if it has many steps."""
+    """Return the trace of the derivative, or the derivative of a loop with many steps."""
     subject = load("NAME", options.graph)
     if isinstance(subject, Loop):
         choice = choose(**derivative_options(options))

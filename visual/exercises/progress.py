@@ -23,12 +23,12 @@ from visual.scene.formats import write_whole
 FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points of a question
 MOST_TRIES = 1_000_000
 WAIT = 10  # seconds for the lock of another kernel
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet executes a cell that begins with these
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets execute such cells
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The wrong tries at a question, its points, and whether it is finished."""
+    """The wrong tries at a question, the points, and whether the question is finished."""
 
     tries: int = 0
     points: int = 0

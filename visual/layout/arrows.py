@@ -82,7 +82,7 @@ def route(
 def _ports(
     known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Return the x at which each arrow meets its target, in the order of the sources."""
+    """Return the x coordinate of the head of each arrow, in the order of the sources."""
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
         start, box = cells[edge.source], cells[edge.target]
@@ -253,7 +253,7 @@ class Detours:
     rooms: dict[tuple[float, int], float] = field(default_factory=dict)
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
-        """Return an arrow along `straight`, or around the cells if it would meet a cell."""
+        """Return an arrow along `straight`, or around the cells if the line would meet a cell."""
         if self.is_free(straight, source, target):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)

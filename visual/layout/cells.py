@@ -126,7 +126,7 @@ def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a number or a norm, and above it the old value or the name."""
+    """Yield a number or a norm, and the old value or the name above the number."""
     is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -379,5 +379,5 @@ def quantity(name: str) -> str:
 
 
 def _edges(start: float, stop: float, count: int) -> list[int]:
-    """Return the edges of `count` patches in whole pixels, so that they are crisp."""
+    """Return the edges of `count` patches in whole pixels, which makes the patches crisp."""
     return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

@@ -18,7 +18,7 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return one or several integers as a tuple, which is empty for None."""
+    """Return an integer, or several integers, as a tuple; for None, return an empty tuple."""
     expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)

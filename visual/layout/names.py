@@ -44,7 +44,7 @@ class NamedScan(Quantities):
 
     @property
     def differentiated(self) -> str:
-        """The differentiated cost, with its definition if the trace has one: ``C′ = dC/dx₀``."""
+        """The differentiated cost, with the definition if the trace has names: ``C′ = dC/dx₀``."""
         name = cost_name(self.scan.order)
         return next((text for text in self.trace.names if text.startswith(f"{name} = ")), name)
 

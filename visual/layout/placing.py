@@ -1,4 +1,4 @@
-"""The layout of tables: which steps and columns are shown, and where their cells are.
+"""The layout of tables: the selection of steps and columns, and the positions of cells.
 
 From a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
 single step has too many columns, `lay_out` folds the columns in the middle.
@@ -73,7 +73,7 @@ class PlacedPart:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A table that is laid out, and the short names in it with their meanings."""
+    """The piece of a table, and the short names in the table with their meanings."""
 
     piece: Piece
     short: tuple[str, ...]
@@ -104,7 +104,7 @@ def table_scene(
     all: bool = False,
     sentences: Sequence[str] = (),
 ) -> Scene:
-    """Return a picture that consists of one table."""
+    """Return the picture of a single table."""
     drawn = lay_out(table, sheet, requested, all).piece
     return scene_with_legend(
         shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),

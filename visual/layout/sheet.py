@@ -1,4 +1,4 @@
-"""The sheet of a picture: its width, its steps, and whether it has a legend."""
+"""The sheet of a picture: the width, the shown steps, and the legend."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class Sheet:
         return "" if self.on_paper else before + words
 
     def steps_of(self, scan: ScanTrace) -> range:
-        """Return the shown steps of a Scan; raise ArgumentError for a step that it does not run."""
+        """Return the shown steps of a Scan; raise ArgumentError for a missing step."""
         return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
 
     def steps_within(self, steps: int, name: str) -> range:

@@ -154,7 +154,9 @@ class Table(ABC):
     """The content of a picture of cells."""
 
     parts: tuple[TablePart, ...] = (TablePart(),)
-    label_width: float | None = None  # the width of the names of rows, by default that of the sheet
+    label_width: float | None = (
+        None  # the width of the names of rows; None is the width on the sheet
+    )
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:

@@ -25,7 +25,7 @@ from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHe
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-if TYPE_CHECKING:  # pictures of loops do not import it
+if TYPE_CHECKING:  # pictures of loops do not import this module
     from lab.checks.dot_product import DotProduct
 
 WORDS = {
@@ -139,7 +139,7 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[in
 
 
 class Products(Table):
-    """The forward derivative in block 0, and below it the pullback in block 1."""
+    """The forward derivative in block 0, and the pullback in block 1, below."""
 
     parts = (TablePart(narrow=48, wide=104, height=44),)
 

@@ -172,7 +172,7 @@ class Ssa(Table):
                 yield self._row(item)
 
     def _row(self, step: int | None) -> Row:
-        """Return the tapes after a step, or before the first step, and the values that it wrote."""
+        """Return the tapes after a step with the written values, or before the first step."""
         lines = []
         for tape in self.tapes:
             rows = (row for argument, row in self.letters if argument == tape.argument)
@@ -237,7 +237,7 @@ class Ssa(Table):
         return value_symbol(self.letters.get((value.argument, value.row), "…"), value.version)
 
     def _formula(self, value: Value, write: SlotWrite) -> str:
-        """Return the formula of a write, with the names of the values that it reads."""
+        """Return the formula of a write, with the names of the read values."""
 
         def name(leaf: Leaf) -> str:
             source, variable = write.reads(leaf), self.scan.variable(leaf)

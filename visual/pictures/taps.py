@@ -103,7 +103,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """Return a step, with bows from the slots that it reads to those that it writes."""
+        """Return a step, with bows from the slots that it reads to the slots that it writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):

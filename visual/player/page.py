@@ -99,7 +99,7 @@ class Page:
 
     @cached_property
     def runs(self) -> Mapping[Combination, str | LabError]:
-        """The compressed machine of each combination, or the error that prevents it."""
+        """The compressed machine of each combination, or the error of an impossible combination."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
             progress = progress_bar(self.grid.combinations, "page", "combination")
@@ -108,7 +108,7 @@ class Page:
         return runs
 
     def _check(self, runs: Mapping[Combination, str | LabError]) -> None:
-        """Raise LabError for a named choice without any machine, or if there is no machine."""
+        """Raise LabError for a choice of the author without a machine, and for a too large page."""
         missing = {
             combination: run for combination, run in runs.items() if isinstance(run, LabError)
         }
@@ -157,7 +157,7 @@ class Page:
         )
 
     def page(self) -> str:
-        """Return the page as HTML; it loads no other file."""
+        """Return the page as HTML, which loads no other file."""
         head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
         return document(self.grid.title, LIGHT, head + self.content, module(), style() + DARK)
 

@@ -1,4 +1,4 @@
-"""The state of a machine as one line of text, for a link and for `visual.Workbench`.
+"""The state of a machine as a line of text, for a link and for `visual.Workbench`.
 
     >>> as_text({"loop": "square", "order": 2, "taps": {"x": (-2, -1)}, "moment": 17})
     'loop=square&order=2&taps.x=-2,-1&moment=17'
@@ -40,7 +40,7 @@ def as_text(state: Mapping[str, object]) -> str:
 
 
 def from_text(text: str) -> dict[str, object]:
-    """Return the state of a text, or of a link that ends in one.
+    """Return the state of a text, or of a link that ends in a text.
 
     Raises ArgumentError for a pair without ``=`` or for a text instead of a number, and
     UnknownNameError for a key that is not in `KEYS`.

@@ -193,7 +193,7 @@ class Machine(Widget):
         return self.scene(self.moment or self.content.moments).save(path, animate=animate)
 
     def page(self) -> str:
-        """Return a page with the machine; it needs neither Python nor a network."""
+        """Return a page with the machine, for readers without Python and without a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
         body = element(dict(self.data), self.moment) + twin
         return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK)

@@ -43,7 +43,7 @@ def content(suffix: str, picture: object, *options: object) -> Any:
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return `path` as a Path; raise ArgumentError if it is not a path."""
+    """Return `path` as a Path; raise ArgumentError for a value of another type."""
     if not isinstance(path, str | os.PathLike):
         raise argument_error("path", path, "expected the name of a file, such as 'tape.svg'.")
     return Path(path)

@@ -38,7 +38,7 @@ INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH, THIN = 4.5, 0.9  # distance and thickness of the lines, in pixels
 MM = 25.4 / 96  # millimeters per CSS pixel
-LARGEST = 1500  # pixels; a wider picture scrolls: scaled to a page, its text would be too small
+LARGEST = 1500  # pixels; a wider picture scrolls, because scaled text would be too small
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Box:
     """A rectangle with the look of a role, or with a fill that encodes a number.
 
     The number is `heat`; the fill has its full color at ±`scale`, and a negative number fills only
-    the lower half. A `faded` box has paler colors, because the result does not depend on it.
+    the lower half. A `faded` box has paler colors, because no result depends on the box.
     """
 
     x: float
@@ -221,7 +221,7 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
     if hatch is Hatch.UPRIGHT:
         for x in _every(HATCH, wide):
             yield (left + x, top), (left + x, top + high)
-    for over in _every(1.5 * HATCH, wide + high):  # slanted: where x + y is `over`
+    for over in _every(1.5 * HATCH, wide + high):  # slanted lines, on which x + y is `over`
         first, last = max(0.0, over - wide), min(high, over)
         falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
         if hatch in (Hatch.FALLING, Hatch.CROSSED):

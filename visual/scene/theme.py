@@ -130,7 +130,7 @@ third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #fff
 HATCHING = "#8c8c8c"  # hatch lines, light enough to read text over them
 # The colors of negative and positive numbers in strips and heat maps, the same in every theme.
 NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
-SHADES = 16  # of each of these colors
+SHADES = 16  # the number of shades of each of these colors
 
 
 def contrast(first: str, second: str) -> float:

@@ -1,6 +1,6 @@
 """Close the widgets of earlier runs of a notebook cell.
 
-A widget uses memory in the kernel and in the page until it is closed. When a cell runs again, its
+An open widget uses memory in the kernel and in the page. When a cell runs again, its
 earlier widgets are no longer displayed.
 """
 

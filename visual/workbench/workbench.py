@@ -158,7 +158,7 @@ class Workbench(Widget):
 
     @property
     def picture(self) -> Scene:
-        """The picture of the view; it can be saved."""
+        """The picture of the view."""
         return self._bench.picture
 
     @property

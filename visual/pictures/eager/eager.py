@@ -1,4 +1,4 @@
-"""The eager tape: the values of the nodes, and the gradients that they receive in order.
+"""The eager tape: the values of the nodes, and the received gradients in order.
 
 A row shows an operation: the node that the operation appended, the gradients that the node
 received, and their sum. Black arrows lead down from parents to new nodes, and orange arrows lead up

@@ -127,7 +127,7 @@ class ScanTapes:
         return None
 
     def _summed(self, parameter: ParameterTrace) -> StoredQuantity | None:
-        """Return a parameter, with the running total of its gradient, or None if it is unused."""
+        """Return a parameter with the running total of its gradient, or None without a gradient."""
         name = parameter.name
         for tape in self.backward.scan.tapes:
             if tape.is_total and tape.gradient_of == name and tape.used:

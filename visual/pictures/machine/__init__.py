@@ -1,4 +1,4 @@
-"""The tape machine: the tapes of all Scans as rows of cells, and each event as sums in them.
+"""The tape machine: the tapes of all Scans as rows of cells, and each event as sums in cells.
 
 Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
 selects the slots that have cells, `wording` writes the sentences, `arrange` computes the positions

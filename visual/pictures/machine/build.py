@@ -200,7 +200,9 @@ class _Builder:
             zeros = sum(part.kind is PartKind.SUM for part in parts)
             reason = self.wording.reason(event, quiet[0])
             yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
-        for write in is_quiet[False]:  # these sums are last, because the event ends with its words
+        for write in is_quiet[
+            False
+        ]:  # last, because an event ends with the words of its last group
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:

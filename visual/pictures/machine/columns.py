@@ -92,7 +92,7 @@ class Columns:
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
-        """The index of the cell of every slot that has one."""
+        """The index of the cell of each slot with a cell."""
         return {slot: n for n, slot in enumerate(self.places)}
 
     def runs_backward(self, number: int) -> bool:

@@ -90,7 +90,7 @@ class SlotCell:
     name: str
     keys: tuple[Key, ...]
     has_seed: bool = False
-    wrong_from: int | None = None  # the first moment at which the faulty rule differs
+    wrong_from: int | None = None  # the first moment with a wrong number
 
     @property
     def lines(self) -> int:

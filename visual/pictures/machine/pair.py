@@ -248,7 +248,7 @@ def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
 
 
 def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
-    """Return the first wrong number, the first event that reads one, and the table of results."""
+    """Return the first wrong number, the first read of a wrong number, and the results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     first = min(wrong.values(), default=None)
     read = next(_wrong_reads(machine, wrong), None) if wrong else None

@@ -24,7 +24,7 @@ class NumberStyle(StrEnum):
     """The notation of a number."""
 
     PLAIN = "plain"
-    FACTOR = "factor"  # in parentheses if it is negative
+    FACTOR = "factor"  # a negative number has parentheses
     NORM = "norm"  # of an array, between double bars
 
 
@@ -124,7 +124,7 @@ class Places:
             self.learn(term.value, places)
 
     def _learn_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
-        """Learn a term from its expression; return False if it has none."""
+        """Learn a term from its expression; return False for a term without an expression."""
         instructions = self.program.instructions
         if term.expression is None:
             return False

@@ -25,7 +25,7 @@ Tick = tuple[int, int]  # a Scan and a step, -1 for the filling of its tapes
 def aligned(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
     """Return both machines with the same columns and on a common clock.
 
-    Where only one run has an event, the other one has an event without groups.
+    If only one run has an event, the other run gets an event without groups.
     """
     events = [_events(machine) for machine in (first, second)]
     ticks = sorted({*events[0], *events[1]})

@@ -1,6 +1,6 @@
-"""A machine at one moment as a `Scene`, and its film: one frame for each stage of each sum.
+"""A machine at a moment as a `Scene`, and a film with a frame for each stage of each sum.
 
-A frame is a mapping from what it shows (a cell, an arrow, the sentence) to shapes. A film draws
+A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draws
 each shape once for each stretch of frames in which it does not change.
 """
 
@@ -98,7 +98,7 @@ def _scene(
     moment: Moment,
     sheet: Sheet,
 ) -> Scene:
-    """Return the shapes, and below them the legend of the roles that are drawn."""
+    """Return the shapes, with the legend of their roles below."""
     machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
     below: list[Shape] = []
     if sheet.legend:
@@ -143,7 +143,7 @@ def _moments(machine: MachineContent) -> Iterator[Moment]:
 
 
 def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
-    """Yield the shapes of one name over all frames: one group for each stretch of equal ones."""
+    """Yield the shapes with a name in all frames, a group for each stretch of equal shapes."""
     start = 0
     for n in range(1, len(shapes) + 1):
         if n == len(shapes) or shapes[n] != shapes[start]:
@@ -163,7 +163,7 @@ def _layer(name: str) -> tuple[int, str]:
 
 
 def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Frame:
-    """Return all shapes of one frame, by name."""
+    """Return all shapes of a frame, by name."""
     ended = is_end or moment.is_end
     shapes: Frame = {}
     for n, label in enumerate(arrangement.headings):
@@ -180,7 +180,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
             muted=not label.is_bold and not label.has_ground,
             role=role,
         )
-        if label.has_ground:  # lines end at it
+        if label.has_ground:  # the strip covers lines
             strip = Box(0, label.y - 13, arrangement.width, 17, Role.PANEL)
             shapes[f"label {n}"] = Shapes((strip, text))
         else:
@@ -209,7 +209,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
 
 
 def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
-    """Return the lines of all events; those of later events are lighter."""
+    """Return the lines of all events; the lines of later events are lighter."""
     shapes: Frame = {}
     for number, event in enumerate(arrangement.machine.events, start=1):
         parts = (part for group in event.groups for part in group.parts)
@@ -228,6 +228,6 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
 
 
 def _is_level(arrangement: Arrangement, source: int, target: int) -> bool:
-    """Return whether a term stays in its row; low rows show other lines only while they play."""
+    """Return whether source and target are in a row; low rows hide other lines at rest."""
     cells = arrangement.machine.cells
     return cells[source].row == cells[target].row

@@ -152,7 +152,7 @@ class _Routes:
         return Track(((x, to.y), (edge, to.y)), (x, to.y), 0.3)
 
     def _side(self, to: CellBox, cell: SlotCell) -> float:
-        """Return the middle of the gap between a box and the previous one of its Scan."""
+        """Return the middle of the gap between a box and the previous box of its Scan."""
         scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
         way = -1 if scan.is_backward else 1
         x = to.x + way * self.pitch / 2

@@ -3,7 +3,7 @@
     4.790 ≈ 2.327 × 1.629 + 1
     x₃ = x₂² reads x₂ (step 2 of Scan 1).
 
-An equation has the sign ``=`` if the printed numbers satisfy it to half a unit of the last digit,
+An equation has the sign ``=`` if the printed numbers agree to half a unit of the last digit,
 otherwise ``≈``.
 """
 
@@ -71,7 +71,7 @@ Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """The sentences of one run; `entry` is the entry of arrays that numbers follow."""
+    """The sentences of a run; numbers of arrays are those of the entry `entry`, or norms."""
 
     events: EventSequence
     entry: int | None = None
@@ -101,13 +101,13 @@ class Wording:
         return f"{scan}, step {event.step}{inside}"
 
     def formula_of(self, event: Event, write: Write) -> Formula | None:
-        """Return the formula by which a step writes a slot."""
+        """Return the formula of a write; None without a formula."""
         formulas = self.run.trace.scans[event.scan].formulas
         target = write.slot.argument, write.tap
         return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
 
     def number(self, value: np.ndarray | None, entry: int | None = None) -> str:
-        """Return a value as its cell shows it: a number, one entry of an array, or its norm."""
+        """Return the text of a value in its cell: a number, an entry of an array, or a norm."""
         entry = self.entry if entry is None else entry
         if value is None:
             return ""
@@ -156,7 +156,7 @@ class Wording:
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
     def _new_value(self, write: Write) -> Phrase:
-        """Return the written value, in color if it replaces a value that the step reads."""
+        """Return the written value, with a color if the step has read the old value."""
         ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
         return Phrase(self.number(write.new), ink, full_text(write.new))
 

@@ -165,7 +165,7 @@ class Pieces:
         return above(*lines)
 
     def word(self, content: str, room: float) -> Piece:
-        """Draw a part of a formula, with its variables in boxes if they fit."""
+        """Draw a part of a formula, with variables in boxes if there is space."""
         shapes, x = list[Box | Text](), 0.0
         for part in filter(None, self.names.split(content)):
             role, width = self.roles.get(part), _wide(part)

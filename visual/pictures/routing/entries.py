@@ -39,7 +39,7 @@ class DrawnArray:
 
 
 def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnArray]:
-    """Return the inputs, the last one the condition, and the output of a call.
+    """Return the inputs, with the condition as the last input, and the output of a call.
 
     Raises ArgumentError for arrays, or a number of inputs, that are too large for a picture.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.errors import argument_error, check_sequence, listing
 
-if TYPE_CHECKING:  # pictures of loops do not import it
+if TYPE_CHECKING:  # pictures of loops do not import these modules
     from lab.structural.primitive import Linearization
     from lab.structural.sources import Sources
 

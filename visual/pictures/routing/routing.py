@@ -1,4 +1,4 @@
-"""The routing of where, cat, narrow, and clamp: which entry is copied to which entry.
+"""The routing of where, cat, narrow, and clamp: the source of each entry of the output.
 
 The panels show values, tangents, and cotangents. Values and tangents move from left to right, and
 cotangents from right to left. A cell names its source or its readers. A cell of the output has the
@@ -173,7 +173,7 @@ class RoutingTable(Table):
         return self._entry(role, name, value, note, detail, key, id)
 
     def _output_cell(self, entry: int, step: RoutedStep, key: str, id: object) -> Cell:
-        """Return an entry of the output, in the role of the input that it copies."""
+        """Return an entry of the output, in the role of the copied input."""
         operand = self.call.operands[int(self.call.sources.input.reshape(-1)[entry])]
         place = int(self.call.sources.entry.reshape(-1)[entry])
         other = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, place)

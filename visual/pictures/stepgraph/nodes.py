@@ -136,7 +136,7 @@ class StepNodes:
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
-    """Return the value of a node at a step; None if it is not an array or was not recorded."""
+    """Return the value of a node at a step; None without a recorded array."""
     if isinstance(place, StepResult):
         tape = scan.variable(place.target) if place.target is not None else None
         if place.target is None or not isinstance(tape, TapeTrace):

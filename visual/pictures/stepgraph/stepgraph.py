@@ -40,7 +40,7 @@ HANGING = 2  # letters before the later lines of a formula
 def stepgraph(
     trace: Trace, scan: int | None = None, step: int | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
-    """Draw the values that one step reads, computes, and writes.
+    """Draw the values that a step reads, computes, and writes.
 
     `scan` is the number of a Scan in the headings: number 1 is ``trace.scans[0]``. The default is
     the Scan that computes the result. `step` is the number of a step; the default is the first step

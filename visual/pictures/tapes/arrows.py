@@ -10,7 +10,7 @@ from visual.layout.arrows import Edge
 
 
 def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
-    """Yield arrows from every slot of a tape that a write reads to the slot that it writes."""
+    """Yield arrows from the slots that a write reads to the slot that the step writes."""
     tape = scan.tape(write.slot.argument)
     reads = {read.slot: read for read in write.reads if read.is_own and read.slot}
     sources = [read for slot, read in reads.items() if slot != write.slot]

@@ -215,9 +215,9 @@ class Backward(Table):
         return Head(label, place, self.slots.short(tape, index_of(tape, row)))
 
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
-        """Yield the value that a step reads, above every slot that is computed from it.
+        """Yield the value that a step reads, above every slot that depends on the value.
 
-        If no slot is computed from the value, it is drawn in the column of its time index.
+        If no slot depends on the value, the cell is in the column of its time index.
         """
         slots, index = self.slots, int(sequence.axis.index[step])
         role = Role.SEED if sequence.is_outer_gradient else Role.READ

@@ -33,7 +33,7 @@ def tapes(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Draw the tapes of a trace, 840 pixels wide or as wide as `sheet`, and as high as they need.
+    """Draw the tapes of a trace, 840 pixels wide or as wide as `sheet`, in a picture of any height.
 
     A single loop is open, and so are a loop and its only derivative. Of more Scans, the Scan with
     the number `scan` is open (default: the Scan that computes the result); the other Scans are
