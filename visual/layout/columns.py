@@ -45,9 +45,9 @@ def shown_steps(
         return list(range(steps))
     ends = ENDS if ends is None else ends
     chosen = {*range(ends), *range(steps - ends, steps)}
-    near = 1 if ends > 1 else 0
+    reach = 1 if ends > 1 else 0
     for step in [requested] if isinstance(requested, int) else requested or ():
-        chosen |= {*range(step - near, step + near + 1)} & {*range(steps)}
+        chosen |= {*range(step - reach, step + reach + 1)} & {*range(steps)}
     return with_gaps(chosen)
 
 

@@ -66,7 +66,10 @@ def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
         )
     first, *others = dict.fromkeys(origins.values())
     more = {words: [str(n + 1) for n in origins if origins[n] == words] for words in others}
-    rest = (f"in Scan{'s' * (len(of) > 1)} {', '.join(of)}: {words}" for words, of in more.items())
+    rest = (
+        f"in Scan{'s' * (len(numbers) > 1)} {', '.join(numbers)}: {words}"
+        for words, numbers in more.items()
+    )
     return "; ".join([first, *rest])
 
 

@@ -89,7 +89,7 @@ def lay_out(
         shown = [*table.touched(fold)]
         if layout.place(shown, is_last=ends == 0 or sheet.steps is not None):
             break
-    for row in table.rows(fold, [placed.left for placed in layout.parts]):
+    for row in table.rows(fold, [area.left for area in layout.parts]):
         layout.add(row)
     return layout.drawing()
 
@@ -175,15 +175,15 @@ class _Layout:
                 pitch = _pitch(part, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
                     return False
-            placed = PlacedPart(part, x, pitch)
-            placed.place(_blocks(columns, every))
+            area = PlacedPart(part, x, pitch)
+            area.place(_blocks(columns, every))
             if self.parts and part.title and not self.all:  # at the right edge, below the title
-                wide = max(placed.right - x - placed.apart, TITLE)
-                placed = PlacedPart(part, max(x, self.right - wide), pitch)
-                placed.place(_blocks(columns, every))
-            self.parts.append(placed)
-            x = max(placed.right, x + part.least * self.sheet.width) + PARTS
-        self.right = max([self.right, *(placed.right - placed.apart for placed in self.parts)])
+                wide = max(area.right - x - area.apart, TITLE)
+                area = PlacedPart(part, max(x, self.right - wide), pitch)
+                area.place(_blocks(columns, every))
+            self.parts.append(area)
+            x = max(area.right, x + part.least * self.sheet.width) + PARTS
+        self.right = max([self.right, *(area.right - area.apart for area in self.parts)])
         return True
 
     def _fitting(
@@ -231,7 +231,7 @@ class _Layout:
             self.y += BEFORE if self.y else 0
             self.shapes += shifted(head, self.sheet.margin, self.y).shapes
             self.y += head.envelope.bottom
-            if any(placed.part.title for placed in self.parts):
+            if any(area.part.title for area in self.parts):
                 self.shapes += self._titles(self.y + 12)
                 self.y += 18
         if row.note:
@@ -248,25 +248,25 @@ class _Layout:
         self.y += HEADS * any(line.heads for line in first.values())
         inside, bottoms = list[Shape](), [self.y for _ in self.parts]
         for number, line in enumerate(row.lines):
-            placed, y = self.parts[line.part], bottoms[line.part]
+            area, y = self.parts[line.part], bottoms[line.part]
             if line.heads:
                 y += 0 if line is first[line.part] else HEADS
-                self.shapes += self._heads(placed, line, y - HEADS)
+                self.shapes += self._heads(area, line, y - HEADS)
             if line.low:
-                shapes, bottoms[line.part] = self._low(placed, line, y)
+                shapes, bottoms[line.part] = self._low(area, line, y)
                 inside += shapes
                 continue
             ids = {cell.id for _, cell in line.cells if cell.id is not None}
             own = [e for e in edges if not e.beside and (e.source in ids or e.target in ids)]
             bows = [edge for edge in own if {edge.source, edge.target} <= ids]
-            y += ABOVE * _has_bow_above(placed, line, bows)
-            beside = [*self._beside(name or line.name, line, y)]
-            self.shapes += beside
+            y += ABOVE * _has_bow_above(area, line, bows)
+            side_texts = [*self._beside(name or line.name, line, y)]
+            self.shapes += side_texts
             name = ""
-            inside += self._cells(placed, line, y)
+            inside += self._cells(area, line, y)
             more = any(not o.low and o.part == line.part for o in row.lines[number + 1 :])
-            bottoms[line.part] = y + placed.part.height + _beneath(placed, bows, own, more)
-            notes_end = max((text.y + 2 for text in beside), default=0.0)
+            bottoms[line.part] = y + area.part.height + _beneath(area, bows, own, more)
+            notes_end = max((text.y + 2 for text in side_texts), default=0.0)
             bottoms[line.part] = max(bottoms[line.part], notes_end)
         if name:
             self.shapes += self._beside(name, Line(()), self.y - 4)
@@ -281,24 +281,24 @@ class _Layout:
 
     def _titles(self, y: float) -> Iterator[Text]:
         """Yield the titles of the parts, with their notes if they fit."""
-        ends = [*(placed.start for placed in self.parts[1:]), self.right]
-        for placed, end in zip(self.parts, ends, strict=True):
-            title = fitted(placed.start, y, placed.part.title, end - placed.start, 12, bold=True)
+        ends = [*(area.start for area in self.parts[1:]), self.right]
+        for area, end in zip(self.parts, ends, strict=True):
+            title = fitted(area.start, y, area.part.title, end - area.start, 12, bold=True)
             yield title
-            x = placed.start + title.width + 6
-            if text_width(placed.part.note, 12) <= end - x:
-                yield Text(x, y, placed.part.note, 12, muted=True)
+            x = area.start + title.width + 6
+            if text_width(area.part.note, 12) <= end - x:
+                yield Text(x, y, area.part.note, 12, muted=True)
 
-    def _heads(self, placed: PlacedPart, line: Line, y: float) -> Iterator[Text]:
-        room = placed.pitch - 4
+    def _heads(self, area: PlacedPart, line: Line, y: float) -> Iterator[Text]:
+        room = area.pitch - 4
         for key, head in line.heads.items():
-            if key not in placed.left:
+            if key not in area.left:
                 continue
-            x = placed.left[key] + placed.cell / 2
+            x = area.left[key] + area.cell / 2
             label = self._written(head.label, head.short, room, mono=False)
             if head.bold:
-                yield fitted(placed.left[key], y + 14, label, room + 8, SMALL + 1, bold=True)
-                yield fitted(placed.left[key], y + 27, head.place, room + 8, SMALL, muted=True)
+                yield fitted(area.left[key], y + 14, label, room + 8, SMALL + 1, bold=True)
+                yield fitted(area.left[key], y + 27, head.place, room + 8, SMALL, muted=True)
                 continue
             yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
             yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
@@ -322,38 +322,38 @@ class _Layout:
         for number, note in enumerate(notes):
             yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
 
-    def _cells(self, placed: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
+    def _cells(self, area: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
         """Yield the cells of a line, and the marks of its folds."""
         for key, each in line.cells:
-            x = placed.left.get(key) if key is not None else placed.start
+            x = area.left.get(key) if key is not None else area.start
             if x is None:
                 continue
-            box = Box(x, y, placed.cell, placed.part.height, each.role)
+            box = Box(x, y, area.cell, area.part.height, each.role)
             if each.id is not None:
                 self.boxes[each.id] = box
             yield draw_cell(each, box)
-        yield from placed.fold_marks(line.blocks, y + placed.part.height / 2 + 4)
+        yield from area.fold_marks(line.blocks, y + area.part.height / 2 + 4)
 
-    def _low(self, placed: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
+    def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
         """Return low cells, at most `STACKED` in a column, and the lower edge of the last."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
-            x = placed.start if key is None else placed.left.get(key, placed.start)
+            x = area.start if key is None else area.left.get(key, area.start)
             stacks.setdefault(x, []).append(each)
         shapes: list[Shape] = [*self._beside(line.name, Line(()), y - 4)]
-        most = placed.pitch - 4
+        most = area.pitch - 4
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
-            labels = {x: self._low_label(c, placed, values.get(x)) for x, c in row.items()}
+            labels = {x: self._low_label(c, area, values.get(x)) for x, c in row.items()}
             width = thin_width if self.all else usual_width  # the layout ignores the values
             widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
             high = TWO_LINES if widest > most else LOW
             for x, each in row.items():
                 value = values.get(x)
                 need = 0.0 if value is None else thin_width(value, labels[x])
-                wide = max(placed.cell, min(need, most) if each.id is None else 0)
-                box = Box(x - (wide - placed.cell) / 2, y, wide, high, each.role)
+                wide = max(area.cell, min(need, most) if each.id is None else 0)
+                box = Box(x - (wide - area.cell) / 2, y, wide, high, each.role)
                 if each.id is not None:
                     self.boxes[each.id] = box
                 shapes.append(draw_low_cell(each, box, labels[x]))
@@ -364,11 +364,11 @@ class _Layout:
             shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
         return shapes, y
 
-    def _low_label(self, each: Cell, placed: PlacedPart, value: np.ndarray | None) -> str:
+    def _low_label(self, each: Cell, area: PlacedPart, value: np.ndarray | None) -> str:
         """Return the label of a low cell, or the short name if the label does not fit."""
         if each.short is not None and not each.short[1] and value is not None:
-            return each.short[0] if thin_width(value, each.label) > placed.cell else each.label
-        return self._written(each.label, each.short, placed.pitch - 14)
+            return each.short[0] if thin_width(value, each.label) > area.cell else each.label
+        return self._written(each.label, each.short, area.pitch - 14)
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
         """Return the formulas of a row below its first part."""
@@ -409,22 +409,22 @@ def _folded(note: str, room: float) -> list[str]:
     return folded(note, room, SMALL)
 
 
-def _has_bow_above(placed: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
+def _has_bow_above(area: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
     """Return whether an arrow runs above other cells; the arrow to the next cell is straight."""
-    lefts = {each.id: placed.left.get(key, 0.0) for key, each in line.cells if key is not None}
-    far = 1.5 * placed.pitch
+    lefts = {each.id: area.left.get(key, 0.0) for key, each in line.cells if key is not None}
+    far = 1.5 * area.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
 
 
-def _beneath(placed: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
+def _beneath(area: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
     """Return the height below a line for bows, labels, and arrows to the next line."""
-    if placed.part.height < TWO_LINES:
+    if area.part.height < TWO_LINES:
         return 6
-    if placed.part.title:
+    if area.part.title:
         return BAND
     if more and edges:
         return WIDE if any(edge.factor for edge in edges) else BETWEEN
     below = [edge for edge in bows if not edge.over]
     if below:
-        return BETWEEN if any(edge.labels for edge in below) else max(22, placed.part.apart)
-    return placed.part.apart
+        return BETWEEN if any(edge.labels for edge in below) else max(22, area.part.apart)
+    return area.part.apart

@@ -48,12 +48,12 @@ def inside(trace: Trace | None) -> list[dict[str, Any]]:
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
-    mistake, placed = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
+    mistake, positions = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
     cells = zip(machine.cells, _plain(arrangement.boxes, 2), strict=True)
     example = mistake and mistake.example
     return {
         **_plain(machine, without=("cells", "events")),
-        **placed,
+        **positions,
         "moments": machine.moments,
         "first": _first(machine),
         "mistake": mistake

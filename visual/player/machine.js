@@ -217,7 +217,6 @@ class Machine {
 
   // ---- keys and provenance ------------------------------------------------------------------
 
-  /** @param {any} event */
   key(event) {
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
@@ -240,7 +239,6 @@ class Machine {
     this.go(moment);
   }
 
-  /** @param {any} node */
   cellKeys(node) {
     const keys = { Enter: () => this.pick(node), " ": () => this.pick(node) };
     for (const [name, [dx, dy]] of Object.entries(ARROWS)) keys[name] = () => this.neighbor(node, dx, dy);

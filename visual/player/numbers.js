@@ -120,7 +120,6 @@ class Live {
     if (this.run.lines) this.numbers = computed(this.run.lines, { ...this.run.base, ...values });
   }
 
-  /** @param {any} node */
   bind(node) {
     if (node.check?.length) this.equation(node);
     for (const [key, value] of Object.entries(node)) {

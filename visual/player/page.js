@@ -24,7 +24,6 @@ function vectorText(entries, shape) {
 
 /** The choices of a page, and the number of the run of each combination. */
 class Choices {
-  /** @param {any} data */
   constructor(data) {
     this.data = data;
     this.at = Object.fromEntries(FIELDS.map((field) => [field, 0])); // indices of options
@@ -214,7 +213,6 @@ class Lesson {
     this.exchange(this.future, this.past);
   }
 
-  /** @param {any} event */
   key(event) {
     if (!(event.ctrlKey || event.metaKey) || event.target.type === "number") return;
     const act = { z: event.shiftKey ? () => this.redo() : () => this.undo(), y: () => this.redo() }[event.key.toLowerCase()];
@@ -284,7 +282,6 @@ class Lesson {
     this.dragged.replaceChildren(...inside);
   }
 
-  /** @param {any} record */
   field({ kind, label, key: [, name, place], min, max, step }) {
     if (kind !== "range") return element("span", { class: "field" }, label);
     const range = element("input", { type: "range", min, max, step: step / 10, "aria-label": label });
@@ -317,7 +314,6 @@ class Lesson {
     this.recompute();
   }
 
-  /** @param {any} values */
   change(values) {
     this.remember();
     this.values = values;

@@ -152,17 +152,17 @@ def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
 
 def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) -> Piece:
     """Arrange pieces from left to right if `across`, otherwise from top to bottom."""
-    placed: list[Piece] = []
+    pieces: list[Piece] = []
     for part in parts:
-        if placed:
-            before, own = placed[-1].envelope, part.envelope
+        if pieces:
+            before, own = pieces[-1].envelope, part.envelope
             (x0, y0), (x1, y1) = before.place(align, align), own.place(align, align)
             if across:
                 part = shifted(part, before.right + apart - own.left, y0 - y1)
             else:
                 part = shifted(part, x0 - x1, before.bottom + apart - own.top)
-        placed.append(part)
-    return over(*placed)
+        pieces.append(part)
+    return over(*pieces)
 
 
 def grouped(part: Piece, group: Group) -> Piece:
@@ -177,6 +177,6 @@ def named(part: Piece, name: Name) -> Piece:
 
 def scene(part: Piece, title: str, description: str, margin: float = 24.0) -> Scene:
     """Return a piece as a scene with a margin on all sides."""
-    placed = shifted(part, margin - part.envelope.left, margin - part.envelope.top)
-    room = placed.envelope.padded(margin, margin)
-    return Scene(room.width, room.height, placed.shapes, title, description)
+    content = shifted(part, margin - part.envelope.left, margin - part.envelope.top)
+    room = content.envelope.padded(margin, margin)
+    return Scene(room.width, room.height, content.shapes, title, description)

@@ -3,7 +3,6 @@
 // controls.js.
 
 class Form {
-  /** @param {any} ask */
   constructor(ask) {
     this.ask = ask;
     this.rows = new Map();
@@ -17,7 +16,6 @@ class Form {
   }
 
   // Show the present values; build new controls only if their records differ.
-  /** @param {any} record @param {any} waiting */
   show({ controls, problem }, waiting) {
     this.controls = controls;
     const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
@@ -35,7 +33,6 @@ class Form {
     }
   }
 
-  /** @param {any} controls */
   build(controls) {
     const all = (chosen) => this.parts.flatMap((part) => [...part.querySelectorAll(chosen)]);
     const focused = this.line.getRootNode().activeElement;

@@ -35,7 +35,6 @@ class Tabs {
     });
   }
 
-  /** @param {any} record */
   show({ views, view }) {
     if (!this.tabs.length) {
       this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
@@ -60,7 +59,6 @@ class Tabs {
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
 class Requests {
-  /** @param {any} model @param {any} working */
   constructor(model, working) {
     this.model = model;
     this.working = working;
@@ -91,7 +89,6 @@ class Requests {
     return new Map([[name, this.sent], ...this.waiting]);
   }
 
-  /** @param {any} request */
   send(request) {
     this.asked = ++this.number;
     this.sent = request;
@@ -214,7 +211,6 @@ class Saving {
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && (this.root.open = false));
   }
 
-  /** @param {any} record */
   show({ python, link }) {
     this.source.textContent = python;
     this.root.querySelector("[data-copies=link]").disabled = !link;
@@ -240,19 +236,16 @@ class Undoing {
     }, { capture: true });
   }
 
-  /** @param {any} form */
   show(form) {
     for (const [way, button] of Object.entries(this.buttons)) button.disabled = !form[way];
   }
 }
 
 const phone = matchMedia("(max-width:600px)"); // there, one row hides all controls
-/** @param {any} event */
 const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
 class Bench {
-  /** @param {any} model @param {any} el */
   constructor(model, el) {
     this.model = model;
     this.root = placed(el, { class: "scantape scantape-bench" });
@@ -390,7 +383,6 @@ class Bench {
     svg.setAttribute("height", Math.round(height * scale));
   }
 
-  /** @param {any} message @param {any} buffers */
   receive(message, buffers) {
     if (!message.file) return;
     download(message.file, buffers[0]);
@@ -431,7 +423,6 @@ class Bench {
   }
 }
 
-/** @param {any} widget */
 function renderWorkbench({ model, el }) {
   const bench = new Bench(model, el);
   return () => bench.destroy();

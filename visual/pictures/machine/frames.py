@@ -33,12 +33,12 @@ def clear_names(shapes: Frame) -> None:
     covers = [*_covers_of(shapes)]
     for key, cell in shapes.items():
         if key.startswith("cell ") and isinstance(cell, Shapes):
-            kept = tuple(
+            uncovered = tuple(
                 s
                 for s in cell.shapes
                 if not (isinstance(s, Text) and any(_covers(box, s) for box in covers))
             )
-            shapes[key] = replace(cell, shapes=kept)
+            shapes[key] = replace(cell, shapes=uncovered)
 
 
 def _covers_of(shapes: Frame) -> Iterator[Box]:
@@ -119,9 +119,9 @@ def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
         return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
-    above = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
+    equation = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
     if stage is Stage.REST:
-        wide = max(place.width, text_width(above, 11) + 8)
+        wide = max(place.width, text_width(equation, 11) + 8)
         gap = arrangement.pitch - place.width
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
@@ -138,7 +138,7 @@ def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
     else:
         y = place.top + high - (high - 14) / 2 + size * 0.42
         inside.append(
-            fitted(place.x, place.top + 12, above, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
+            fitted(place.x, place.top + 12, equation, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
         )
         inside.append(
             Text(place.x, y, part.new, size + 2, "middle", bold=True, role=Role.OVERWRITTEN)

@@ -92,9 +92,9 @@ class Places:
         if event.step is not None:
             for read, other in zip(event.reads, twin.reads, strict=True):
                 self.learn(read.value, other.value)
-        for write, placed in zip(event.writes, twin.writes, strict=True):
-            self.learn(write.old, placed.old)
-            self.learn(write.new, placed.new)
+        for write, twin_write in zip(event.writes, twin.writes, strict=True):
+            self.learn(write.old, twin_write.old)
+            self.learn(write.new, twin_write.new)
             for term in write.terms if event.step is None else ():
                 self._learn_sources([term.source, *term.reads])
         leaves = {(read.argument, read.tap): read.value for read in event.reads}

@@ -126,8 +126,8 @@ class _Routes:
             return self._from_side(to, cell)
         start, source = self.boxes[term.source], self.machine.cells[term.source]
         if term.source == target:
-            above = ((to.x, to.top - 14), (to.x, to.top))
-            return Track(above, (self._side(to, cell), to.y))
+            line = ((to.x, to.top - 14), (to.x, to.top))
+            return Track(line, (self._side(to, cell), to.y))
         way = 1 if cell.column > source.column else -1
         apart = abs(cell.column - source.column)
         is_level = source.row == cell.row

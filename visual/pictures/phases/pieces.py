@@ -50,8 +50,8 @@ class Pieces:
         roles = {item.subject: LOOKS[item.verdict][0] for n in (9, 7) for item in self.decisions[n]}
         for name, tape in self.tapes.items():
             for tap in tape.taps:
-                kept = Role.PRESERVED if tap in tape.preserved else Role.INTERMEDIATE
-                role = Role.OVERWRITTEN if tap in tape.overwritten else kept
+                other = Role.PRESERVED if tap in tape.preserved else Role.INTERMEDIATE
+                role = Role.OVERWRITTEN if tap in tape.overwritten else other
                 roles[tap_symbol(name, tap)] = role
         return roles
 

@@ -87,10 +87,13 @@ class StepTable(Table):
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the slots at both ends of the tape, the slots of the step, and their neighbors."""
-        near = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
+        neighbors = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
         size = len(self.step.before)
         return (
-            {(0, row) for row in numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))},
+            {
+                (0, row)
+                for row in numbers(shown_numbers(size, MOST_SLOTS, neighbors & {*range(size)}))
+            },
         )
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:

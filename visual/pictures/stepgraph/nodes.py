@@ -55,8 +55,8 @@ class StepNodes:
     uses the value contains it. The old total of a parameter is part of the node of the new total.
     """
 
-    def __init__(self, of: ScanOf, shared: bool = True) -> None:
-        self.scan, self.shared = of.scan, shared
+    def __init__(self, scan_of: ScanOf, shared: bool = True) -> None:
+        self.scan, self.shared = scan_of.scan, shared
         self.formulas = {formula.target: formula.expression for formula in self.scan.formulas}
         self._values: dict[tuple[Leaf, int], np.ndarray | None] = {}
 
