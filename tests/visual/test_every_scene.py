@@ -75,7 +75,7 @@ def with_options(name: str) -> Iterator[Drawn]:
     for kind, known in PICTURES.items():
         if kind in PLOTS and name not in PLOTTED:
             continue
-        for option in {*known.options, *known.on_sheet, WIDTH, NO_LEGEND}:
+        for option in {*known.options, WIDTH, NO_LEGEND}:
             values = VALUES.get(option.name, (True,) if isinstance(option, Switch) else None)
             assert values is not None, f"VALUES lacks {option.name}"
             for value in values:

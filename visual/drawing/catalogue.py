@@ -47,24 +47,22 @@ from visual.pictures.unrolled.unrolled import unrolled, unrolled_loops
 from visual.retired import RETIRED_NAMES, RETIRED_OPTIONS, refuse_retired
 from visual.scene.shapes import Scene
 
+PAPER = (WIDTH, NO_LEGEND)  # options of all pictures; SHOWN is an option of some pictures
+
 
 @dataclass(frozen=True)
 class PictureKind:
-    """A kind of picture: its name, a description, its drawing function, and its options.
-
-    `on_sheet` lists the options that the sheet contains.
-    """
+    """A kind of picture: its name, a description, its drawing function, and its options."""
 
     name: str
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
-    on_sheet: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, /, **options: object) -> Scene:
         """Draw a study; raise ArgumentError for an unknown option or a width that is too small."""
         known: dict[str, Value] = self.check(options)
-        paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
+        paper = {c.name: known.pop(c.name) for c in (*PAPER, SHOWN) if c.name in known}
         width = paper.get("width")
         scene = self.make(study, sheet=sheet(**paper), **known)
         if width is None:
@@ -78,13 +76,9 @@ class PictureKind:
             raise argument_error("width", width.written, f"{needs} to stay legible.")
         return on_paper(scene, width)
 
-    @property
-    def _for_papers(self) -> tuple[Choice, ...]:
-        return (WIDTH, NO_LEGEND, *self.on_sheet)
-
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """Return the checked options; raise ArgumentError for an unknown name or a bad value."""
-        own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
+        own = {choice.name: choice for choice in (*self.options, *PAPER)}
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
             refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
@@ -180,15 +174,10 @@ _KINDS = (
         "tapes",
         "the slots that every backward step reads, overwrites, and preserves",
         _of_trace(tapes),
-        (SCAN, STEP, ALL),
-        on_sheet=(SHOWN,),
+        (SCAN, STEP, ALL, SHOWN),
     ),
     PictureKind(
-        "unrolled",
-        "every step's values and their sources",
-        _unrolled,
-        (SCAN, STEP),
-        on_sheet=(SHOWN,),
+        "unrolled", "every step's values and their sources", _unrolled, (SCAN, STEP, SHOWN)
     ),
     PictureKind(
         "taps",
@@ -199,15 +188,13 @@ _KINDS = (
         "values",
         "states, gradients, and tapes over the steps",
         _of_trace(values),
-        (SCAN, ALL),
-        on_sheet=(SHOWN,),
+        (SCAN, ALL, SHOWN),
     ),
     PictureKind(
         "influence",
         "how strongly each value affects later values; the error of truncation",
         _influence,
-        (SCAN,),
-        on_sheet=(SHOWN,),
+        (SCAN, SHOWN),
     ),
     PictureKind(
         "memory",
@@ -219,8 +206,7 @@ _KINDS = (
         "ssa",
         "the tapes with a name for every value that a slot has contained",
         _of_trace(ssa),
-        (SCAN, STEP, ALL),
-        on_sheet=(SHOWN,),
+        (SCAN, STEP, ALL, SHOWN),
     ),
     PictureKind(
         "stepgraph",
@@ -244,7 +230,6 @@ class _Pictures(Registry[PictureKind]):
 
 
 PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
-PAPER = (WIDTH, NO_LEGEND)  # `SHOWN` is an option of the derivative as well
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
-OPTIONS = tuple(option for option in _OWN if option not in PAPER)
+OPTIONS = tuple(option for option in _OWN if option is not SHOWN)
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

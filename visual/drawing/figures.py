@@ -56,6 +56,6 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     def make(study: Study, sheet: Sheet) -> Scene:
         return unrolled(study.trace, scans=chosen.scans, all_direct=chosen.all_direct, sheet=sheet)
 
-    kind = PictureKind(f"figure {number}", "", make, on_sheet=(SHOWN,))
+    kind = PictureKind(f"figure {number}", "", make, (SHOWN,))
     study = cached_study(loops[chosen.loop], choose(order=chosen.order, wrt=chosen.wrt))
     return kind.draw(study, **paper).themed(theme)
