@@ -241,9 +241,9 @@ class _Layout:
             self.y += 24
             return
         name, edges = row.name, row.edges
-        if row.meaning:
-            text = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
-            self.shapes.append(text)
+        meaning = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
+        if row.meaning and meaning.left >= 0:  # a narrow picture has no space for the word
+            self.shapes.append(meaning)
         first = {line.part: line for line in reversed(row.lines)}
         self.y += HEADS * any(line.heads for line in first.values())
         inside, bottoms = list[Shape](), [self.y for _ in self.parts]
