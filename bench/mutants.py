@@ -128,6 +128,8 @@ def nearest(root: Path, path: str) -> list[str]:
     module = Path(path)
     dotted = ".".join(module.with_suffix("").parts)
     own = Path("tests") / module.parent
+    while not (root / own).is_dir():  # a package may be tested with the package that contains it
+        own = own.parent
 
     def distance(test: Path) -> tuple[bool, bool, int]:
         named = module.stem in test.stem or dotted in test.read_text(encoding="utf-8")

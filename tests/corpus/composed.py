@@ -54,17 +54,6 @@ def rows_with_weights():
     return last[-1] + sums.sum(), w, {x: [LINE, 1 - LINE], w: LINE, start: 0.4}
 
 
-def partly_unused():
-    x, y, a = pt.dscalar("x"), pt.dscalar("y"), pt.dscalar("a")
-    *_, squares_of_y = scan(
-        lambda x, y, a: [x * a, y + x, pt.exp(x), y**2],
-        outputs_info=[x, y, None, None],
-        non_sequences=[a],
-        n_steps=3,
-    )
-    return squares_of_y[1], a, {x: 0.5, y: 0.3, a: 1.1}
-
-
 def in_an_operation():
     x, y = pt.dscalar("x"), pt.dscalar("y")
     return OpFromGraph([x], [squares(x)])(pt.sin(y)), y, {y: 0.8}
@@ -73,13 +62,6 @@ def in_an_operation():
 def in_one_of_two_branches():
     x, which = pt.dscalar("x"), pt.bscalar("which")
     return ifelse(which, squares(x), pt.sin(x)), x, {x: 0.9, which: 1}
-
-
-def one_after_another():
-    x = pt.dscalar("x")
-    one = scan(lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name="first")
-    two = scan(lambda u, s: s + u**2, sequences=[one], outputs_info=[0.0 * x], name="second")
-    return two[-1], x, {x: 0.9}
 
 
 def by_a_gradient_of_pytensors():
@@ -99,12 +81,6 @@ def of_no_step():
     x, k = pt.dscalar("x"), pt.lscalar("k")
     xs = scan(lambda x: x**2, outputs_info=[x], n_steps=k)
     return xs.sum(), x, {x: 0.9, k: 0}
-
-
-def of_many_steps():
-    x, w = pt.dscalar("x"), pt.dscalar("w")
-    xs = scan(lambda x, w: pt.tanh(w * x + 0.1), outputs_info=[x], non_sequences=[w], n_steps=60)
-    return xs[-1], w, {x: 0.5, w: 0.9}
 
 
 def nothing_depends():

@@ -6,7 +6,6 @@ import pytensor.tensor as pt
 from graphs import scan
 from pytensor.scan import views
 from pytensor.scan.basic import scan as with_updates
-from pytensor.scan.checkpoints import scan_checkpoints
 from pytensor.scan.utils import until
 
 ONE = pt.constant(1.0, dtype="float64")
@@ -77,19 +76,6 @@ def folded():
     x = pt.dvector("x")
     made, _ = views.foldr(lambda x, value: x + 1 / (1 + value**2), [x], ONE)
     return made, x, {x: LINE}
-
-
-def with_checkpoints():
-    base, k = pt.dvector("base"), pt.lscalar("k")
-    made, _ = scan_checkpoints(
-        lambda s, p, base: p * base / s,
-        sequences=[pt.arange(k) + 1.0],
-        outputs_info=pt.ones_like(base),
-        non_sequences=[base],
-        n_steps=k,
-        save_every_N=2,
-    )
-    return made[-1].sum(), base, {base: LINE, k: 4}
 
 
 def a_shared_counter():

@@ -118,7 +118,7 @@ def test_a_graph_is_drawn_or_refused(name, record_property):
 
 
 def test_the_tables_name_existing_graphs():
-    assert len(GRAPHS) >= 35
+    assert len(GRAPHS) >= 30
     assert {*SUITE, *REFUSED} <= GRAPHS.keys()
 
 

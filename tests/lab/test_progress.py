@@ -67,22 +67,6 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_one_bar_for_all_loops_of_a_run(monkeypatch):
-    made = []
-    monkeypatch.setattr("lab.progress._stream", lambda: sys.stderr)
-    monkeypatch.setattr("tqdm.tqdm", lambda **how: made.append(Bar(**how)) or made[0])
-    progress = Progress(delay=-1.0)
-    progress.expect(3)
-    for name in ("scan", "grad_of_scan", "grad_of_" * 20):
-        for _ in progress.steps(name, 100):
-            assert list(progress.steps("a loop inside the step", 2)) == [0, 1]
-    (bar,) = made
-    assert bar.total == 3
-    assert bar.seen == sorted(bar.seen)
-    assert bar.seen[-1] > 2.5
-    assert max(map(len, bar.names)) <= 24
-
-
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_log_file_gets_no_bar(monkeypatch, is_terminal):
     screen = io.StringIO()
@@ -92,17 +76,3 @@ def test_a_log_file_gets_no_bar(monkeypatch, is_terminal):
         bar.expect(1)
         list(bar.steps("loop", 200))
     assert bool(screen.getvalue()) == is_terminal
-
-
-class Bar:
-    """The messages to a bar of tqdm."""
-
-    def __init__(self, desc, total, **how):
-        self.n, self.total, self.seen, self.names = 0, total, [], [desc]
-
-    def update(self, more):
-        self.n += more
-        self.seen.append(self.n)
-
-    def set_description_str(self, name, refresh):
-        self.names.append(name)

@@ -125,19 +125,6 @@ def test_the_pushforward_of_any_graph():
     assert [tape.unwritten.tolist() for tape in scan.tapes] == [[False, True, True]] * 2
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINED if name not in ("rnn", "walk")])
-def test_pytensors_own_pushforward(name):
-    graph = gallery.loops[name].build()
-    wrt = [v for v in graph.inputs.values() if v.type.dtype == "float64"]
-    tangents = [v.type() for v in wrt]
-    output = next(iter(graph.outputs.values()))
-    (ours,) = lab.pushforward([output], wrt, tangents)
-    theirs = gradient.pushforward(output, wrt, tangents, use_op_pushforward=True)
-    rng = np.random.default_rng(0)
-    given = graph.given | {v: rng.normal(size=v.type.shape) for v in tangents}
-    np.testing.assert_allclose(*(check.value_at(v, given) for v in (ours, theirs)), rtol=1e-13)
-
-
 def test_what_does_not_move_has_no_tangent():
     """At a negative x, x**p has no derivative wrt p, but it has a derivative wrt x."""
     x, v = pt.dscalar("x"), pt.dscalar("v")

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from lab.checks import check
-from lab.eager import Node, Tape, grad, np, recording, steps
+from lab.eager import grad, np, recording, steps
 from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
 
 A = numpy.array([1.0, 2.0, 3.0])
@@ -146,18 +146,6 @@ def test_setters_tell_their_places():
     assert event.gradient.value.positions.tolist() == [[7, 8], [1, 2], [1, 2]]
     assert event.gradient.value.value.tolist() == [[1, 1]] * 3
     assert of(recorded, Summed)[-1].node == 0
-
-
-def test_where_nothing_is_recorded_nothing_is_slower():
-    """The tapes and nodes are the plain ones, and steps are a plain range."""
-    seen = []
-    grad(lambda x: seen.append((type(x), type(x.tape))) or x)(1.0)
-    assert seen == [(Node, Tape)]
-    assert steps(3) == range(3)
-    recording(grad(lambda x: seen.append((type(x), type(x.tape))) or x), 1.0)
-    assert seen[1] != (Node, Tape)
-    grad(lambda x: seen.append((type(x), type(x.tape))) or x)(1.0)
-    assert seen[2] == (Node, Tape)
 
 
 def test_a_tape_holds_one_value_for_each_node():

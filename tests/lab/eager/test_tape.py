@@ -34,26 +34,7 @@ from lab.loops import gallery
 A = numpy.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
 
 
-def poly(x):
-    return 3 * x**4 - x**2 / 2 + 1 / x
-
-
 # --- derivatives of one number, against closed forms -------------------------------------
-
-
-def test_derivatives_of_every_order_of_a_polynomial():
-    f, x = poly, 1.3
-    closed = [
-        3 * x**4 - x**2 / 2 + 1 / x,
-        12 * x**3 - x - x**-2,
-        36 * x**2 - 1 + 2 * x**-3,
-        72 * x - 6 * x**-4,
-        72 + 24 * x**-5,
-        -120 * x**-6,
-    ]
-    for expected in closed:
-        assert f(x) == pytest.approx(expected, rel=1e-13)
-        f = grad(f)
 
 
 def test_sixth_derivative_of_tanh():

@@ -113,32 +113,6 @@ def values_of(node, values, loop=None):
     return {v: known[v.name] for v in found if v.name in known}
 
 
-def test_a_sequence_with_two_taps():
-    """The documentation writes u and u[4:]; PyTensor cuts both to the shorter length."""
-    u, x0, w = pt.dvector("u"), pt.dscalar("x0"), pt.dscalar("w")
-    found = lab.canonical(
-        lambda now, later, x: x + now * later * w,
-        sequences=[{"input": u, "taps": [0, 4]}],
-        outputs_info=[x0],
-    )
-    _, first, second, state, parameter = found.inputs
-    assert (first.outer, second.outer) == ("u[0:-4][:n]", "u[4:][:n]")
-    assert (first.slices, second.slices) == (("u[t]",), ("u[t+4]",))
-    assert (first.note, second.note) == (
-        "older documents write u[0:]",
-        "older documents write u[4:]",
-    )
-    assert state.outer == "a buffer of n + 1 rows"
-    assert state.note == "row 0 filled with x0"
-    assert parameter.note == "captured by the step"
-    assert found.called_with == ("u[t]", "u[t+4]", "x0[t−1]")
-    (out,) = found.outputs
-    assert out.note == "returned from row 1 on"
-    printed = str(found)
-    assert "length of the shortest sequence (default)" in printed
-    assert "calls the step once" in printed
-
-
 @pytest.mark.parametrize(
     ("subject", "arguments", "message"),
     [

@@ -188,26 +188,6 @@ def known(xs, x0):
     return float(subject_of(xs[0] ** 0.5, x0, None, "last", None).given[x0])
 
 
-def test_an_order_more_differentiates_the_sum_along_all_inputs():
-    loop = gallery.loops["logistic"].with_steps(2)
-    rows = {(r.wrt, r.order): float(r.ours.value) for r in compare(loop, order=2).rows}
-    x, r = 0.2, 3.7
-    # x2 = r·y·(1-y) with y = r·x·(1-x); second derivatives from differences of the first.
-    first = lambda x, r: np.array(  # noqa: E731
-        [r * r * (1 - 2 * x) * (1 - 2 * r * x * (1 - x)), slope_by_r(x, r)]
-    )
-    np.testing.assert_allclose([rows["x", 1], rows["r", 1]], first(x, r), rtol=1e-12)
-    h = 1e-5
-    by_x = (first(x + h, r) - first(x - h, r)).sum() / (2 * h)
-    by_r = (first(x, r + h) - first(x, r - h)).sum() / (2 * h)
-    np.testing.assert_allclose([rows["x", 2], rows["r", 2]], [by_x, by_r], rtol=1e-7)
-
-
-def slope_by_r(x, r):
-    y = r * x * (1 - x)
-    return y * (1 - y) + r * (1 - 2 * y) * x * (1 - x)
-
-
 def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
     x0, xs = square()
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())])

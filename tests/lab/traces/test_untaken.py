@@ -10,8 +10,6 @@ import lab
 import visual
 from lab import gallery
 from lab.equations.spelling import untaken_notes
-from lab.scans.node import TapeScan
-from lab.traces.tracing import rewritten_graph
 from lab.traces.untaken import untaken
 
 COMPILED = Mode("py", "fast_run")
@@ -103,16 +101,3 @@ def test_rewritten_loops_have_the_same_tapes(name):
             assert told[0] == told[1]
             assert np.array_equal(first.unwritten, second.unwritten)
         assert [s.axis for s in one.sequences] == [s.axis for s in two.sequences]
-
-
-def test_rewritten_scans_keep_their_kind_and_derivation_and_the_graph_its_own():
-    derived = gallery.loops["gap"].derivative(1)
-    before = str(derived.value.owner)
-    outputs, origins = rewritten_graph(derived.values)
-    assert [type(node.op) for node in origins] == [TapeScan, TapeScan]
-    assert [node.op.derivation for node in origins] == [
-        node.op.derivation for node in origins.values()
-    ]
-    assert len(outputs) == 2
-    assert str(derived.value.owner) == before
-    assert derived.verify(lab.trace(derived)) < 1e-12

@@ -97,16 +97,3 @@ def unnamed():
     """No variable has a name."""
     x = pt.dscalar()
     return [scan(lambda v: v * 2, outputs_info=[x], n_steps=3)[-1]]
-
-
-def autoregressive():
-    """The last forecast of an AR(2) process; the cost reads only the end of the loop."""
-    x, theta, n = pt.dvector("returns"), pt.dvector("theta"), pt.lscalar("n")
-    ys = scan(
-        lambda older, newer, a, b, c: a + b * older + c * newer,
-        outputs_info=[{"initial": x[:2], "taps": [-2, -1]}],
-        non_sequences=[theta[0], theta[1], theta[2]],
-        n_steps=n,
-        name="forecast",
-    )
-    return [ys[-1]], theta

@@ -13,10 +13,8 @@ from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 
 import lab
-from lab.checks.check import MovedCost
 from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
-from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Retention
 from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import ScanOutcome
@@ -184,18 +182,6 @@ def test_the_gradient_keeps_all_rows(name):
 
 
 # Models as they come from PyMC, large graphs, strange names.
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_last_forecast_of_an_autoregressive_model(mode):
-    (last,), theta = to_compile.autoregressive()
-    given = given_for([last])
-    alone = lab.compiled(last, mode=mode, given=given)
-    (buffer,) = alone.buffers
-    assert buffer.stored.number == {"CVM": 3, "NUMBA": 2}[mode]
-    late = lab.compiled(last, theta, mode, given).late
-    assert late.effect is Effect.WRONG
-    assert MovedCost(last, {theta: given[theta]}, given).differences().admits(late.gradient)
 
 
 # What cannot be.
