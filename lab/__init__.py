@@ -14,8 +14,8 @@ Derivatives
   in ``pytensor.grad``: `our_pullback`
 - compute high orders with one Scan: ``derivative(…, mode="taylor")``
 - differentiate in forward mode: `pushforward`; compare both modes: `dot_product`
-- record the reads and writes of every step: `trace`; the preserved and overwritten slots, and
-  the contributions: `events`; as formulas: `spelled`
+- record the reads and writes of every step: `trace`; the preserved and overwritten slots, the
+  contributions, and the formulas: `events`
 - find the first step with a value that is nan, infinite, or beyond a bound, and its cause: `first`
 - measure how much the end depends on early steps, and the loss by truncation: `influence`; the
   buffers of a derivative, and the savings by checkpoints: `memory`

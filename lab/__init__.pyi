@@ -6,7 +6,6 @@ from .checks import check as check
 from .checks.dot_product import dot_product as dot_product
 from .equations.events.events import events as events
 from .equations.reading import system as system
-from .equations.spelling import spelled as spelled
 from .errors import LabError as LabError
 from .gradients.derivative import Derivative as Derivative
 from .gradients.derivative import derivative as derivative

@@ -100,13 +100,7 @@ class Style:
     minus: str
     dots: str
     behind: str
-    partial: str
-    about: str
     operators: Mapping[str, str]
-
-    def ratio(self, above: str, under: str) -> str:
-        """Write a fraction."""
-        return rf"\frac{{{above}}}{{{under}}}" if self.latex else f"{above}/{under}"
 
 
 PLAIN = Style(
@@ -115,8 +109,6 @@ PLAIN = Style(
     minus="−",
     dots="…",
     behind="; ",
-    partial="∂",
-    about="≈",
     operators=MappingProxyType(
         {
             "Add": " + ",
@@ -143,8 +135,6 @@ LATEX = Style(
     minus="-",
     dots=r"\ldots",
     behind=r", \quad ",
-    partial=r"\partial ",
-    about=r"\approx",
     operators=MappingProxyType(
         {
             **PLAIN.operators,
@@ -432,10 +422,8 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
-def primes(order: int, style: Style = PLAIN) -> str:
+def primes(order: int) -> str:
     """Write the order of a derivative as ′, ″, ‴, ⁗, or as a number in parentheses."""
-    if style.latex:
-        return "'" * order if order < 4 else f"^{{({order})}}"
     return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 

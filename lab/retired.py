@@ -15,6 +15,7 @@ RETIRED_NAMES: dict[str, str] = {
     "structural.Chain": "lab.structural.vjp or jvp of the function.",
     "structural.record": "lab.structural.vjp or jvp of the function.",
     "few_steps": "lab.canonical(loop), whose last section has the graphs for few steps.",
+    "spelled": "lab.events(trace), whose writes have formulas.",
     "vocabulary": "lab.canonical(loop), whose tables have the names of PyTensor's documentation.",
     "rewrites": "lab.compiled, whose section Rewrites has a line for each.",
     "shortened": "lab.compiled with wrt, and its section on the gradient taken after shortening.",

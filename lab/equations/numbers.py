@@ -11,14 +11,12 @@ from math import floor, log10, prod
 import numpy as np
 
 from lab.notation import (
-    PLAIN,
     Call,
     Expression,
     Leaf,
     Let,
     Number,
     SharedTerm,
-    Style,
     Term,
     body_of,
     calls_of,
@@ -132,9 +130,7 @@ def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
     return np.where((result == 0) | ~np.isfinite(lost), 0.0, lost)
 
 
-def equation(
-    left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
-) -> str:
+def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray]) -> str:
     """Write ``7.413 = 3.9014·2·0.95 + 0``, which holds to half a unit of the fourth digit.
 
     If more digits do not help, or rounding errors are too large, write ≈ for an error up to 1 %.
@@ -146,16 +142,16 @@ def equation(
     if not np.isfinite(left):
         exact = value_of(expression, lambda leaf: float(used[leaf]))
         is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
-        return f"{printed} = {_right_side(expression, used, 4, style)}" if is_so else ""
+        return f"{printed} = {_right_side(expression, used, 4)}" if is_so else ""
     close = ""
     for digits in DIGITS:
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
         if _is_true(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
-            return f"{printed} = {_right_side(expression, used, digits, style)}"
+            return f"{printed} = {_right_side(expression, used, digits)}"
         if not close and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
-            close = f"{printed} {style.about} {_right_side(expression, used, digits, style)}"
+            close = f"{printed} ≈ {_right_side(expression, used, digits)}"
     return close
 
 
@@ -174,10 +170,8 @@ def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
     return None
 
 
-def _right_side(
-    expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int, style: Style
-) -> str:
-    return render(expression, lambda leaf: number_text(used[leaf], digits), style)
+def _right_side(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> str:
+    return render(expression, lambda leaf: number_text(used[leaf], digits))
 
 
 def _evaluate_printed(

@@ -4,29 +4,26 @@ A d marks a total gradient.  A ∂ marks a direct contribution, which comes from
 reader of the value.  Several contributions to one gradient have numbers.
 """
 
-from lab.notation import PLAIN, Style, primes, ranges_text, slot_symbol, subscript, value_symbol
+from lab.notation import primes, ranges_text, slot_symbol, subscript, value_symbol
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
 
 
-def cost_name(order: int, style: Style = PLAIN) -> str:
+def cost_name(order: int) -> str:
     """Name the cost that a derivative of `order` differentiates: C, C′, C″."""
-    return f"C{primes(order - 1, style)}"
+    return f"C{primes(order - 1)}"
 
 
-def derivative_name(
-    order: int, held: str, style: Style = PLAIN, direct: bool = False, part: int = 0
-) -> str:
+def derivative_name(order: int, held: str, direct: bool = False, part: int = 0) -> str:
     """Write the derivative of an order wrt the quantity `held`, as in ``dC′/d(dC/dx₃)``.
 
     A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
     several such contributions from 1: ``∂₂C/∂x₃``.
     """
-    d = style.partial if direct else "d"
-    above = f"{d}{subscript(part, style) if part else ''}{cost_name(order, style)}"
-    nested = "/" in held or r"\frac" in held
-    return style.ratio(above, f"{d}({held})" if nested else f"{d}{held}")
+    d = "∂" if direct else "d"
+    below = f"{d}({held})" if "/" in held else f"{d}{held}"
+    return f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}"
 
 
 def index_of(tape: TapeTrace, row: int) -> int | None:
@@ -49,14 +46,14 @@ class Quantities(ScanOf):
             return name
         return f"∇{cost_name(self.scan.order)} through {parent + 1}"
 
-    def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
+    def tape_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the quantity in a row of a tape, or in the whole tape: ``x₃``, ``dC/dx₃``."""
         index = None if tape.is_total or row is None else index_of(tape, row)
-        return self.named_at(tape, index, style)
+        return self.named_at(tape, index)
 
-    def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
+    def place(self, tape: TapeTrace, row: int) -> str:
         """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        return slot_symbol(self._buffer(tape), tape.position(row), style)
+        return slot_symbol(self._buffer(tape), tape.position(row))
 
     def _buffer(self, tape: TapeTrace) -> str:
         several = sum(not other.is_total for other in self.scan.tapes) > 1
@@ -80,7 +77,7 @@ class Quantities(ScanOf):
     def direct_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
         index = None if row is None else index_of(tape, row)
-        return self.named_at(tape, index, PLAIN, direct=True)
+        return self.named_at(tape, index, direct=True)
 
     def seeded_by(self, *arguments: int) -> list[int]:
         """Return the numbers of the Scans whose gradients are initial values of the tapes."""
@@ -96,15 +93,15 @@ class Quantities(ScanOf):
             return "direct gradient of the cost"
         return f"output of Scan{'s' * (len(numbers) > 1)} {ranges_text(numbers)}"
 
-    def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
+    def quantity_name(self, variable: str, index: int | str | None) -> str:
         """Name a variable; a gradient is written as a derivative."""
         for tape in self.scan.held:
             if tape.name == variable:
-                return self.named_at(tape, index, style)
+                return self.named_at(tape, index)
         for sequence in self.scan.sequences:
             if sequence.name == variable:
-                return self.sequence_label(sequence, index, style)
-        return value_symbol(variable, index, style)
+                return self.sequence_label(sequence, index)
+        return value_symbol(variable, index)
 
     def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
         """Name a variable without an index: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
@@ -112,29 +109,25 @@ class Quantities(ScanOf):
             return self.tape_label(variable, None)
         return self.sequence_label(variable, None)
 
-    def sequence_label(
-        self, sequence: SequenceTrace, index: int | str | None, style: Style = PLAIN
-    ) -> str:
+    def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
         """Name a value of a sequence by its name in the Scan that computes or first reads it."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
-            return reader.named_at(held, index, style)
+            return reader.named_at(held, index)
         if held.is_outer_gradient and reader.parent is not None and held.source is not None:
             output = reader.parent.scan.variable(held.source)
             if isinstance(output, TapeTrace):  # the sequence contains its external gradient
-                name = reader.parent.named_at(output, index, style)
-                return derivative_name(reader.scan.order, name, style)
-        return value_symbol(held.axis.variable, index, style)
+                name = reader.parent.named_at(output, index)
+                return derivative_name(reader.scan.order, name)
+        return value_symbol(held.axis.variable, index)
 
-    def named_at(
-        self, tape: TapeTrace, index: int | str | None, style: Style, direct: bool = False
-    ) -> str:
+    def named_at(self, tape: TapeTrace, index: int | str | None, direct: bool = False) -> str:
         """Name the quantity of a tape at a time index: ``dC/dx₃``, ``∂₂C/∂u₄₋ₖ``."""
         if tape.gradient_of is None or self.parent is None:
-            return value_symbol(tape.name, index, style)
-        held = self.parent.quantity_name(tape.gradient_of, index, style)
+            return value_symbol(tape.name, index)
+        held = self.parent.quantity_name(tape.gradient_of, index)
         share = 0 if direct else self.share(tape)
         if share and tape.collects:  # the loop adds to the initial value
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
-        return derivative_name(self.scan.order, held, style, share is not None, share or 0)
+        return derivative_name(self.scan.order, held, share is not None, share or 0)

@@ -1,21 +1,20 @@
 """Write the formulas of a step in symbols and in numbers.
 
-    >>> spelled(trace, scan=1, step=0)[0]
-    Spelled(formula='buf[1] ← buf[0]·2·x₃ + buf[1]', numbers='1.327 = 1·2·0.6634 + 0')
+    >>> speller, formula = Speller(Quantities(trace, 1)), trace.scans[1].formulas[0]
+    >>> speller.formula_at(formula, 0), speller.numbers(formula, 0)
+    ('buf[1] ← buf[0]·2·x₃ + buf[1]', '1.327 = 1·2·0.6634 + 0')
 
 Formulas name the slots of a gradient's tape, such as buf[1], because a step overwrites them.
 All other values have names.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import log10
 
 import numpy as np
 
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
-from lab.errors import argument_error, check_integer, check_type
 from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
@@ -48,47 +47,20 @@ def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
     return f"step k: {', '.join(entries)}" if entries else ""
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """A formula at one step, and its equation in numbers, which is empty for vectors."""
-
-    formula: str
-    numbers: str
-
-
-def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
-    """Return all formulas of a step of Scan number `scan`, in symbols and in numbers.
-
-    `style` is `notation.PLAIN` or `LATEX`.
-    """
-    check_type("trace", trace, Trace, "a Trace, such as loop.trace() returns")
-    check_type("style", style, Style, "a lab.notation.Style")
-    if not 0 <= check_integer("scan", scan) < len(trace.scans):
-        raise argument_error("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
-    run = trace.scans[scan]
-    if not 0 <= check_integer("step", step) < run.steps:
-        raise argument_error("step", step, f"{run.name} has the steps 0 to {run.steps - 1}.")
-    speller = Speller(Quantities(trace, scan), style)
-    return tuple(
-        Spelled(speller.formula_at(formula, step), speller.numbers(formula, step))
-        for formula in run.formulas
-    )
-
-
 class Speller:
     """Writer of the formulas of a Scan, for one step or for all steps."""
 
-    def __init__(self, named: Quantities, style: Style = PLAIN) -> None:
-        self.named, self.scan, self.style = named, named.scan, style
+    def __init__(self, named: Quantities) -> None:
+        self.named, self.scan = named, named.scan
 
     def formula_at(self, formula: Formula, step: int) -> str:
         """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
-        right = render(formula.expression, lambda leaf: self.position(leaf, step), self.style)
+        right = render(formula.expression, lambda leaf: self.position(leaf, step))
         return f"{self.position(formula.target, step)} {self.sign(formula)} {right}"
 
     def equation(self, formula: Formula) -> str:
         """Write the formula of all steps: ``x[t] = x[t−1]²``."""
-        right = render(formula.expression, self.general, self.style)
+        right = render(formula.expression, self.general)
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
     def numbers(self, formula: Formula, step: int) -> str:
@@ -100,7 +72,7 @@ class Speller:
                 return ""
             used[leaf] = value
         written = self.written_value(formula, step)
-        return "" if written.ndim else equation(written, formula.expression, used, self.style)
+        return "" if written.ndim else equation(written, formula.expression, used)
 
     def written_value(self, formula: Formula, step: int) -> np.ndarray:
         """Return the value that a formula writes at a step."""
@@ -113,19 +85,19 @@ class Speller:
         """Return ``=``, or an arrow if the formula replaces a value."""
         target = self.scan.tape(formula.target.argument)
         replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
-        return self.style.arrow if replaces else "="
+        return PLAIN.arrow if replaces else "="
 
     def position(self, leaf: Leaf, step: int) -> str:
         """Name a leaf at a step: ``buf[1]``, ``x₃``, or ``w``."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
-            return self.named.sequence_label(variable, int(variable.axis.index[step]), self.style)
+            return self.named.sequence_label(variable, int(variable.axis.index[step]))
         if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
-            return symbol(leaf.variable, self.style)
+            return symbol(leaf.variable)
         in_time = self.scan.parent is None or not variable.tape.reads
         if in_time and variable.axis is not None:
-            return self.named.tape_label(variable, variable.tape.row(step, leaf.tap), self.style)
-        return self.named.place(variable, variable.tape.row(step, leaf.tap), self.style)
+            return self.named.tape_label(variable, variable.tape.row(step, leaf.tap))
+        return self.named.place(variable, variable.tape.row(step, leaf.tap))
 
     def general(self, leaf: Leaf) -> str:
         """Name a leaf at any step: ``x[t−1]``, ``u[t]``, or ``w``; in a derivative ``x₃₋ₖ``.
@@ -137,16 +109,16 @@ class Speller:
             first, *others = variable.axis.index[:2].tolist()
             way = others[0] - first if others else 1
             if in_loop and way == 1:
-                return tap_symbol(leaf.variable, first - variable.now, self.style)
-            index = index_formula(first, way, self.style)
-            return self.named.sequence_label(variable, index, self.style)
+                return tap_symbol(leaf.variable, first - variable.now)
+            index = index_formula(first, way)
+            return self.named.sequence_label(variable, index)
         if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
-            return symbol(leaf.variable, self.style)
+            return symbol(leaf.variable)
         if in_loop or variable.tape.reads or variable.axis is None:
-            return tap_symbol(leaf.variable, leaf.tap, self.style)
+            return tap_symbol(leaf.variable, leaf.tap)
         first, *others = variable.axis.index[:2].tolist() or [0]
-        index = index_formula(first, others[0] - first if others else 1, self.style)
-        return self.named.named_at(variable, index, self.style)
+        index = index_formula(first, others[0] - first if others else 1)
+        return self.named.named_at(variable, index)
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """Return the value of a leaf at a step, or None if it is not an array."""

@@ -145,8 +145,10 @@ def pytensor_gradients(
     except PULLBACK_ERRORS as error:
         ends = [*(known or ()), *([] if cost is None else [cost])]
         between = next(filter(is_complex, ancestors(ends)), None)
-        reason = f"{quote(between)} is complex; PyTensor has no gradient of complex variables."
-        reason = first_line(error) if between is None else reason
+        reason = first_line(error)
+        if between is not None:
+            dtype = between.type.dtype
+            reason = f"{quote(between)} is {dtype}; PyTensor has no gradient of complex variables."
         names = ", ".join(map(str, wrt))
         raise GradientError(f"wrt = {names}: PyTensor could not build {what}. {reason}") from error
     return list(cast(Sequence[Variable], gradients))

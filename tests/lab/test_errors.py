@@ -116,7 +116,6 @@ BAD = [
     (lambda: lab.trace(graph(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.trace(XS, None), "given = None", "dict"),
     (lambda: lab.trace(3.0, {}), "outputs", "3.0"),
-    (lambda: lab.spelled(square().trace(), 0, 99), "step = 99", "0 to 3"),
     (lambda: lab.dot_product(square(), tangents={"x": 1j}), "tangents['x']", "real"),
     (lambda: lab.structural.cat([MASKED, MASKED], 0), "cat: inputs[0]", "filled"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),

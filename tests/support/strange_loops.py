@@ -9,6 +9,8 @@ import numpy as np
 import pytensor.tensor as pt
 
 import lab
+from lab.equations.quantities import Quantities
+from lab.equations.spelling import Speller
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 from lab.tape import Tape
@@ -95,3 +97,10 @@ def derivations_of(name, order):
     nodes = scan_nodes(list(derivative_of(name, order).values))
     found = [getattr(node.op, "derivation", None) for node in nodes]
     return tuple(derivation for derivation in found if derivation is not None)
+
+
+def formulas_at(trace, scan, step):
+    """Yield each formula of a step of Scan number `scan`, and its equation in numbers."""
+    speller = Speller(Quantities(trace, scan))
+    for formula in trace.scans[scan].formulas:
+        yield speller.formula_at(formula, step), speller.numbers(formula, step)

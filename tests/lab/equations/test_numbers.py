@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from oracles import half_a_unit, is_true, symbols_of, values_in
 from random_loops import loops
+from strange_loops import formulas_at
 
 import lab
 from lab.equations.quantities import Quantities
@@ -26,8 +27,8 @@ def lines_of(trace):
     """Every step of every Scan, as (Scan, step, formula, numbers)."""
     for number, one in enumerate(trace.scans):
         for step in range(one.steps):
-            for written in lab.spelled(trace, number, step):
-                yield number, step, written.formula, written.numbers
+            for formula, numbers in formulas_at(trace, number, step):
+                yield number, step, formula, numbers
 
 
 def untrue(lines):

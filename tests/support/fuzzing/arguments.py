@@ -110,7 +110,6 @@ CALLS = {
     lab.memory: {"trace": TRACE},
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
-    lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},
     lab.trace: {"outputs": COST, "given": {X0: 0.5}},
     eager.grad: {"function": lambda x: x * x},
