@@ -12,7 +12,7 @@ import visual
 from lab.loops import gallery
 from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, PictureKind
-from visual.options import DERIVATIVE, RULE, STEPS, THEME, Whole
+from visual.options import DERIVATIVE, RULE, SHOWN, STEPS, THEME, Whole
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import view_options
@@ -128,7 +128,7 @@ NO_OPTIONS = {
 
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
-    declared = {option.name for option in kind.options} | {"sheet"}
+    declared = {option.name for option in kind.options if option is not SHOWN} | {"sheet"}
     drawn = getattr(visual, kind.name)
     return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
@@ -139,7 +139,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
     assert undeclared(PICTURES[name]) == known.get(name, set())
     for option in PICTURES[name].options:
         usual = max(option.least, 1) if isinstance(option, Whole) else True
-        value = {"scan": 2, "step": 1}.get(option.name, usual)
+        value = {"scan": 2, "step": 1, "steps": "0:2"}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 

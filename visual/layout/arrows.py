@@ -139,13 +139,9 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
     """Return a straight arrow from side to side; the rank of its source gives the end's height."""
     way = 1 if source.x < target.x else -1
-    (x0, x1), share = (
-        (
-            box.x + box.width * (way * ahead > 0) + way * ahead
-            for box, ahead in ((source, 1), (target, -1))
-        ),
-        (heights.index(source.y) + 1) / (len(heights) + 1),
-    )
+    x0 = source.x + source.width * (way > 0) + way
+    x1 = target.x + target.width * (way < 0) - way
+    share = (heights.index(source.y) + 1) / (len(heights) + 1)
     ends = (x0, source.y + source.height / 2), (x1, target.y + target.height * share)
     return Arrow(ends, accent=not (edge.plain or edge.faint), faint=edge.faint)
 

@@ -229,10 +229,7 @@ class Products(Table):
         first, end = len(self.tapes if block else self.moving), len(self._heads(block))
         roles = (Role.RESULT, Role.INPUT) if block else (Role.SEED, Role.INTERMEDIATE)
         for n, product in enumerate(products):
-            cells = [
-                _cell(r, *side)
-                for r, side in zip(roles, (product.left, product.right), strict=True)
-            ]
+            cells = [_cell(roles[0], *product.left), _cell(roles[1], *product.right)]
             for m, cell in enumerate(cells if block else reversed(cells)):
                 yield (block, first + 2 * n + m), cell
         value = sum(product.value for product in products)

@@ -120,9 +120,7 @@ class TapsTable(Table):
                 id=(number, order, time),
             )
             cells.append(((0, time), cell))
-        heads = {
-            (0, time): Head(_time_name(time), "") for _, time in (key for key, _ in cells if key)
-        }
+        heads = {key: Head(_time_name(key[1]), "") for key, _ in cells if key}
         label, note = each.name, "its gradient" if order else ""
         if order < len(self.scans):
             label, note = f"Scan {self.scans[order][0]}", self.scans[order][1]
@@ -190,11 +188,8 @@ def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
     for line in lines:
         for before, after in pairwise(line):
             for each in after.rules:
-                slot, gradient = (
-                    tap_symbol(before.name, each.tap),
-                    tap_symbol(after.name, -each.tap),
-                )
-                sentences.setdefault(each.rule, each.rule.sentence(slot, gradient))
+                names = tap_symbol(before.name, each.tap), tap_symbol(after.name, -each.tap)
+                sentences.setdefault(each.rule, each.rule.sentence(*names))
     return [sentences[rule] for rule in TapRule if rule in sentences]
 
 

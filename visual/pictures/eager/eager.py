@@ -162,15 +162,8 @@ class EagerTable(Table):
         label = node_label(node.record)
         short = label if is_open else node_name(node.number) + same_as(node.record.value)
         key = value_key(node.number)
-        cell = value_cell(
-            self._role(node),
-            node.record.value,
-            label,
-            short,
-            key,
-            ("node", node.number),
-            self._at(node.creation),
-        )
+        cell = value_cell(self._role(node), node.record.value, label, short, key)
+        cell = replace(cell, id=("node", node.number), moment=self._at(node.creation))
         yield Line([((0, 0), cell)], heads=heads[0], part=self.part_of[tape.priority, False])
         if is_open:
             part = self.part_of[tape.priority, True]
@@ -220,16 +213,9 @@ class EagerTable(Table):
             title = (
                 f"gradient of the result wrt {name}, {label.removesuffix(same_as(total.gradient))}"
             )
-            yield value_cell(
-                role,
-                total.gradient,
-                title,
-                label,
-                key,
-                ("total", node.number),
-                self._at(total.step),
-                node.digits,
-            )
+            id, moment = ("total", node.number), self._at(total.step)
+            cell = value_cell(role, total.gradient, title, label, key)
+            yield replace(cell, id=id, moment=moment, digits=node.digits)
         elif node.popped is not None:
             label = "no gradient"
             yield Cell(Role.PANEL, label, None, label=label, moment=self._at(node.popped))
@@ -247,7 +233,6 @@ class EagerTable(Table):
         own = f"gradient of node {node.number}"
         key = own if is_total else f"{own}, part {number}"
         moment, id = self._at(received.step), ("received", received.step)
-        cell = value_cell(
-            role, received.gradient, title, label + factor, key, id, moment, node.digits
-        )
-        return replace(cell, short=(label, "")) if factor else cell
+        cell = value_cell(role, received.gradient, title, label + factor, key)
+        short = (label, "") if factor else None
+        return replace(cell, id=id, moment=moment, digits=node.digits, short=short)

@@ -110,10 +110,8 @@ class ScanTapes:
         (tape, gradient_row) = slot
         name = value_symbol(sequence.name, index)
         value = _cell(sequence.values[step], name, Role.INPUT)
-        label, whole = (
-            named(tape, gradient_row)
-            for named in (self.backward.tape_label, self.backward.whole_label)
-        )
+        label = self.backward.tape_label(tape, gradient_row)
+        whole = self.backward.whole_label(tape, gradient_row)
         details = "" if label == whole else f", a part of {whole}"
         gradient = _cell(tape.final[gradient_row], label, Role.RESULT, details)
         return StoredQuantity(_share(tape, gradient_row), value, gradient)

@@ -1,13 +1,12 @@
 """Names and keys of nodes, values, and gradients of an eager tape."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lab.notation import number_text, value_symbol
-from visual.layout.arrows import Moment
 from visual.layout.cells import MOST_ENTRIES, full_text
 from visual.layout.table import Cell
 from visual.scene.theme import Role
@@ -87,9 +86,6 @@ def value_cell(
     name: str,
     label: str,
     key: str,
-    id: Hashable = None,
-    moment: Moment = (None, ""),
-    digits: int = 4,
 ) -> Cell:
     """Return a cell with a value and its `label`; the tooltip has the `name` and all digits."""
     value: np.ndarray | None = None
@@ -100,15 +96,5 @@ def value_cell(
         lines = (recorded.value,)
     else:
         value, label = recorded.value.value, f"{label} at [{recorded.value.index}]"
-    return Cell(
-        role,
-        name,
-        value,
-        key=key,
-        label=label,
-        lines=lines,
-        title=f"{name} = {full_value_text(recorded)}",
-        digits=digits,
-        id=id,
-        moment=moment,
-    )
+    title = f"{name} = {full_value_text(recorded)}"
+    return Cell(role, name, value, key=key, label=label, lines=lines, title=title)

@@ -170,16 +170,8 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
         size = 13 if label.is_bold else 11
         is_wrong = label.is_second and arrangement.machine.mistake
         role = Role.WRONG if is_wrong else None
-        text = fitted(
-            label.x,
-            label.y,
-            label.text,
-            label.room,
-            size,
-            bold=label.is_bold,
-            muted=not label.is_bold and not label.has_ground,
-            role=role,
-        )
+        text = fitted(label.x, label.y, label.text, label.room, size, bold=label.is_bold, role=role)
+        text = replace(text, muted=not label.is_bold and not label.has_ground)
         if label.has_ground:  # the strip covers lines
             strip = Box(0, label.y - 13, arrangement.width, 17, Role.PANEL)
             shapes[f"label {n}"] = Shapes((strip, text))

@@ -150,10 +150,7 @@ class RoutingTable(Table):
         """Return an entry of an input, with its readers or, backward, with the terms of its sum."""
         readers = self.call.sources.readers(operand.number, entry)
         count, some = len(readers), readers[:MOST_NAMES]
-        names, more = (
-            [self._name(step, "z", reader) for reader in some],
-            ", …" * (count > len(some)),
-        )
+        names, more = [self._name(step, "z", n) for n in some], ", …" * (count > len(some))
         is_back = step is COTANGENT
         if not count:
             note, detail = f"{'←' if is_back else '→'} none", "not copied"

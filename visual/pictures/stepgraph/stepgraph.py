@@ -99,9 +99,8 @@ class _StepGraph:
             width = max(ARGUMENT, self.sheet.line * FORMULA * (node.part is StepPart.RESULT))
             letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
             formula, written = self._formula(node, look.name)
-            bold, numbers = (
-                formula_lines(content, letters, LINES, HANGING) for content in (formula, written)
-            )
+            bold = formula_lines(formula, letters, LINES, HANGING)
+            numbers = formula_lines(written, letters, LINES, HANGING)
             look = replace(look, caption=look.caption * (look.caption != look.name))
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [value_line(value, width - 2 * INDENT)])]

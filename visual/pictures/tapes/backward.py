@@ -238,12 +238,8 @@ class Backward(Table):
         ]
         columns = [column for column in columns if column in self.shown]
         own = (0, slots.time.column(sequence.axis.variable, index))
-        if (
-            not columns
-            and self.scan.parent is not None
-            and slots.time.knows(sequence.axis)
-            and own in self.shown
-        ):
+        has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
+        if not columns and has_own and own in self.shown:
             columns = [own]
         elif not columns and slots.tapes:
             columns = [slots.column(slots.tapes[0], int(slots.tapes[0].writes[0].rows[step]))]
@@ -252,10 +248,8 @@ class Backward(Table):
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
         """Return the gradient of a sequence that a step writes, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
-        key, label = (
-            self.named.cell_key(output.name, index, step),
-            self.named.tape_label(output, step),
-        )
+        key = self.named.cell_key(output.name, index, step)
+        label = self.named.tape_label(output, step)
         role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
         known = self.slots.time.knows(output.axis)
         column = self.slots.column(output, step) if known else (0, step)

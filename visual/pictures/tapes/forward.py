@@ -41,17 +41,10 @@ class Forward(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield a line for each variable with its shown values, then the parameters."""
-        lines = [
-            Line(
-                [
-                    self._cell(name, *value)
-                    for value in values
-                    if self._key(name, value[0]) in shown[0]
-                ],
-                name=name,
-            )
-            for name, values in self._variables()
-        ]
+        lines = list[Line]()
+        for name, values in self._variables():
+            visible = (value for value in values if self._key(name, value[0]) in shown[0])
+            lines.append(Line([self._cell(name, *value) for value in visible], name=name))
         head = TableHeading(*self._heading(), self.named.numbered_name)
         steps = [step for step in range(self.scan.steps) if (0, step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
@@ -118,18 +111,8 @@ class Forward(Table):
             cells: list[tuple[Key | None, Cell]] = []
             for column, parameter in zip(places, shown[start : start + len(places)], strict=False):
                 key = f"{self.named.number}:{parameter.name}:r0"
-                cells.append(
-                    (
-                        column,
-                        Cell(
-                            Role.INPUT,
-                            parameter.name,
-                            parameter.value,
-                            key=key,
-                            label=parameter.name,
-                        ),
-                    )
-                )
+                name, value = parameter.name, parameter.value
+                cells.append((column, Cell(Role.INPUT, name, value, key=key, label=name)))
             yield Row(lines=[Line(cells, low=low, name="parameters", blocks=())])
         if shown != self.scan.parameters:
             hidden = len(self.scan.parameters) - len(shown)
