@@ -79,16 +79,11 @@ def full_text(value: np.ndarray) -> str:
     return f"[{', …, '.join(ends)}] ({shape})"
 
 
-def entry_text(value: object) -> str:
-    """Return a number with six significant digits, and 0 for −0."""
-    return f"{value or 0:.6g}"
-
-
 def _entries(values: object) -> str:
     """Return nested lists of numbers with six significant digits."""
     if isinstance(values, list):
         return f"[{', '.join(map(_entries, values))}]"
-    return entry_text(values)
+    return f"{values or 0:.6g}"  # 0 instead of -0
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
@@ -148,7 +143,10 @@ def _array_inside(
         yield text
     yield from strip(box, value, room)
     shape = "×".join(map(str, value.shape))
-    words, shown = f"{value_text(value)} {shape}", "×".join(map(str, sampled_shape(value)))
+    words, shown = (
+        f"{value_text(value)} {shape}",
+        "×".join(str(min(length, SEGMENTS)) for length in value.shape),
+    )
     some = f"{value_text(value)} {shown} of {shape}"
     if shown != shape and text_width(some, SMALL_SIZE, mono=True) <= box.width - 6:
         words = some
@@ -251,11 +249,6 @@ def _centred(
 def _sampled(length: int) -> np.ndarray:
     """Return up to eight indices, from the first to the last."""
     return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
-
-
-def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
-    """Return the shape of the entries that a strip shows."""
-    return tuple(min(length, SEGMENTS) for length in value.shape)
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:

@@ -40,6 +40,7 @@ from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, choice_grid
+from visual.player.state import link_text
 from visual.player.widget import DARK, MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -215,7 +216,7 @@ def _choices(grid: ChoiceGrid) -> dict[str, object]:
             "named": grid.taps[loop.name][0].names,
             "taps": [
                 {
-                    "value": {name: _vector(taps) for name, taps in pattern.taps},
+                    "value": {name: link_text(taps) for name, taps in pattern.taps},
                     "label": pattern.words,
                 }
                 for pattern in grid.taps[loop.name]
@@ -224,11 +225,6 @@ def _choices(grid: ChoiceGrid) -> dict[str, object]:
         for loop in grid.loops
     ]
     return {"labels": LABELS, "loops": loops, **options}
-
-
-def _vector(taps: tuple[int, ...]) -> str:
-    """Return taps as in a link, where a vector of length 1 ends in a comma."""
-    return ",".join(map(str, taps)) + "," * (len(taps) == 1)
 
 
 def _packed(combination: Combination) -> str | LabError:

@@ -35,7 +35,7 @@ def as_text(state: Mapping[str, object]) -> str:
             inner_values = check_type(key, value, Mapping, "a mapping from names to values")
             entries = {f"{key}.{name}": inner for name, inner in inner_values.items()}
         for name, inner in entries.items():
-            pairs.append(f"{quote_url(name, safe='.')}={quote_url(_written(inner), safe=PLAIN)}")
+            pairs.append(f"{quote_url(name, safe='.')}={quote_url(link_text(inner), safe=PLAIN)}")
     return "&".join(pairs)
 
 
@@ -64,7 +64,7 @@ def from_text(text: str) -> dict[str, object]:
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 
 
-def _written(value: object, depth: int | None = None) -> str:
+def link_text(value: object, depth: int | None = None) -> str:
     """Return a value as text; commas separate numbers, other separators nested tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
@@ -72,7 +72,7 @@ def _written(value: object, depth: int | None = None) -> str:
     if depth > len(SEPARATORS):
         raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
-    written = separator.join(_written(inner, depth - 1) for inner in value)
+    written = separator.join(link_text(inner, depth - 1) for inner in value)
     return written + separator * (len(value) < 2)
 
 

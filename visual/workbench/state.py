@@ -213,9 +213,7 @@ class Bench(ABC):
         return for_page(machine_of(trace), trace)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _broken(truth: Truth, rule: str) -> Breakage:
-    return truth.broken_by(rule)
+_broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from visual.pictures.machine.content import (
     Ink,
     MachineContent,
     MachineEvent,
-    Part,
     PartGroup,
     Phrase,
 )
@@ -133,11 +132,6 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
         x += wide + (5 if role else 0)
 
 
-def _sign(machine: MachineContent, part: Part) -> Phrase:
-    """Return the sign of the run of a part if the machine has two runs."""
-    return Phrase(f"{machine.runs[part.is_second]} " if machine.runs else "")
-
-
 def text_twin(machine: MachineContent, moment: Moment) -> str:
     """Return the machine in words: every tape with its numbers, then the sentence of the event."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
@@ -151,7 +145,8 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
-        each = [(_sign(machine, part), *part.sentence) for part in group.parts]
+        signs = [f"{machine.runs[p.is_second]} " if machine.runs else "" for p in group.parts]
+        each = [(Phrase(s), *p.sentence) for s, p in zip(signs, group.parts, strict=True)]
         words = sentences(machine, group) if group.summary else each
         lines += ["".join(piece.text for piece in pieces) for pieces in words]
         lines += [f"  {group.reason}"] if group.reason else []

@@ -201,15 +201,18 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
 
 
 def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
-    """Return the lines of all events; the lines of later events are lighter."""
-    shapes: Frame = {}
+    """Return the lines of all events; the lines of later events are lighter.
+
+    Low rows show lines to other rows only while the sum plays.
+    """
+    shapes, rows = Frame(), [cell.row for cell in arrangement.machine.cells]
     for number, event in enumerate(arrangement.machine.events, start=1):
         parts = (part for group in event.groups for part in group.parts)
         for n, part in enumerate(parts):
             for k, term in enumerate(part.terms):
                 if part.kind is PartKind.FILL or term.source in (None, part.target):
                     continue
-                if not arrangement.is_tall and not _is_level(arrangement, term.source, part.target):
+                if not arrangement.is_tall and rows[term.source] != rows[part.target]:
                     continue
                 past = number < moment.number or (number == moment.number and ended)
                 points = track(arrangement, part, term).points
@@ -217,9 +220,3 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
                     points, faint=past, faded=not past, straight=True
                 )
     return shapes
-
-
-def _is_level(arrangement: Arrangement, source: int, target: int) -> bool:
-    """Return whether source and target are in a row; low rows hide other lines at rest."""
-    cells = arrangement.machine.cells
-    return cells[source].row == cells[target].row
