@@ -4,7 +4,6 @@ Without identifiers, a page can contain several pictures. The same scene always 
 The root has the most frequent attributes of texts, and a text has only attributes that differ.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -47,7 +46,7 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{across}" height="{down}" role="img" stroke-width="{WIDTH}"'
-        f"{_moments(scene)}{attributes(usual)}"
+        f"{attributes(usual)}"
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
@@ -110,12 +109,6 @@ def _travels(scene: Scene, usual: Style) -> Iterator[str]:
         yield _group(replace(group, path=()), scene.theme, usual, None, motion)
 
 
-def _moments(scene: Scene) -> str:
-    """Return the names of the moments as JSON in an attribute."""
-    moments = scene.moments
-    return f' data-moments="{text(json.dumps(moments, ensure_ascii=False))}"' if moments else ""
-
-
 def number(value: float) -> str:
     """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
@@ -167,7 +160,6 @@ def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion:
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
-    marks += f' data-reads="{text("|".join(group.reads))}"' if group.reads else ""
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     step = step if group.step is None else group.step
     patches = _patches(filter(_is_patch, group.shapes), theme)

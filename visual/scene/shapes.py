@@ -184,9 +184,8 @@ class Group:
     """Shapes that belong together, for example a moment of the run or a cell with its tooltip.
 
     `step` is the number of a moment and `moment` its name; several groups can share a moment.
-    `cell` is the key of the quantity in a cell. `reads` contains the keys at the start of an arrow.
-    `value` is the value in a cell. `quantity` is the name of the quantity without its index; all
-    cells of a quantity share a color scale.
+    `cell` is the key of the quantity in a cell, and `value` is the value in the cell. `quantity` is
+    the name of the quantity without its index; all cells of a quantity share a color scale.
 
     In a film, the shapes are visible from moment `step` to the moment before `until`. Both numbers
     have fractions if the shapes are visible for a part of a moment. A moving SVG moves a group
@@ -198,7 +197,6 @@ class Group:
     cell: str = ""
     title: str = ""
     moment: str = ""
-    reads: tuple[str, ...] = ()
     until: float | None = None
     path: tuple[tuple[float, float], ...] = ()
     quantity: str = ""

@@ -176,10 +176,8 @@ class Picture:
         ]
         outside = Envelope(self.room.right + self.room.margin, -inf, inf, inf)
         texts = factor_labels(arrows, self.factors, [outside, *map(envelope_of, boxes)])
-        for number, (first, last) in enumerate(self.placing.arrows):
-            drawn = self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))
-            reads = (self.nodes[first.node].key,)
-            yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
+        for number, (_, last) in enumerate(self.placing.arrows):
+            yield self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))
 
     def _is_faint(self, first: PlacedNode, last: PlacedNode) -> bool:
         """Return whether an arrow leads to another Scan."""
