@@ -2,6 +2,9 @@
 
 import csv
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +201,30 @@ def test_a_lock_that_is_never_released_is_reported(tmp_path, monkeypatch):
         save({"a": AnswerRecord()})
     save({"a": AnswerRecord()})
     assert saved_record("a") == AnswerRecord()
+
+
+SAVES = """
+import sys, time
+from pathlib import Path
+from visual.exercises.progress import AnswerRecord, save
+
+name, folder = sys.argv[1], Path(sys.argv[2])
+(folder / f"{name} is ready").touch()
+while not (folder / "start").exists():
+    time.sleep(0.001)
+for number in range(40):
+    save({f"{name}{number}": AnswerRecord()})
+"""
+
+
+def test_two_kernels_that_save_together_lose_no_answer(tmp_path):
+    command = [sys.executable, "-c", SAVES]
+    kernels = [subprocess.Popen([*command, name, tmp_path]) for name in "ab"]
+    while len([*tmp_path.glob("*ready")]) < 2 and all(k.poll() is None for k in kernels):
+        time.sleep(0.01)
+    (tmp_path / "start").touch()
+    assert [kernel.wait() for kernel in kernels] == [0, 0]
+    assert {*load(tmp_path / "kept.json")} == {f"{name}{n}" for name in "ab" for n in range(40)}
 
 
 def test_a_notebook_saves_answers(tmp_path, monkeypatch):
