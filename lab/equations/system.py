@@ -25,7 +25,6 @@ from lab.notation import (
     Number,
     Style,
     integers,
-    leaves_of,
     render,
     slot_symbol,
     tap_symbol,
@@ -118,10 +117,7 @@ class System:
         """The equations, the range of their steps, and the indices of their values."""
         writer, lines = Writer(self), list[str]()
         for formula in self.equations:
-            equation = writer.equation(formula)
-            if len(equation) > LONG:
-                lines.append(f"  {writer.form(formula)}, where")
-            lines.append(f"  {equation}")
+            lines.append(f"  {writer.equation(formula)}")
         for quantity in self.of_role(VariableRole.NON_NUMERIC):
             symbol = quantity.symbol
             lines.append(
@@ -170,7 +166,6 @@ ROLE_ORDER = (
 )
 HEADER = ("name", "role", "reads", "writes", "type", "values")
 GIVEN = r"\text{given}"
-LONG = 72  # length of an equation; a line with its arguments precedes a longer equation
 
 
 @dataclass(frozen=True)
@@ -237,21 +232,6 @@ class Writer:
         """Write an equation: ``x[t] = x[t−1]²``."""
         left, right = self.term(formula.target), self.right(formula.expression)
         return f"{left} {self.sign(formula)} {right}"
-
-    def form(self, formula: Formula) -> str:
-        """Write the arguments of an equation: ``x[t] = f(x[t−1], u[t], u[t+4]; w)``."""
-        used = leaves_of(formula.expression)
-        fixed = [leaf for leaf in used if self._role(leaf) is VariableRole.PARAMETER]
-        moving = [self.term(leaf) for leaf in used if leaf not in fixed]
-        inside = ", ".join(dict.fromkeys(moving))
-        if fixed:
-            inside += f"; {', '.join(dict.fromkeys(map(self.term, fixed)))}"
-        function = "f" if self._role(formula.target) is VariableRole.STATE else "g"
-        return f"{self.term(formula.target)} {self.sign(formula)} {function}({inside})"
-
-    def _role(self, leaf: Leaf) -> VariableRole | None:
-        quantity = self.system.quantity(leaf)
-        return None if quantity is None else quantity.role
 
     @property
     def range(self) -> str:

@@ -178,7 +178,7 @@ def outer_faults(
     `ends` are the arguments of Scans and the outputs of the trace, `names` the outputs of Scans.
     An operation counts if it computes nan from inputs without nan, or infinity from finite inputs.
     """
-    if not any(_not_finite(values.get(v)).any() for v in ends.values()):
+    if not any(not_finite(values.get(v)).any() for v in ends.values()):
         return ()
     origins: dict[Variable, int] = {}  # the fault of each value that is not finite
     faults: list[OuterFault] = []
@@ -186,11 +186,11 @@ def outer_faults(
         if is_scan(node) or plain_name(node) == "AllocEmpty":
             continue
         inputs = [values.get(v) for v in node.inputs]
-        bad = [v for v, value in zip(node.inputs, inputs, strict=True) if _not_finite(value).any()]
+        bad = [v for v, value in zip(node.inputs, inputs, strict=True) if not_finite(value).any()]
         bad.sort(key=lambda v: not _is_nan(values[v]).any())  # nan before infinities
         for output in node.outputs:
             value = values.get(output)
-            if not _not_finite(value).any():
+            if not not_finite(value).any():
                 continue
             cause = next((origins[v] for v in bad if v in origins), None)
             is_new = not bad or (_is_nan(value).any() and not _is_nan(values[bad[0]]).any())
@@ -248,7 +248,8 @@ def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> T
     )
 
 
-def _not_finite(value: object) -> np.ndarray:
+def not_finite(value: object) -> np.ndarray:
+    """Return a mask of the entries that are nan or infinite; empty for other objects."""
     array = np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else np.zeros(0)
     return ~np.isfinite(array) if array.dtype.kind in "fc" else np.zeros(array.shape, dtype=bool)
 

@@ -85,8 +85,7 @@ class OrderRow:
         """The row of the table: order, both numbers, and finite differences."""
         faulty, checked = "refused" if self.broken is None else precise(self.broken), "–"
         if self.differences is not None:
-            error = float(self.differences.error.max(initial=0.0))
-            checked = f"{precise(self.differences.value)} ± {error:.0e}"
+            checked = estimate_text(self.differences)
         return str(self.order), precise(self.true), faulty, checked
 
     @property
@@ -226,3 +225,11 @@ def precise(value: np.ndarray | None) -> str:
         return f"{value:.6g}"
     text = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
     return " ".join(text.split())
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Write finite differences and their error; values within the error are 0."""
+    if not np.isfinite(estimate.error).all():
+        return "no number near this point"
+    value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
+    return f"{precise(value)} ± {float(np.max(estimate.error, initial=0.0)):.0e}"

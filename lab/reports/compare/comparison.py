@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_notes
 from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import formula_lines, precise
+from lab.reports.breaking.breakage import estimate_text, formula_lines, precise
 from lab.reports.compare.sides import SideResult
 from lab.reports.tables import Report, ReportTable, Section
 from lab.retired import RetiredAttribute
@@ -213,11 +211,3 @@ def _answer_text(answer: SideResult) -> str:
     """Write a value, or the reason for a missing value."""
     reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
     return f"{precise(answer.value)}{reason}"
-
-
-def estimate_text(estimate: Estimate) -> str:
-    """Write finite differences and their error; values within the error are 0."""
-    if not np.isfinite(estimate.error).all():
-        return "no number near this point"
-    value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
-    return f"{precise(value)} ± {float(np.max(estimate.error, initial=0.0)):.0e}"

@@ -29,7 +29,7 @@ from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
-from lab.traces.untaken import fitted, untaken, value_formula, values_of
+from lab.traces.untaken import fitted, not_finite, untaken, value_formula, values_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
@@ -261,8 +261,7 @@ class _Run:
             bad = [
                 (not np.isnan(value).any(), number, each)  # nan before infinities
                 for number, each in enumerate(_inputs(scan, place))
-                if (value := _value(scan, each, place.step)) is not None
-                and _not_finite(value).any()
+                if (value := _value(scan, each, place.step)) is not None and not_finite(value).any()
             ]
             return place._replace(source=min(bad)[2], is_target=False) if bad else None
         variable = scan.variable(source)
@@ -295,7 +294,7 @@ class _Run:
             if tape is None:
                 continue
             for write in tape.writes:
-                bad = _steps(_not_finite(write.values))
+                bad = _steps(not_finite(write.values))
                 if bad.any():
                     return self._result(feed.scan, int(np.argmax(bad)), tape, write.tap)
         return None
@@ -313,7 +312,7 @@ class _Run:
         if last is None:
             return None
         write, step = last
-        finite = np.flatnonzero(~_steps(_not_finite(write.values[: step + 1])))
+        finite = np.flatnonzero(~_steps(not_finite(write.values[: step + 1])))
         since = min(step, int(finite[-1]) + 1) if finite.size else 0
         return self._result(number, since, tape, write.tap)
 
@@ -371,7 +370,7 @@ class _Run:
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
         """Return the first matching entry, or else the first entry that is not finite."""
-        for entries in (self.look(value), _not_finite(value)):
+        for entries in (self.look(value), not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))
         return (0,) * value.ndim
@@ -434,11 +433,6 @@ def _value(scan: ScanTrace, source: Source, step: int) -> np.ndarray | None:
     return None if values is None else values[step]
 
 
-def _not_finite(values: np.ndarray) -> np.ndarray:
-    is_inexact = values.dtype.kind in "fc"
-    return ~np.isfinite(values) if is_inexact else np.zeros(values.shape, dtype=bool)
-
-
 def _steps(entries: np.ndarray) -> np.ndarray:
     """Return a mask of the steps at which an entry is True."""
     return np.any(entries, axis=tuple(range(1, entries.ndim)))
@@ -462,6 +456,6 @@ def _value_text(value: np.ndarray) -> str:
     """Write a number; for an array, the shape and the first entry that is not finite."""
     if not value.ndim:
         return _number(value)
-    bad = np.argwhere(_not_finite(value))
+    bad = np.argwhere(not_finite(value))
     worst = f" with {_number(value[tuple(bad[0])])} at {bad[0].tolist()}" if len(bad) else ""
     return f"an array {'×'.join(map(str, value.shape))}{worst}"
