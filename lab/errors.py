@@ -171,10 +171,9 @@ def check_function(argument: str, function: object) -> None:
         raise argument_error(argument, function, "expected a function.", KindError)
 
 
-def check_nonnegative(
-    argument: str, value: object, expected: str = "a number of 0 or more"
-) -> float:
+def check_nonnegative(argument: str, value: object) -> float:
     """Return a finite real number of 0 or more; raise KindError or ArgumentError otherwise."""
+    expected = "a number of 0 or more"
     check_type(argument, value, Real, expected)
     with suppress(Exception):  # a number may be too large
         number = float(value)  # type: ignore[arg-type]  # it is a Real

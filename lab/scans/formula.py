@@ -41,15 +41,15 @@ MOST = 64
 MOST_OPERATIONS = 500
 
 
-def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[Variable]:
+def simplify(results: Sequence[Variable]) -> list[Variable]:
     """Return `results` after PyTensor's canonicalization, without changing their graph.
 
-    In a graph of more than `most` operations, only equal operations are merged.
+    In a graph of more than 500 operations, only equal operations are merged.
     """
     nodes = list(toposort(results))
     if not nodes:
         return list(results)
-    is_long = len(nodes) > most or _joined_length(nodes) > MOST
+    is_long = len(nodes) > MOST_OPERATIONS or _joined_length(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
     with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, like in a run
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)
