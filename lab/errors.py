@@ -112,18 +112,18 @@ def translate_recursion_error(argument: str) -> Iterator[None]:
 def check_choice(
     argument: str, name: object, known: Iterable[str], otherwise: str = "expected one of {}."
 ) -> str:
-    """Return `name` if it is known; otherwise raise UnknownNameError with the closest known name.
+    """Return `name` if it is known; otherwise raise UnknownNameError.
 
-    If no known name is similar, the message is `otherwise`, with all known names at ``{}``.
+    The message is `otherwise`, with all known names at ``{}``, after the most similar known name.
     """
     known = list(known)
     if isinstance(name, str) and name in known:
         return name
     like = closest_match(name, known)
     word = "or" if otherwise.startswith("expected") else "and"
-    advice = (
-        f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known, word))
-    )
+    advice = otherwise.replace("{}", listing(known, word))
+    if like:
+        advice = f"did you mean {quote(like)}? {advice[0].upper()}{advice[1:]}"
     raise argument_error(argument, name, advice, UnknownNameError)
 
 

@@ -350,7 +350,7 @@ OF = Choice("of", "state or output that defines the cost (default: the first sta
 AT = ByName("at", "value of a variable: x=0.95 or x=[1,2]", "values", metavar="NAME=VALUE")
 MODE = OneOf(
     "mode",
-    f"construction of higher orders: {listing(MODES)} (default: reverse)",
+    f"construction of higher orders: {listing(MODES, 'or')} (default: reverse)",
     default="reverse",
     known=Registry("mode", MODES),
 )

@@ -15,7 +15,7 @@ def name_of(function: object) -> str:
 
 
 def check_argnum(argnum: object) -> tuple[int, ...]:
-    """Return the argument numbers in `argnum`, or raise ArgumentError."""
+    """Return `argnum`, one or several distinct numbers of arguments, as a tuple."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if check_integer("argnum", number, "the number of an argument, from 0") < 0:
@@ -35,7 +35,7 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 
 def check_start(what: str, value: object) -> None:
-    """Raise ArgumentError unless `value` is real; `what` describes the argument."""
+    """Raise ArgumentError unless `value` is a float or a float array; `what` names the argument."""
     if isinstance(value, float):
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""

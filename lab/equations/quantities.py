@@ -94,7 +94,7 @@ class Quantities(ScanOf):
         return f"output of Scan{'s' * (len(numbers) > 1)} {ranges_text(numbers)}"
 
     def quantity_name(self, variable: str, index: int | str | None) -> str:
-        """Name a variable; a gradient is written as a derivative."""
+        """Return the label of a variable at an index: ``x₃``, or ``dC/dx₃`` for a gradient."""
         for tape in self.scan.held:
             if tape.name == variable:
                 return self.named_at(tape, index)

@@ -35,7 +35,7 @@ from lab.traces.trace import Formula
 
 
 class VariableRole(StrEnum):
-    """The role of a variable, in the terms of PyTensor's documentation."""
+    """The role of a variable in a loop; a parameter is a non-sequence of PyTensor."""
 
     STATE = "state"
     OUTPUT = "output"

@@ -54,7 +54,7 @@ def check_variable_taps(variable: "State | Sequence", taps: Iterable[int]) -> tu
     if isinstance(variable, State) and max(taps) >= 0:
         raise ArgumentError(
             f"taps of {variable.label} = {quote(list(taps))}: expected taps below 0, because a "
-            "state can only look back. To look ahead, use a sequence."
+            "state reads only earlier values. To read later values, use a sequence."
         )
     takes = variable.takes
     check_type("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
@@ -112,8 +112,8 @@ class State(_NamedVariable):
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of {self.label}: the taps {quote(list(taps))} reach back {self.reach} "
-                f"steps; expected {self.reach} initial values, oldest first, not {count}."
+                f"initial of {self.label} = {quote(initial.tolist())}: expected {self.reach} "
+                f"values for the taps {quote(list(taps))}, oldest first, got {count}."
             )
 
     @property

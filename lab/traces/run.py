@@ -4,7 +4,7 @@ The graph is not rewritten.  Therefore the run has every intermediate value of t
 For each Scan, the run returns a `ScanRecording` of all reads and writes, in arrays over steps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 
@@ -16,7 +16,15 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
+from lab.errors import (
+    ArgumentError,
+    GraphError,
+    KindError,
+    argument_error,
+    first_line,
+    listing,
+    quote,
+)
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
@@ -70,8 +78,9 @@ class Ready:
             if isinstance(node.op, Alloc):  # a view needs no memory
                 return [np.broadcast_to(inputs[0], tuple(map(int, inputs[1:])))]
             thunk, sources, targets = self._thunk(node)
-            for cell, value in zip(sources, inputs, strict=True):
-                cell[0] = value
+            destroyed = {place for places in node.op.destroy_map.values() for place in places}
+            for place, (cell, value) in enumerate(zip(sources, inputs, strict=True)):
+                cell[0] = deepcopy(value) if place in destroyed else value
             for cell in targets:  # results of an earlier run
                 cell[0] = None
             thunk()
@@ -133,6 +142,12 @@ def checked(variable: Variable, value: object) -> Computed:
         ) from error
 
 
+def missing_values(variables: Iterable[Variable]) -> ArgumentError:
+    """Return the error for inputs of a graph without a value."""
+    names = listing(f"{variable} ({variable.type})" for variable in variables)
+    return ArgumentError(f"given: there is no value for {names}.")
+
+
 def run_nodes(
     outputs: Sequence[Variable],
     values: dict[Variable, Computed],
@@ -142,14 +157,12 @@ def run_nodes(
 ) -> None:
     """Add the values of all variables on which `outputs` depend, and record the Scans."""
     nodes = list(toposort(outputs, blockers=set(values)))
-    for variable in dict.fromkeys(v for node in nodes for v in node.inputs) | dict.fromkeys(
-        outputs
-    ):
-        if variable in values or variable.owner is not None:
-            continue
-        if not isinstance(variable, Constant | SharedVariable):
-            raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
-        values[variable] = ready.known(variable)
+    read = dict.fromkeys((*(v for node in nodes for v in node.inputs), *outputs))
+    unknown = [v for v in read if v not in values and v.owner is None]
+    missing = [v for v in unknown if not isinstance(v, Constant | SharedVariable)]
+    if missing:
+        raise missing_values(missing)
+    values |= {v: ready.known(v) for v in unknown}
     progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()

@@ -65,7 +65,7 @@ class StepValues:
     def of(
         self, recording: ScanRecording, parent: ScanRecording | None
     ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
-        """Return the `inside` and the `results` of a Scan; call this for its `parent` first."""
+        """Return the operations and the results of a Scan's step; process its `parent` first."""
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
         if derivation is not None and parent is not None:

@@ -127,9 +127,9 @@ class Taken:
 class SequenceTrace:
     """A sequence: the value that each step read; `axis` relates steps to indices.
 
-    A gradient reads values that its parent read or computed: `source` is the variable of the parent
-    and its tap, and `group` the reason.  A loop can read values of another loop: `taken` locates
-    them.  `now` is the index that step 0 reads as the value at t.
+    A gradient reads values that its parent read or computed: `source` is the variable and the tap
+    in the parent, and `group` is the reason for the read.  A loop can read values of another loop:
+    `taken` locates them.  `now` is the index that step 0 reads as the value at t.
     """
 
     name: str

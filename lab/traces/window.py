@@ -34,7 +34,7 @@ from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, ScanRecording
-from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
+from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, missing_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # compiled graphs in the cache
@@ -281,10 +281,10 @@ def _number(variable: Variable) -> Variable:
 
 
 def _given(inputs: Sequence[Variable], known: Values) -> Iterator[Computed]:
-    for variable in inputs:
-        if variable not in known:
-            raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
-        yield known[variable]
+    missing = [variable for variable in inputs if variable not in known]
+    if missing:
+        raise missing_values(missing)
+    return (known[variable] for variable in inputs)
 
 
 def _function(

@@ -59,7 +59,7 @@ BAD = [
     (lambda: State("x", 1.0, taps=()), "state x", "at least one tap"),
     (lambda: State("x", 1.0, taps=("a",)), "state x", "'a'"),
     (lambda: State("x", 1.0, taps=-1), "state x", "-1", "(-1,)"),
-    (lambda: State("x", [1.0, 2.0], taps=(-3, -1)), "state x", "3 initial values", "not 2"),
+    (lambda: State("x", [1.0, 2.0], taps=(-3, -1)), "state x", "expected 3 values", "got 2"),
     (lambda: State("x", "one"), "state x", "'one'", "number"),
     (lambda: State("x", 1 + 2j), "state x", "(1+2j)", "real"),
     (lambda: State("x", np.ma.masked), "state x", "masked", "filled"),

@@ -42,7 +42,7 @@ def add_commands(commands: Commands) -> None:
         epilog=f"examples:\n{EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kinds = f"{listing(PICTURES)}; or figure1 to figure{len(FIGURES)}"
+    kinds = f"{', '.join(PICTURES)}, or figure1 to figure{len(FIGURES)}"
     parser.add_argument("picture", metavar="PICTURE", help=kinds)
     out = f"file to write ({', '.join(SUFFIXES)}), or - for text on the screen"
     output = add_drawing(parser, out, needs_loop=False)

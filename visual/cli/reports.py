@@ -34,9 +34,11 @@ def add_commands(commands: Commands) -> None:
         "(cost, wrt), (cost, wrt, given), or a PyMC model",
         _explain,
     )
-    add(parser, SCAN, help="number of the only Scan to describe")
+    add(parser, SCAN, help="describe only this Scan (default: all)")
     add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
-    parser.add_argument("--details", action="store_true", help="add ids and lines of code")
+    parser.add_argument(
+        "--details", action="store_true", help="add ids of pytensor.dprint, and lines of code"
+    )
 
     parser = _add_command(
         commands,
@@ -56,7 +58,7 @@ def add_commands(commands: Commands) -> None:
     )
     add(parser, WRT, help="include the gradient wrt this variable (loops only)")
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
-    add(parser, SCAN, help="number of the only Scan to show")
+    add(parser, SCAN, help="show only this Scan (default: all)")
 
 
 def _add_command(
@@ -77,7 +79,11 @@ def _add_command(
         help=f"module:function, without arguments, that returns {returns}; or a gallery loop",
     )
     parser.add_argument(
-        "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
+        "-o",
+        "--out",
+        default="-",
+        metavar="FILE",
+        help="file to write (.html, .txt), or - for text on the screen (default: -)",
     )
     add(parser, THEME)
 
@@ -118,7 +124,7 @@ def _explanation(options: argparse.Namespace) -> Explanation:
         return explain(subject, words(options.wrt) if options.wrt else None)
     if options.wrt is not None:
         raise ArgumentError(
-            f"--wrt {options.wrt}: only for PyMC models. A function returns (cost, wrt)."
+            f"--wrt {options.wrt}: expected a PyMC model. For a graph, return (cost, wrt)."
         )
     cost, wrt, _ = load_graph(options.graph)
     return explain(cost, wrt)

@@ -42,7 +42,7 @@ def add_drawing(
         "--loop",
         required=needs_loop,
         metavar="NAME",
-        help="gallery loop, or module:function of a loop, a graph, or a PyMC model",
+        help="gallery loop, or module:function that returns a loop, (cost, wrt, given), or a model",
     )
     add(derivative, *DERIVATIVE.values())
     output = parser.add_argument_group("output")

@@ -13,7 +13,7 @@ from lab.traces.tracing import trace
 from visual.cli.shared import Commands, add, derivative_options, has_default, load, load_graph, show
 from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
-from visual.options import AT, DERIVATIVE, ORDER
+from visual.options import AT, DERIVATIVE, ORDER, STEPS
 
 MANY_STEPS = 20_000  # PyTensor runs longer loops, because a trace would need too much memory
 
@@ -35,7 +35,8 @@ def add_commands(commands: Commands) -> None:
         metavar="VALUE",
         help="nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)",
     )
-    add(parser, *DERIVATIVE.values())
+    add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
+    add(parser, STEPS, help="number of steps")
     parser.set_defaults(run=_why)
 
 

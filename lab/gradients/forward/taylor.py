@@ -257,7 +257,7 @@ def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]
 
 
 def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """Yield the coefficients of an operation that is not elementwise."""
+    """Yield the coefficients of each output of a linear operation or a product of arrays."""
     numbers, name = range(1, len(given[0]) + 1), type(node.op).__name__
     if describe(node, node.outputs[0])[0] in ("Dot", "outer"):
         first, second = (Power.of(v, one) for v, one in zip(node.inputs, given, strict=True))

@@ -247,7 +247,7 @@ class _Reader:
         if abs(tap) > FARTHEST:
             raise self._error(node, f"is too far away; a step can be up to {FARTHEST} steps away.")
         if tap >= 0 and name in self.names.states:
-            raise self._error(node, f"lies ahead; a state looks back, as in {name}[t-1].")
+            raise self._error(node, f"expected a tap below 0 for a state, as in {name}[t-1].")
         return Leaf(name, tap, -1)
 
     def _call(self, node: ast.Call) -> Term:

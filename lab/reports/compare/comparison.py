@@ -169,7 +169,7 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     if contrast.first is None:
         yield f"none: the steps of both runs write the same {contrast.written} values."
         if comparison.found:
-            yield "The gradients differ after the last step, or a gradient is missing."
+            yield "The gradients differ outside of these steps, or one side has no gradient."
     else:
         yield _place(ours, contrast.first)
         yield ReportTable(

@@ -65,8 +65,8 @@ PURPOSES = {  # keys are parts of names of rewrites
     "reduce_nsteps": "drops steps whose results are not read",
     "push_out_dot": "computes the matrix products of all steps in one product",
     "push_out_add": "sums the contributions of all steps once, after the loop",
-    "push_out_seq": "computes operations without a state for all steps in one operation",
-    "push_out_non_seq": "computes operations without a loop variable once, before the loop",
+    "push_out_seq": "moves operations that read no state out of the loop",
+    "push_out_non_seq": "moves operations that read no loop variable out of the loop",
     "merge_inouts": "removes duplicate inputs and outputs",
     "remove_unused": "removes unused, constant, and duplicate inputs",
     "scan_merge": "merges loops with the same number of steps",
@@ -161,8 +161,8 @@ def _late_gradient(
             name, needed = f"gradient of {names.get(node)}", scan.steps.number
             if needed is not None and runs.get(name, needed) != needed:
                 missing.append(
-                    f"The {name} runs {runs[name]} of {needed} steps, because a backward Scan "
-                    "counts the rows of the forward buffer."
+                    f"The {name} runs {runs[name]} of {needed} steps, because its number "
+                    "of steps is computed from the rows of the shortened buffer."
                 )
     except Exception as problem:  # any error of PyTensor, or of the run
         error = first_line(problem)

@@ -49,7 +49,7 @@ class ScanBefore:
         if self.outcome is ScanOutcome.REPLACED:
             outcome += f" by {listing(self.instead)}, without a loop"
         elif self.into:
-            outcome += f": now Scan {listing(self.into)}"
+            outcome += f": rewritten as Scan {listing(self.into)}"
         return f"{self.number} {self.name}", str(self.steps), outcome
 
 
@@ -116,7 +116,7 @@ class LateGradient:
         rows = ("before rewriting", precise(self.gradient)), ("after shortening", late)
         yield ReportTable(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
-            yield "PyTensor raises no error and no warning. Take the gradient first."
+            yield "PyTensor raises no error. Call grad before you rewrite or compile the graph."
         yield from self.missing
 
 

@@ -63,7 +63,12 @@ class ScanReport(Report):
         yield Lines(tuple(line.strip() for line in lines))
         yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
         if self.outcomes:
-            header = ("input", "gradient", "mit-mot of the gradient", "result")
+            header = (
+                "input",
+                "gradient",
+                "mit-mot taps of the backward Scan",
+                "output of the backward Scan",
+            )
             gradients = ReportTable(header, tuple(_gradients(self.outcomes, self.system)))
             yield Section("Gradient of each input", (gradients.compact,))
         else:
@@ -120,7 +125,7 @@ class Explanation(Report):
         known = sum(size for size in sizes if size is not None)
         if None not in sizes:
             return size_text(known)
-        return f"more than {size_text(known)}" if known else "unknown before a run"
+        return f"more than {size_text(known)}" if known else "depends on the number of steps"
 
     @property
     def document(self) -> Section:

@@ -80,10 +80,10 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
 
 @finder
 def taps_out_of_order(parts: ScanParts) -> Iterator[str]:
-    """Find states and sequences whose taps are not ascending."""
+    """Yield a message for each state and sequence whose taps are not in ascending order."""
     for part in parts.of_kind(Kind.MIT_SOT):
         if list(part.tape.reads) != sorted(part.tape.reads):
-            yield _unordered(part.name, part.tape.reads)
+            yield _unordered(f"the taps of {part.name} are", part.tape.reads)
     by_array: dict[Variable, list[int]] = {}
     names = {}
     for part in parts.of_kind(Kind.SEQUENCE):
@@ -93,13 +93,13 @@ def taps_out_of_order(parts: ScanParts) -> Iterator[str]:
             names[cut.base] = part.name
     for array, starts in by_array.items():
         if starts != sorted(starts):
-            yield _unordered(names[array], starts)
+            yield _unordered(f"the slices of {names[array]} start at rows", starts)
 
 
-def _unordered(name: str, taps: Sequence[int]) -> str:
+def _unordered(subject: str, numbers: Sequence[int]) -> str:
     return (
-        f"the taps of {name} are {integers(*taps)}, not in ascending order. The arguments of the "
-        "step have the same order, so the first one is not the oldest value."
+        f"{subject} {integers(*numbers)}, not in ascending order. The arguments of the step have "
+        "the same order, so the first argument is not the oldest value."
     )
 
 
@@ -168,8 +168,8 @@ def until_in_old_pytensor(parts: ScanParts) -> Iterator[str]:
         yield (
             "this loop stops on a condition and has a state and a sequence. The pullback of "
             f"PyTensor {version} reads the sequence from its end instead of from the last step, so "
-            "pytensor.grad is wrong (fixed in 3.1.1, pymc-devs/pytensor #2217). lab.derivative is "
-            "correct."
+            "pytensor.grad is wrong if the loop stops early (fixed in 3.1.1, pymc-devs/pytensor "
+            "#2217). lab.derivative is correct."
         )
 
 

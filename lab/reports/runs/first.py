@@ -39,7 +39,7 @@ POWER_RULE = (
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
     "x*x instead of x**2."
 )
-WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", or a number'
+WHAT = '"nan", "inf", ">1e6" (a larger magnitude), "=2", or a number'
 
 
 @record_of_arrays
@@ -99,8 +99,7 @@ class First:
 
     def __str__(self) -> str:
         first, *others = self.chain
-        of = "" if first.scan is None else f", Scan {first.scan + 1} of {len(self.scans)}"
-        lines = [f"First {self.what}: {self._location(first)}{of}", f"  {first}"]
+        lines = [f"First {self.what}: {self._location(first)}", f"  {first}"]
         for cause in others:
             lines += [f"Cause: {self._location(cause)}", f"  {cause}"]
         return "\n".join(
@@ -110,7 +109,7 @@ class First:
     def _location(self, value: Occurrence) -> str:
         if value.scan is None:
             return "an operation outside of the Scans"
-        return f"step {value.step} of {self.scans[value.scan]}"
+        return f"step {value.step} of Scan {value.scan + 1} ({self.scans[value.scan]})"
 
 
 def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None:

@@ -142,7 +142,7 @@ REFUSED = [
     ("sin(*u)", "sin(*u)", "column 1", "starred"),
     ("x2", "x2", "column 1", "x[t-2]"),
     ("x[t-101]", "x[t-101]", "column 1", "too far"),
-    ("x[t+1]", "x[t+1]", "column 1", "lies ahead"),
+    ("x[t+1]", "x[t+1]", "column 1", "expected a tap below 0"),
     ("x[0]", "x[0]", "column 1", "x[t-1]"),
     ("u[t+w]", "u[t+w]", "column 1", "u[t-1]"),
     ("w[t]", "w[t]", "column 1", "x and u"),
@@ -182,7 +182,7 @@ def test_anything_else_is_refused(text, part, place, words):
         ("x", {"states": {"t": 1.0}}, "name = 't'"),
         ("x", {"states": {"x": "a"}}, "initial of state x = 'a'"),
         ("x[t-1] + x[t-2]", {"states": (lab.State("x", 1.0),)}, "reads x at [-2, -1]"),
-        ("x[t-1] + x[t-2]", {"states": {"x": [1.0, 2.0, 3.0]}}, "2 initial values"),
+        ("x[t-1] + x[t-2]", {"states": {"x": [1.0, 2.0, 3.0]}}, "expected 2 values"),
     ],
 )
 def test_bad_declarations_are_refused(text, given, words):

@@ -69,7 +69,7 @@ def test_why_accepts_the_values_of_a_graph_or_asks_for_them(tmp_path, monkeypatc
     (tmp_path / "rooted.py").write_text(ROOTED)
     monkeypatch.chdir(tmp_path)
     assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
-    assert "step 2 of scan_fn" in capsys.readouterr().out
+    assert "step 2 of Scan 1 (scan_fn)" in capsys.readouterr().out
     for said, words in (
         ([], "no value for x. Use --at x=…"),
         (["--at", "y=1"], "--at 'y': expected one of x"),
