@@ -139,7 +139,7 @@ OLD_UNTIL = ("until_in_old_pytensor", pytensor.__version__) if OLD else ()
 GRAPHS = {
     "newest first": (lambda: two_taps(X, X, -1, -2), "taps_out_of_order", "of x are −1, −2"),
     "oldest first": (lambda: two_taps(X, X, -2, -1),),
-    "later first": (lambda: over_sequence(4, 0), "taps_out_of_order", "the taps of u are 4, 0"),
+    "later first": (lambda: over_sequence(4, 0), "taps_out_of_order", "u start at rows 4, 0"),
     "now first": (lambda: over_sequence(0, 4),),
     "cut by hand": (cut_by_hand,),
     "small number": (small_number, "initial_dtype", "v is int8"),

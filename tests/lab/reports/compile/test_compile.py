@@ -1,5 +1,6 @@
 """What is left of Scans and buffers after rewriting: fates, rows, and PyTensor's own graphs."""
 
+import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
@@ -267,3 +268,20 @@ def test_names_of_unnamed_loops_and_their_gradients():
         name: str(lab.system(node).steps)
         for name, node in zip(("scan_fn", "scan_fn2"), scan_nodes([cost]), strict=True)
     }
+
+
+@pytest.mark.parametrize("taps", [(0,), (0, 2), (1, -1), (-1, 0, 1)])
+def test_steps_and_rows_are_those_of_pytensors_run(taps):
+    u, x, w = pt.dvector("u"), pt.dscalar("x"), pt.dscalar("w")
+    xs = pytensor.scan(
+        lambda *read: read[-1] * read[-2] + sum(read[:-2]),
+        sequences=[{"input": u, "taps": taps}],
+        outputs_info=[x],
+        non_sequences=[w],
+        return_updates=False,
+    )
+    given = {u: np.ones(8), x: 0.1, w: 0.9}
+    steps = len(xs.eval(given))
+    (forward, *_) = lab.compiled(xs.sum(), w, given=given).after
+    assert forward.steps.number == steps
+    assert forward.buffers[0].rows.number == forward.buffers[0].stored.number == steps + 1
