@@ -180,6 +180,23 @@ def test_memory_is_freed_without_the_garbage_collector():
     assert (kept[0] * 2, kept[0].parent_operations) == (12, ())
 
 
+def test_the_tape_is_emptied_while_it_is_read_backward():
+    references, counts = [], []
+    count = primitive(
+        lambda x: x * 1.0,
+        lambda y, x: [lambda g: counts.append(sum(r() is not None for r in references)) or g],
+    )
+
+    def f(x):
+        for _ in range(4):
+            x = count(x)
+            references.append(weakref.ref(x))
+        return x
+
+    grad(f)(1.0)
+    assert counts == [4, 4, 3, 2]  # `grad` refers to the last node until it returns
+
+
 # --- sums of gradients -------------------------------------------------------------------
 
 
