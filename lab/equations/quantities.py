@@ -16,7 +16,7 @@ def cost_name(order: int) -> str:
 
 
 def derivative_name(order: int, held: str, direct: bool = False, part: int = 0) -> str:
-    """Write the derivative of an order wrt the quantity `held`, as in ``dC′/d(dC/dx₃)``.
+    """Name the derivative of order `order` wrt the quantity `held`: ``dC′/d(dC/dx₃)``.
 
     A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
     several such contributions from 1: ``∂₂C/∂x₃``.

@@ -65,7 +65,7 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
 
 
 def _batch_length(arrays: Iterable[TensorVariable], axis: int) -> Variable:
-    """Return the length of a batch axis, along which arrays of known length 1 are repeated."""
+    """Return the length of a batch axis; arrays of known length 1 are repeated along the axis."""
     whole = (value.shape[axis] for value in arrays if value.type.shape[axis] != 1)
     return next(whole, pt.constant(1, dtype="int64"))
 

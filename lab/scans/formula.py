@@ -23,7 +23,8 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
 from lab.scans.slices import index_parts
 
-# Most factors of a nested product that is joined.  Longer products could double at each level.
+# The maximum number of factors of a nested product to join.  Longer products could double at each
+# level.
 FACTORS = 8
 # Excluded rewrites: the first two move a new axis into every factor, which is hard to read.  The
 # others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.
@@ -37,7 +38,7 @@ SPREADING = (
 # grows exponentially: beyond MOST, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# Most operations of a graph that is simplified.  The text of a longer formula is truncated anyway.
+# The maximum number of operations in a graph to simplify; longer formulas are truncated anyway.
 MOST_OPERATIONS = 500
 
 

@@ -1,4 +1,4 @@
-"""The rules of where, cat, narrow, and clamp: output, tangent map, and cotangent map.
+"""The rules of `where`, `cat`, `narrow`, and `clamp`: output, tangent map, and cotangent map.
 
 `primitives` contains the primitives by name.  The functions in `lab.structural.chain` state their
 equations.

@@ -114,7 +114,7 @@ def adds_old(formula: Formula) -> bool:
 
 
 def parameter_of(of: ScanOf, name: str) -> Value:
-    """Return a parameter as a value of the first differentiated Scan with this parameter."""
+    """Return a parameter as a value of its earliest ancestor Scan that has this parameter."""
     giver, parent = of.number, of.parent
     while parent is not None:
         if name in {parameter.name for parameter in parent.scan.parameters}:

@@ -92,7 +92,7 @@ class TableHeading:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """Lines with a name, edges between their cells, formulas, and the moment of the row.
+    """A named row of a table: its lines, the edges between their cells, formulas, and a moment.
 
     A row can begin with a `heading`. The `meaning` of the heads is to their left. A `note`
     replaces hidden rows.

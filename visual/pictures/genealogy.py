@@ -174,7 +174,7 @@ def _sentence(trace: Trace, order: int) -> str:
 
 
 def _numbers(scans: Iterable[int]) -> str:
-    """Return the sorted numbers of Scans, from 1, as ``1, 3``."""
+    """Return the numbers of Scans, sorted and counted from 1: ``1, 3``."""
     return ", ".join(str(n + 1) for n in sorted(scans))
 
 

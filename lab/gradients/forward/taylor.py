@@ -165,7 +165,7 @@ def _power(x: Power, r: Variable, y: Variable) -> Power:
 
 
 def _exponential(x: Power, r: Power, y: Variable) -> Power:
-    """Return x to a variable power, as exp(r·log(x))."""
+    """Return x raised to a variable power, computed as exp(r·log(x))."""
     logarithm = follow(pt.log(x[0]), x, lambda _: 1 / x)
     return follow(y, r * logarithm, lambda y: y)
 

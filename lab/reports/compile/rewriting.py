@@ -1,4 +1,4 @@
-"""Rewrite a graph as PyTensor does for a function, without compiling it, and record what happens.
+"""Apply PyTensor's rewrites for a function to a graph, and record each replacement.
 
     >>> result = rewritten([xs[-1]], "CVM")
     >>> result.after, result.history.replacements

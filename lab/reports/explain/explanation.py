@@ -98,8 +98,8 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
 class Explanation(Report):
     """The report on a graph: its Scans, and its derivatives.
 
-    `status` is the gradient of `cost` wrt `wrt`.  With several variables, `lacking` are those
-    without a gradient.
+    `status` is the status of the gradient of `cost` wrt `wrt`.  If `wrt` names several variables,
+    `lacking` are the variables without a gradient.
     """
 
     cost: str

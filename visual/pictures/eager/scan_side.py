@@ -201,7 +201,7 @@ def _allocated(tape: TapeTrace) -> np.ndarray:
 
 
 def _slots(tapes: Iterable[TapeTrace]) -> str:
-    """Return ``21 slots of x (7 used)`` for every name; tapes with the same name count together."""
+    """Return ``21 slots of x (7 used)`` for every name, summed over tapes with the same name."""
     allocated, used = Counter[str](), Counter[str]()
     for tape in tapes:
         allocated[tape.name] += len(_allocated(tape))

@@ -36,7 +36,7 @@ class Pieces:
 
     @cached_property
     def decisions(self) -> Mapping[int, list[Item]]:
-        """The decisions of each phase about existing variables, by number."""
+        """The decisions that each phase makes about existing variables, by phase number."""
         return dict(enumerate(decisions(self.record), start=1))
 
     @cached_property

@@ -37,8 +37,9 @@ def tapes(
 
     A single loop is open, and so are a loop and its only derivative. Of more Scans, the Scan with
     the number `scan` is open (default: the Scan that computes the result); the other Scans are
-    above as small tapes. If not all steps fit, both ends of the loop are shown, and the requested
-    `step` or steps with their neighbors. With `all`, all Scans are open, in a picture of any size.
+    above as small tapes. If not all steps fit, the picture shows both ends of the loop, and the
+    requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture of
+    any size.
     """
     check_trace(trace)
     check_sheet(sheet)
