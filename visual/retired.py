@@ -20,7 +20,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
     "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
     "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
-    "rolled": "unrolled with order=0, or scan=1, which draws the rolled loop at its head",
+    "rolled": "taps, or print(loop.system())",
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
     "breaking": "visual.machine(lab.break_rule(…)), which plays both runs in lockstep",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",

@@ -68,7 +68,7 @@ DRAWING = [
         ("stepgraph", {"scan": 9}, "scan = 9"),
         ("stepgraph", {"step": 9}, "step = 9"),
         ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
-        ("rolled", {}, "picture rolled was removed in version 0.3: use unrolled with order=0"),
+        ("rolled", {}, "picture rolled was removed in version 0.3: use taps, or print"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
         ("taps", {"step": 1}, "the options of the picture taps are width"),
         ("tapes", {"colour": "red"}, "colour"),

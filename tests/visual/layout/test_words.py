@@ -7,8 +7,6 @@ from strange_loops import LOOPS
 
 import lab
 import visual
-from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.loops import gallery
 from visual.layout.legend import ARRAYS, FOLDS
 from visual.scene.shapes import Text
@@ -38,14 +36,3 @@ def test_strips_and_folds_are_explained_where_they_occur(picture):
     long = words(visual.draw(LOOPS["a thousand steps"].with_steps(40), picture))
     assert FOLDS in long
     assert ARRAYS not in long
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_a_rolled_loop_has_every_equation_whole(name):
-    loop = gallery.loops[name]
-    trace = loop.trace(1)
-    spell = Speller(Quantities(trace, 0))
-    scene = visual.unrolled(trace, scan=1)
-    written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
-    for formula in trace.scans[0].formulas:
-        assert spell.equation(formula).replace(" ", "") in written.replace(" ", "")

@@ -13,16 +13,15 @@ from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
 from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
-from visual.layout.names import NamedScan, seeds_of, wholes_of
+from visual.layout.names import seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
-from visual.pictures.unrolled.rolled import rolled
 from visual.pictures.unrolled.room import FREE, Room, room_on
-from visual.scene.combinators import Piece, above, gap, over, shifted
+from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
 EMPTY = gap()
@@ -43,7 +42,7 @@ def unrolled(
     The picture shows the Scan with the number `scan`, by default the Scan that computes the
     result, below the Scan that it differentiates. Arrows between gradients have local derivatives.
     If the trace has more Scans, a strip of cards at the top shows all of them. A trace without
-    derivatives shows all its loops, and above them each loop rolled up.
+    derivatives shows all its loops.
 
     `scans` are the numbers of one or two Scans for a picture of any size: the first is drawn as the
     loop, the second as its derivative. Scans are numbered as in the headings, from 1: number 1 is
@@ -99,9 +98,6 @@ def _draw(
     part = picture.draw()
     width = part.envelope.right + sheet.margin
     if room.open:
-        if all(trace.scans[number].parent is None for number in chosen):
-            heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
-            top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
         part = shifted(above(top, part, apart=20), 0, max(4, sheet.margin - 8))
         width = max(sheet.width, top.envelope.right + sheet.margin)
     elif room.right < inf and picture.fits:
