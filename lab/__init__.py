@@ -17,8 +17,8 @@ Derivatives
 - record the reads and writes of every step: `trace`; the preserved and overwritten slots, the
   contributions, and the formulas: `events`
 - find the first step with a value that is nan, infinite, or beyond a bound, and its cause: `first`
-- measure how much the end depends on early steps, and the loss by truncation: `influence`; the
-  buffers of a derivative, and the savings by checkpoints: `memory`
+- measure how much the end depends on early steps: `influence`; the buffers of a derivative, and
+  the savings by checkpoints: `memory`
 
 Checks
 

@@ -192,7 +192,7 @@ _KINDS = (
     ),
     PictureKind(
         "influence",
-        "how strongly each value affects later values; the error of truncation",
+        "how strongly each value affects later values",
         _influence,
         (SCAN, SHOWN),
     ),

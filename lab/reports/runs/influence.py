@@ -55,23 +55,6 @@ LITTLE = 0.01  # largest size that counts as 0
 
 
 @record_of_arrays
-class TruncationError:
-    """The loss of the gradient of a parameter by ``truncate_gradient=k``.
-
-    ``errors[k − 1]`` is the norm of the error over the norm of the total gradient.
-    """
-
-    name: str
-    errors: np.ndarray
-
-    @property
-    def enough(self) -> int:
-        """The smallest k such that the error is at most 1 % for k and for all larger numbers."""
-        (large,) = np.nonzero(~(self.errors <= LITTLE))
-        return int(large[-1]) + 2 if large.size else 1
-
-
-@record_of_arrays
 class Influence:
     """The derivatives of state `of` wrt earlier values of state `by`, for the loop Scan `scan`.
 
@@ -81,8 +64,7 @@ class Influence:
     ``columns[j]`` up to the next column.  Nan is larger than infinity; arrays are compared by
     their largest entries.  ``last[j]`` is the size of the derivative of the last value of `of`,
     value `end`, wrt value ``index[j]`` of `by`.  `index` has the columns that were computed: all,
-    or in a very long loop some at equal distances.  `cuts` are the errors of truncation for each
-    parameter with a gradient.
+    or in a very long loop some at equal distances.
     """
 
     loop: str
@@ -95,7 +77,6 @@ class Influence:
     end: int
     index: np.ndarray
     last: np.ndarray
-    cuts: tuple[TruncationError, ...] = ()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
@@ -169,12 +150,6 @@ class Influence:
         if self.reach is not None:
             steps = f"{self.reach:,} step{'s' * (self.reach > 1)}"
             yield f"Values {steps} or more before the end change the last value by less than 1 %."
-        for cut in self.cuts:
-            least, steps = f"truncate_gradient = {cut.enough:,}", f"{len(cut.errors):,} steps"
-            if cut.enough < len(cut.errors):
-                yield f"{least} of {steps} gives the gradient of {cut.name} within 1 %."
-            else:
-                yield f"The gradient of {cut.name} within 1 % needs all {steps}."
         if self.is_sampled:
             columns = f"{len(self.index):,} of {self.steps + 1:,} values of {self.by}"
             yield f"The loop is very long: derivatives wrt {columns} were computed."
@@ -243,7 +218,6 @@ class _Steps:
     def __init__(self, trace: Trace, number: int, parts: ScanParts, given: Values) -> None:
         self.number, self.scan = number, trace.scans[number]
         self.parts, self.given = parts, dict(given)
-        self.backward = next((each for each in trace.scans if each.parent == number), None)
         ordered = self.parts.variables
         self.states = [
             tape
@@ -282,7 +256,6 @@ class _Steps:
             int(ends[-1]),
             freeze(starts[columns]),
             freeze(last if last.ndim == 1 else _norms(last)),
-            tuple(self._cuts()),
         )
 
     def _index(self, state: int) -> np.ndarray:
@@ -290,17 +263,6 @@ class _Steps:
         tape = self.states[state]
         rows = np.arange(tape.tape.origin + self.scan.steps)
         return rows if tape.axis is None else tape.axis.index[rows]
-
-    def _cuts(self) -> Iterator[TruncationError]:
-        """Yield the errors of truncation, from the running sums of the backward Scan."""
-        if self.backward is None or self.scan.first or self.backward.first:
-            return  # the trace lacks the contributions of some steps
-        for tape in self.backward.tapes:
-            totals = tape.writes[0].values.reshape(self.backward.steps, -1).astype("float64")
-            if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
-                size = np.linalg.norm(totals[-1])
-                lost = np.linalg.norm(totals - totals[-1], axis=1)
-                yield TruncationError(str(tape.gradient_of), freeze(lost / size if size else lost))
 
     def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
         """Return the matrices J of each state wrt each read of the step, for every step."""

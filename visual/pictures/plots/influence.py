@@ -22,7 +22,7 @@ from lab.reports.tables import Section
 from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.cells import WRITTEN, CellMap, color_span, draw_map, shown_cells
-from visual.pictures.plots.series import Series, as_numbers, plot_scene, table_of
+from visual.pictures.plots.series import Series, plot_scene, table_of
 from visual.scene.combinators import Piece, above, beside
 from visual.scene.shapes import picture_function
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 HIGH = 64.0  # of a curve
 WIDEST, NARROWEST = 440.0, 300.0  # of the map; of a curve beside it
-CELL, MOST_CURVES = (48.0, 34.0), 4  # the size of a cell with a number; curves of truncation
+CELL = 48.0, 34.0  # the size of a cell with a number
 
 
 @picture_function
@@ -77,8 +77,6 @@ def _notes(report: Influence, shown: CellMap) -> Iterator[str]:
     top, decades = color_span(report)
     ends = " to ".join(f"{float(f'{10.0**power:.1g}'):g}" for power in (top - decades, top))
     yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
-    if report.cuts:
-        yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
     yield from _block_note("a cell", shown)
 
 
@@ -109,12 +107,10 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
         panel.label_indices(int(series.index[0]), int(series.index[-1]), series.across)
         panel.draw_curves([(series.index, series.values, "")], log=True)
 
-    curves = above(*(
-        draw_panel(width, HIGH, series.name, partial(fill, series=series))
-        for series in (_last(report), *_losses(report)[:MOST_CURVES])
-    ))  # fmt: skip
+    last = _last(report)
+    curve = draw_panel(width, HIGH, last.name, partial(fill, series=last))
     whole = draw_panel(wide + LABELS, high, name, fill_map, right=0.0)
-    return above(whole, curves) if is_narrow else beside(whole, curves, apart=APART)
+    return above(whole, curve) if is_narrow else beside(whole, curve, apart=APART)
 
 
 def _last(report: Influence) -> Series:
@@ -122,14 +118,6 @@ def _last(report: Influence) -> Series:
     name = report.called(report.end, "k")
     series = Series(name, report.index, report.last)
     return series.sizes if report.is_scalar else series
-
-
-def _losses(report: Influence) -> list[Series]:
-    """Return the part of each gradient that is lost, over the number of steps that are left."""
-    losses = [
-        (f"lost by truncate_gradient: {cut.name}", as_numbers(cut.errors)) for cut in report.cuts
-    ]
-    return [Series(name, np.arange(1, len(v) + 1), v, "steps") for name, v in losses]
 
 
 def _tables(report: Influence) -> Iterator[str | Section]:
@@ -142,6 +130,3 @@ def _tables(report: Influence) -> Iterator[str | Section]:
     yield from report.summary
     yield Section(report.called("t", "s"), (*_block_note("an entry", report), table_of(columns)))
     yield Section("Last row", (table_of([replace(_last(report), across="k")]),))
-    if report.cuts:
-        title = "Part of each gradient that truncate_gradient loses"
-        yield Section(title, (table_of(_losses(report)),))

@@ -1,7 +1,6 @@
 """`lab.influence`, compared with finite differences and closed forms."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytensor.tensor as pt
@@ -192,27 +191,10 @@ def test_a_very_long_loop_says_that_it_computes_some_derivatives(monkeypatch):
     assert set(range(301, 501)) <= set(found.index.tolist())  # the end has all of its values
 
 
-def test_the_error_of_truncation():
-    """Compare the gradients of a truncated loop and of the full loop."""
-    loop = gallery.loops["rnn"]
-    (cut,) = (c for c in lab.influence(loop.derivative(wrt="W", cost="sum")).cuts if c.name == "W")
-    whole = loop.trace(wrt="W", cost="sum").outputs[1]
-    for steps in range(1, loop.steps + 1):
-        part = replace(loop, truncate_gradient=steps).trace(wrt="W", cost="sum").outputs[1]
-        lost = np.linalg.norm(part - whole) / np.linalg.norm(whole)
-        np.testing.assert_allclose(cut.errors[steps - 1], lost, atol=1e-15)
-
-
-def test_how_long_is_long_enough():
-    """For x ← x/2 + w the error of the gradient of w after k steps is about 2**-k."""
+def test_reach_is_the_smallest_distance_below_one_percent():
+    """For x ← x/2 + w the influence after k steps is 2**-k, and 2**-7 < 1 % < 2**-6."""
     loop = lab.Loop.from_text("x/2 + w", {"x": 1.0}, {}, {"w": 0.1}, n_steps=30)
-    (cut,) = lab.influence(loop.derivative(wrt="w")).cuts
-    k = np.arange(1, 31)
-    np.testing.assert_allclose(cut.errors, (0.5**k - 0.5**30) / (1 - 0.5**30), atol=1e-15)
-    assert cut.enough == 7  # 2**-7 < 1 % < 2**-6
-    found = lab.influence(loop.derivative(wrt="w"))
-    assert found.reach == 7
-    assert "truncate_gradient = 7 of 30 steps" in str(found)
+    assert lab.influence(loop.derivative(wrt="w")).reach == 7
 
 
 ERRORS = [("derivative", 5, KindError), ("trace", 5, KindError), ("given", 5, KindError)]
