@@ -22,7 +22,7 @@ from .loops.variables import State as State
 from .loops.variables import until as until
 from .reports.breaking.breakage import break_rule as break_rule
 from .reports.breaking.rules import BROKEN as BROKEN
-from .reports.calls.canonical import canonical as canonical
+from .reports.canonical import canonical as canonical
 from .reports.compare.compare import compare as compare
 from .reports.compile.compile import compiled as compiled
 from .reports.explain.explain import explain as explain

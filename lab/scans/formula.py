@@ -23,8 +23,7 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
 from lab.scans.slices import index_parts
 
-# The maximum number of factors of a nested product to join.  Longer products could double at each
-# level.
+# The maximum number of factors of a nested product to join: longer products could double.
 FACTORS = 8
 # Excluded rewrites: the first two move a new axis into every factor, which is hard to read.  The
 # others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.

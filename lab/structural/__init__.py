@@ -29,9 +29,9 @@ from lab.structural.overwriting import tape_step as tape_step
 from lab.structural.primitive import Adjoint as Adjoint
 from lab.structural.primitive import Linearization as Linearization
 from lab.structural.primitive import Primitive as Primitive
+from lab.structural.primitive import Sources as Sources
+from lab.structural.primitive import sources as sources
 from lab.structural.primitives import primitives as primitives
-from lab.structural.sources import Sources as Sources
-from lab.structural.sources import sources as sources
 
 
 def __getattr__(name: str) -> object:

@@ -6,7 +6,8 @@ the metadata held fixed, its `Linearization` J at the inputs is a linear map of 
 
     < g, J v > = < J.T g, v >
 
-All other methods of a primitive use these two maps.  Source: "Structural AD Notes".
+All other methods of a primitive use these two maps.  `sources` applies J to the numbers of all
+entries, to find the input entry that each output entry copies.  Source: "Structural AD Notes".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, check_type, listing
 from lab.structural.operands import Array, Form, check_form, read_only, unbroadcast
 
 
@@ -172,3 +173,34 @@ class Primitive:
         names = [name for name in self.arguments if name not in self.metadata]
         parts = [list(cotangents)] if names == ["inputs"] else cotangents
         return dict.fromkeys(self.arguments) | dict(zip(names, parts, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """The source of every output entry, in arrays of the shape of the output.
+
+    `input` contains the number of the input, and `entry` the flat index of the entry in that input.
+    """
+
+    input: np.ndarray
+    entry: np.ndarray
+
+    def readers(self, number: int, entry: int) -> np.ndarray:
+        """Return the flat indices of the output entries that copy an entry of input `number`."""
+        return np.flatnonzero((self.input == number) & (self.entry == entry))
+
+    def count(self, number: int) -> int:
+        """Return the number of output entries that copy input `number`."""
+        return int(np.sum(self.input == number))
+
+
+def sources(linear: Linearization) -> Sources:
+    """Return the sources of a linearization."""
+    check_type("linear", linear, Linearization, "a Linearization of lab.structural")
+    sizes = tuple(value.size for value in linear.values)
+    starts = np.cumsum([0, *sizes])
+    codes = np.split(np.arange(starts[-1]), starts[1:-1])
+    parts = (c.reshape(value.shape) for c, value in zip(codes, linear.values, strict=True))
+    taken = np.asarray(linear.push(*parts))
+    numbers = np.searchsorted(starts[1:], taken, side="right")
+    return Sources(numbers, taken - starts[numbers])

@@ -16,15 +16,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.errors import (
-    ArgumentError,
-    GraphError,
-    KindError,
-    argument_error,
-    first_line,
-    listing,
-    quote,
-)
+from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
@@ -144,7 +136,7 @@ def checked(variable: Variable, value: object) -> Computed:
 
 def missing_values(variables: Iterable[Variable]) -> ArgumentError:
     """Return the error for inputs of a graph without a value."""
-    names = listing(f"{variable} ({variable.type})" for variable in variables)
+    names = ", ".join(f"{variable} ({variable.type})" for variable in variables)
     return ArgumentError(f"given: there is no value for {names}.")
 
 

@@ -10,7 +10,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import LabError
-from lab.reports.calls.expressions import index_text, outer_expression
+from lab.reports.canonical import index_text, outer_expression
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name

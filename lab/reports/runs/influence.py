@@ -1,4 +1,4 @@
-"""Report the influence of every value of a state on the later values, and the loss by truncation.
+"""Report the influence of every value of a state on the later values.
 
     >>> print(lab.influence(gallery.loops["rnn"].derivative()))
     ‖dh₄/dh₀‖ = 0.1556. Influence shrinks with distance: ×0.628 per step (geometric mean).
@@ -82,7 +82,7 @@ class Influence:
         return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
 
     def __str__(self) -> str:
-        return "\n".join(self.summary)
+        return "\n".join(self.summary())
 
     @property
     def is_scalar(self) -> bool:
@@ -122,12 +122,8 @@ class Influence:
         name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
-    @property
-    def summary(self) -> tuple[str, ...]:
-        """The sentences of the summary."""
-        return tuple(self._sentences())
-
-    def _sentences(self) -> Iterator[str]:
+    def summary(self) -> Iterator[str]:
+        """Yield the sentences of the summary."""
         name = self.called(self.end, int(self.index[0]))
         result, sizes = f"{name} = {number_text(self.last[0])}.", np.abs(self.last)
         if not self.last[0]:

@@ -66,7 +66,7 @@ def influence(
     shown = shown_cells(report, sheet.steps_within(report.steps, report.loop))
     notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
-    parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
+    parts = [heading(title, (*report.summary(), *notes), sheet), _plots(shown, report, sheet.line)]
     return plot_scene(parts, title, about, _tables(report), sheet)
 
 
@@ -127,6 +127,6 @@ def _tables(report: Influence) -> Iterator[str | Section]:
         for j, s in enumerate(report.columns.tolist())
     ]
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
-    yield from report.summary
+    yield from report.summary()
     yield Section(report.called("t", "s"), (*_block_note("an entry", report), table_of(columns)))
     yield Section("Last row", (table_of([replace(_last(report), across="k")]),))

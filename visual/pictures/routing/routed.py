@@ -9,8 +9,7 @@ import numpy as np
 from lab.errors import argument_error, check_sequence, listing
 
 if TYPE_CHECKING:  # pictures of loops do not import these modules
-    from lab.structural.primitive import Linearization
-    from lab.structural.sources import Sources
+    from lab.structural.primitive import Linearization, Sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ def route_call(
     """Return the data of a call of a primitive; see `visual.routing`."""
     from lab.checks.check import inner
     from lab.structural import primitives
-    from lab.structural.sources import sources
+    from lab.structural.primitive import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
         raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytensor
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import VariableRole, Writer
@@ -29,14 +29,15 @@ from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.gradients.derivative import differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import Leaf, integers
+from lab.notation import Leaf, integers, render
 from lab.reports.breaking.breakage import precise
-from lab.reports.calls.expressions import outer_expression
 from lab.reports.tables import Report, ReportTable, Section
 from lab.scans.buffers import initial_of
+from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
+from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import constant_value, cut_of
+from lab.scans.slices import constant_value, cut_of, index_parts
 from lab.tape import Kind
 from lab.traces.run import run
 
@@ -337,3 +338,27 @@ def _few_steps(loop: Loop) -> Section | None:
         rows.append((integers(steps), *scans, *numbers, meaning))
     title = f"Few steps: the sum of the results, and its gradient wrt {wrt}"
     return Section(title, (ReportTable(FEW_STEPS_HEADER, tuple(rows)), *single))
+
+
+def outer_expression(variable: Variable, n: Variable | None = None) -> str:
+    """Write the expression of `variable`, such as ``u[0:-4][:n]``; `n` becomes the text n."""
+    node = variable.owner
+    if n is not None and variable is n:
+        return "n"
+    if node is None:
+        return str(variable.data) if isinstance(variable, Constant) else str(variable.name)
+    if plain_name(node) == "Subtensor":
+        base, _, indices = index_parts(node)
+        inside = ", ".join(index_text(index, n) for index in indices)
+        return f"{outer_expression(base, n)}[{inside}]"
+    if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
+        return outer_expression(node.inputs[0], n)
+    return render(formulas([variable], {})[0], lambda leaf: leaf.variable)
+
+
+def index_text(index: Variable | slice, n: Variable | None = None) -> str:
+    """Write an index of a Subtensor: a number, or a slice such as ``1:-2``."""
+    if not isinstance(index, slice):
+        return outer_expression(index, n)
+    ends = [index.start, index.stop, *([] if index.step is None else [index.step])]
+    return ":".join("" if end is None else outer_expression(end, n) for end in ends)
