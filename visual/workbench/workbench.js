@@ -157,8 +157,9 @@ function follow(model, ask) {
   let was = false;
   const look = () => {
     const chosen = model.get("form").controls.find(({ key }) => key[0] === "theme").value;
-    if (isDark() !== was && chosen === (was ? "dark" : "light")) ask(["theme"], was ? "light" : "dark");
-    was = isDark();
+    const is = isDark(); // `chosen` can be older than the last request
+    if (is !== was && chosen !== "print") ask(["theme"], is ? "dark" : "light");
+    was = is;
   };
   look();
   return onTheme(look);

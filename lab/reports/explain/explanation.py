@@ -125,7 +125,7 @@ class Explanation(Report):
         known = sum(size for size in sizes if size is not None)
         if None not in sizes:
             return size_text(known)
-        return f"more than {size_text(known)}" if known else "depends on the number of steps"
+        return f"more than {size_text(known)}" if known else "depends on the inputs"
 
     @property
     def document(self) -> Section:
