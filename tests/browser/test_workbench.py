@@ -149,6 +149,12 @@ def test_the_picture_goes_with_a_dark_page(opened):
     for wanted in ("dark", "light"):
         opened.page.wait_for_function(theme, arg=wanted)
     opened.shows(draw(gallery.loops["square"], "tapes"))
+    opened.page.evaluate("""async () => { for (const light of ["false", "true"]) {
+        document.body.dataset.jpThemeLight = light;
+        await new Promise(requestAnimationFrame); } }""")
+    opened.order(2)  # the answers come in the order of the requests
+    opened.shows(draw(gallery.loops["square"], "tapes", order=2))
+    assert opened.page.evaluate("document.querySelector('[data-focus*=theme]').value") == "light"
 
 
 def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
