@@ -400,7 +400,7 @@ def _largest(
             (better,) = np.nonzero(~(size <= known) & ~np.isnan(known))
             sizes[better], chosen[:, better] = size[better], new[:, better]
         parts = np.split(sizes, blocks[1:])  # the argmax of an array with nan is nan
-        places = blocks + [int(part.argmax()) for part in parts]
+        places = blocks + np.array([np.argmax(part) for part in parts])
         largest.append(chosen[:, places])
     return np.moveaxis(np.array(largest), 1, 2), np.moveaxis(new, 1, 0)
 

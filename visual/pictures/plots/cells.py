@@ -35,7 +35,7 @@ def shown_cells(report: Influence, steps: range) -> CellMap:
         for places in np.nonzero((those >= steps.start) & (those <= steps.stop))
     )
     blocks = [[report.sizes[np.ix_(rows, columns)] for columns in across] for rows in down]
-    sizes = [[block.flat[np.abs(block).argmax()] for block in row] for row in blocks]
+    sizes = [[block.flat[np.argmax(np.abs(block))] for block in row] for row in blocks]
     first = [places[0] for places in down], [places[0] for places in across]
     return CellMap(report.rows[first[0]], report.columns[first[1]], np.array(sizes))
 
