@@ -45,13 +45,13 @@ def test_every_loop_of_the_gallery_is_written_eagerly():
 
 
 @pytest.mark.parametrize(("name", "wrt"), CASES)
-def test_three_orders_are_those_of_the_scan(name, wrt):
-    loop = gallery.loops[name]
+def test_derivatives_are_those_of_the_scan(name, wrt):
+    loop, most = gallery.loops[name], 4 if name in ("square", "gap") else 3
     if name == "newton":  # a converged value has derivative 0
         loop = loop.with_values({"x": 3.0, "a": 40.0})
     values = values_of(loop)
-    found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), 3)
-    scans = loop.trace(order=3, wrt=wrt).outputs
+    found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), most)
+    scans = loop.trace(order=most, wrt=wrt).outputs
     for order, (eager, scan) in enumerate(zip(found, scans, strict=True)):
         check.compare(eager, scan, 1e-10, f"{name}: derivative {order} by {wrt}")
 
