@@ -16,7 +16,7 @@ class SlotRole(StrEnum):
     OVERWRITTEN = "overwritten"  # read, then replaced
     RESTORED = "restored"  # replaced by the value that was read
     WRITTEN = "written"  # written without being read
-    SAVED = "saved"  # read by a step of another Scan, or for the filling of a tape
+    SAVED = "saved"  # read by another Scan for a value that the outputs depend on
     READ = "read"  # a sequence or parameter value that a step reads; no slot has this role
     EMPTY = "empty"  # holds no value yet
     INPUT = "input"  # initial value that was passed to a loop

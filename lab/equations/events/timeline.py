@@ -8,8 +8,9 @@ import numpy as np
 
 from lab.equations.events.records import Slot, SlotRole
 from lab.equations.quantities import Quantities
+from lab.notation import leaves_of
 from lab.records import cached_property
-from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 Key = tuple[int, int, int]  # the Scan, argument, and row of a slot
 
@@ -159,8 +160,9 @@ class Timeline:
                         yield (number, tape.argument, row), Touch(filling, fills=True)
                         for origin in self.origins.of(number, tape.argument, row):
                             yield origin.slot, Touch(filling, is_saved=True)
+            needed = _needed_arguments(scan)
             for sequence in scan.sequences:
-                for step in range(scan.steps):
+                for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.clock.of_step(number, step)
                     for origin in self.origins.of(number, sequence.argument, step):
                         yield origin.slot, Touch(event, is_saved=True)
@@ -216,6 +218,19 @@ class Timeline:
     @cached_property
     def _fillings(self) -> frozenset[int | None]:
         return frozenset(self.clock.filling(n) for n in range(len(self.trace.scans)))
+
+
+def _needed_arguments(scan: ScanTrace) -> set[int]:
+    """Return the arguments that a step reads to compute values on which the outputs depend.
+
+    PyTensor's backward Scan also computes gradients wrt inputs that nobody requested.
+    """
+    arguments = {argument.argument for argument in scan.sequences}
+    needed = [t.argument for t in scan.held if t.used or t.collects]
+    if not {*needed} <= {formula.target.argument for formula in scan.formulas}:
+        return arguments  # without the formula of a value, all arguments may be needed
+    formulas = (f.expression for f in scan.formulas if f.target.argument in needed)
+    return {leaf.argument for expression in formulas for leaf in leaves_of(expression)}
 
 
 def _touch_role(now: list[Touch]) -> SlotRole:

@@ -59,6 +59,21 @@ def test_the_events_of_square_have_the_values_of_the_closed_form():
         np.testing.assert_allclose(write.new, gradient(3 - step))
 
 
+def saved(events):
+    """Return the moments with saved values, and the names of these values."""
+    states = [slot for slot in events.slots if slot.scan == 0]
+    roles = ((event.number, slot) for event in events for slot in states)
+    return [(n, s.quantity) for n, s in roles if events.role(s, n) is SlotRole.SAVED]
+
+
+def test_only_values_that_a_requested_gradient_needs_are_saved():
+    # The derivative of z·2·y wrt z does not contain z; the derivative wrt y, 2·z, does.
+    loop = gallery.loops["sequence"]
+    assert saved(lab.events(loop.trace())) == []
+    reads = [(n + 6, f"z{'₀₁₂₃'[3 - n]}") for n in range(4)]
+    assert saved(lab.events(loop.trace(wrt="y"))) == reads
+
+
 def test_the_filling_of_a_tape_names_the_cost_and_the_slots_of_other_scans():
     events = lab.events(gallery.loops["square"].trace(order=2))
     first, last = events.filling(1), events.filling(3)
