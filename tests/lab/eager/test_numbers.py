@@ -40,10 +40,6 @@ def derivatives(function, args, argnum, orders):
     return found
 
 
-def test_every_loop_of_the_gallery_is_written_eagerly():
-    assert set(EAGER) == set(gallery.loops)
-
-
 @pytest.mark.parametrize(("name", "wrt"), CASES)
 def test_derivatives_are_those_of_the_scan(name, wrt):
     loop, most = gallery.loops[name], 4 if name in ("square", "gap") else 3
@@ -58,18 +54,6 @@ def test_derivatives_are_those_of_the_scan(name, wrt):
 
 def arguments(loop):
     return [value if value.ndim else value[()] for value in values_of(loop).values()]
-
-
-UNROLLED = ["square", "sequence", "fibonacci", "coupled", "logistic", "window", "lookup", "delay"]
-
-
-@pytest.mark.parametrize("name", [*UNROLLED, "newton"])
-def test_a_declared_loop_unrolled_equals_the_plain_python(name):
-    loop = gallery.loops[name]
-    args = arguments(loop)
-    found, expected = (derivatives(f, args, 0, 2) for f in (unrolled(loop), EAGER[name]))
-    for ours, plain in zip(found, expected, strict=True):
-        check.compare(ours, plain, 1e-14)
 
 
 def test_an_unrolled_loop_follows_its_declaration():

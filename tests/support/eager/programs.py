@@ -1,4 +1,4 @@
-"""Programs for the eager tape: the loops of the gallery as plain Python, and programs to draw."""
+"""Programs for the eager tape: the loops of the gallery, and programs to draw."""
 
 import numpy
 from scipy import special
@@ -8,33 +8,12 @@ from lab.eager import grad, np, primitive, recording, steps, unrolled
 from lab.errors import ArgumentError, GradientError
 from lab.loops.gallery import loops
 
-# The gallery's loops: the last value of each.
-
 #: J_v(x); its derivative wrt x, (J_{v-1} - J_{v+1}) / 2, needs no other function.
 bessel = primitive(
     special.jv,
     lambda y, v, x: [None, lambda g: g * (bessel(v - 1, x) - bessel(v + 1, x)) / 2],
     "jv",
 )
-
-
-def square(x):
-    for _ in range(4):
-        x = x**2
-    return x
-
-
-def sequence(z, y):
-    for t in range(4):
-        z = 2 * y[t] * z
-    return z
-
-
-def fibonacci(x):
-    older, newer = x
-    for _ in range(6):
-        older, newer = newer, older + newer
-    return newer
 
 
 def gap(x):
@@ -44,42 +23,15 @@ def gap(x):
     return values[-1]
 
 
-def coupled(prey, hunters, birth):
-    for _ in range(3):
-        caught = prey * hunters
-        prey, hunters = prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
-    return prey
-
-
-def logistic(x, r):
-    for _ in range(6):
-        x = r * x * (1 - x)
-    return x
-
-
 def rnn(h, x, W, U):  # noqa: N803 (matrices)
     for t in range(4):
         h = np.tanh(W @ h + U @ x[t])
     return np.sum(h)
 
 
-def window(x, u):
-    for t in range(4):
-        x = x + u[t + 1] * (u[t] + u[t + 2])
-    return x
-
-
 def extra(x, w):
     for _ in range(4):
         x = np.exp(w * x)
-    return x
-
-
-def newton(x, a):
-    for _ in range(20):
-        before, x = x, (x + a / x) / 2
-        if abs(x - before) < 1e-3:
-            break
     return x
 
 
@@ -90,32 +42,15 @@ def walk(x):
     return x
 
 
-def lookup(x, k, table):
-    for t in range(4):
-        x = x * table[k[t]]
-    return x
-
-
 def undefined(x, v):
     for t in range(3):
         x = bessel(v[t], x)
     return x
 
 
-def delay(x, u):
-    values = [x[0], x[1], x[2]]
-    for t in range(5):
-        values.append(values[-3] * u[t])
-    return values[-1]
-
-
-EAGER = {
-    f.__name__: f
-    for f in (
-        *(square, sequence, fibonacci, gap, coupled, logistic, rnn, window, extra),
-        *(newton, walk, lookup, undefined, delay),
-    )
-}
+# The last value of each loop; NumPy programs replace steps that call PyTensor's functions.
+PROGRAMS = {f.__name__: f for f in (gap, rnn, extra, walk, undefined)}
+EAGER = {name: PROGRAMS.get(name) or unrolled(loop) for name, loop in loops.items()}
 
 
 # Programs with tapes to draw.
