@@ -6,7 +6,7 @@
 # make site    write all lessons as pages that work offline to site/
 # make pdf     print these pages with an installed Chromium: site/course.pdf
 # make fuzz    test random texts, commands, messages, and arguments for longer: FUZZ=100
-# make corpus  test all graphs of tests/corpus in all pictures; make test runs twelve of them
+# make corpus  test the pictures of all graphs of tests/corpus; make test draws twelve of them
 # make mutants insert small faults into the engine and measure the share that its tests notice
 # make bench   measure speed relative to other tools
 #

@@ -54,16 +54,6 @@ def rows_with_weights():
     return last[-1] + sums.sum(), w, {x: [LINE, 1 - LINE], w: LINE, start: 0.4}
 
 
-def in_an_operation():
-    x, y = pt.dscalar("x"), pt.dscalar("y")
-    return OpFromGraph([x], [squares(x)])(pt.sin(y)), y, {y: 0.8}
-
-
-def in_one_of_two_branches():
-    x, which = pt.dscalar("x"), pt.bscalar("which")
-    return ifelse(which, squares(x), pt.sin(x)), x, {x: 0.9, which: 1}
-
-
 def by_a_gradient_of_pytensors():
     """A cost that holds a gradient already, as a penalty on slopes does."""
     x = pt.dscalar("x")
@@ -123,3 +113,64 @@ def of_a_walk():
         n_steps=3,
     )
     return (xs**2).sum(), x, {x: 0.5}
+
+
+def in_operations():
+    """PyTensor would lose the contribution of the inner loop's first value."""
+    x, u, a, v = pt.dscalar("x"), pt.dvector("u"), pt.dscalar("a"), pt.dvector("v")
+    inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
+    hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])
+    outer = OpFromGraph([a, v], [hidden(a, v) + 0.1])
+    return squares(outer(x, u), n_steps=2), x, {x: 0.8, u: np.full(3, 0.5)}
+
+
+def in_the_selected_branch():
+    x = pt.dscalar("x")
+    return ifelse(x > 0, squares(x), roots(x, x)) * 2, x, {x: 0.9}
+
+
+def in_the_other_branch():
+    x = pt.dscalar("x")
+    return ifelse(x < 0, squares(x), roots(x, 2 * x)), x, {x: 0.9}
+
+
+def operations_in_a_step():
+    """An IfElse, an OpFromGraph, and a shared variable in every step."""
+    x, flag, a = pt.dscalar("x"), pt.bscalar("flag"), pt.dscalar("a")
+    twice = OpFromGraph([a], [a * a * 2 + 1])
+    weight = pytensor.shared(0.7, name="weight")
+    xs = scan(
+        lambda x, w: twice(ifelse(flag, pt.sin(x) * w, x + 1)),
+        outputs_info=[x],
+        non_sequences=[weight],
+        n_steps=3,
+    )
+    return xs[-1] * weight, x, {x: 0.4, flag: 1}
+
+
+def a_result_returned_twice():
+    x = pt.dscalar("x")
+
+    def step(x, y):
+        new = pt.sin(x * y)
+        return new, new
+
+    xs, ys = scan(step, outputs_info=[x, x * 2], n_steps=3)
+    return xs[-1] + 3 * ys[-1] * ys[0], x, {x: 0.6}
+
+
+def a_batch_of_sequences():
+    """Two states back, so that a batch has the rows of both."""
+    u, rows, x = pt.dvector("u"), pt.dmatrix("rows"), pt.dscalar("x")
+    xs = scan(
+        lambda u, before, x: pt.tanh(0.8 * x) + u * before,
+        sequences=[u],
+        outputs_info=[{"initial": pt.stack([x, x]), "taps": [-2, -1]}],
+    )
+    return vectorize_graph(xs[-1], {u: rows}).sum(), rows, {rows: [LINE, 2 * LINE], x: 0.5}
+
+
+def a_batch_of_gradients():
+    x, many = pt.dscalar("x"), pt.dvector("xs")
+    slope = pytensor.grad(squares(pt.sin(x)), x)
+    return vectorize_graph(slope, {x: many}).sum(), many, {many: LINE}

@@ -85,11 +85,3 @@ def a_shared_counter():
         lambda x: (x * count, {count: count + 1.0}), sequences=[pt.stack([x] * 3)]
     )
     return made.sum(), x, {x: 0.5}
-
-
-def truncated():
-    u, x = pt.dvector("u"), pt.dscalar("x")
-    made = scan(
-        lambda u, x: pt.tanh(0.8 * x + u), sequences=[u], outputs_info=[x], truncate_gradient=2
-    )
-    return made.sum(), u, {u: [0.1, -0.3, 0.7, 0.2], x: 0.4}

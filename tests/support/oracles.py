@@ -1,4 +1,4 @@
-"""Independent answers: closed forms, plain loops in NumPy, and printed equations, run in NumPy.
+"""Independent answers: closed forms, finite differences, loops and printed equations in NumPy.
 
 The parsers of equations use only the printed text.
 """
@@ -6,10 +6,14 @@ The parsers of equations use only the printed text.
 import ast
 import re
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 from scipy.special import jv
+
+import lab
+from lab.checks import check
+from lab.gradients.decisions import RULE
 
 
 def power_derivative(power: int, order: int, at: float) -> float:
@@ -44,6 +48,13 @@ def numpy_loop(initial: Sequence[float], taps: Sequence[int], steps: int) -> np.
         read = [values[len(values) + tap] for tap in taps]
         values.append(read[0] ** 2 if len(read) == 1 else float(np.prod(read)))
     return np.array(values)
+
+
+def check_orders(cost, wrt, given, order=2, tolerance=1e-6, rule=RULE):
+    """Compare each derivative with finite differences of the previous derivative."""
+    values = lab.derivative(cost, wrt, order, rule=rule).values
+    for lower, higher in pairwise(values):
+        check.gradient(lower.sum() if lower.ndim else lower, wrt, higher, given, tolerance)
 
 
 # Formulas, read back as Python.

@@ -1,7 +1,6 @@
 """The pullback against finite differences, closed forms, and PyTensor; and wrong rules exposed."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytensor
@@ -10,9 +9,9 @@ import pytest
 from graphs import scan
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
-from pytensor.compile.builders import OpFromGraph
+from oracles import check_orders
 from pytensor.gradient import DisconnectedType, NullType
-from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from random_loops import costs, loops
@@ -21,7 +20,7 @@ import lab
 from lab.checks import check
 from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
-from lab.gradients.decisions import RULE, PullbackRule
+from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from lab.scans.node import LoopVariable, ScanParts, TapeScan, build_scan, inner_graph
 from lab.scans.replacing import scan_nodes, with_tapes
@@ -29,13 +28,6 @@ from lab.tape import Kind, Tape
 from lab.traces.run import run
 
 OLD_UNTIL = tuple(map(int, pytensor.__version__.split(".")[:2])) < (3, 1)
-
-
-def check_orders(cost, wrt, given, order=2, tolerance=1e-6, rule=RULE):
-    """Compare each derivative with finite differences of the previous derivative."""
-    values = lab.derivative(cost, wrt, order, rule=rule).values
-    for lower, higher in pairwise(values):
-        check.gradient(lower.sum() if lower.ndim else lower, wrt, higher, given, tolerance)
 
 
 @given_examples(st.data())
@@ -202,62 +194,6 @@ def long_sequence(cut, steps):
     return model
 
 
-def in_another_operation():
-    """PyTensor would lose the contribution of the inner loop's first value."""
-    x0, u = pt.dscalar("x0"), pt.dvector("u")
-    a, v = pt.dscalar("a"), pt.dvector("v")
-    inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
-    hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])
-    xs = scan(lambda x: x * x, outputs_info=[hidden(x0, u)], n_steps=2)
-    return xs[-1], x0, {x0: 0.8, u: np.full(3, 0.5)}
-
-
-def returned_twice():
-    x0 = pt.dscalar("x0")
-
-    def twice(x, y):
-        new = pt.sin(x * y)
-        return new, new
-
-    xs, ys = scan(twice, outputs_info=[x0, x0 * 2], n_steps=3)
-    return xs[-1] + 3 * ys[-1] * ys[0], x0, {x0: 0.6}
-
-
-def matrices_with_gaps():
-    """A state of 2 × 2 matrices with the taps −3 and −1, multiplied, and a sequence around t."""
-    m, u = pt.dtensor3("m"), pt.dvector("u")
-    ms = scan(
-        lambda before, after, oldest, newest: pt.sin(oldest @ newest.T) * before + after,
-        sequences=[{"input": u, "taps": [-1, 1]}],
-        outputs_info=[{"initial": m, "taps": [-3, -1]}],
-    )
-    values = np.linspace(-0.8, 0.9, 12).reshape(3, 2, 2)
-    return (ms[-1] * values[0]).sum(), m, {m: values, u: np.linspace(0.4, 1.3, 6)}
-
-
-def solving():
-    """A linear system, a determinant, and an inverse in every step."""
-    p, a = pt.dvector("p"), pt.dscalar("a")
-
-    def step(p, a):
-        matrix = pt.stack([pt.stack([2 + a, p[0]]), pt.stack([0.3 * a, 1.5 + p[1] ** 2])])
-        return pt.linalg.solve(matrix, p) * pt.linalg.det(matrix) + pt.linalg.inv(matrix)[0]
-
-    ps = scan(step, outputs_info=[p], non_sequences=[a], n_steps=2)
-    return ps.sum(), a, {p: np.array([0.4, -0.3]), a: 0.7}
-
-
-def batched_and_nested():
-    """A Blockwise of a loop whose step contains a loop."""
-    x, many = pt.dscalar("x"), pt.dvector("many")
-
-    def step(x):
-        return scan(lambda y, x: pt.sin(y) * x, outputs_info=[x], non_sequences=[x], n_steps=2)[-1]
-
-    batch = vectorize_graph(scan(step, outputs_info=[x], n_steps=2)[-1], {x: many})
-    return batch.sum(), many, {many: np.array([0.4, 1.2])}
-
-
 MODELS = {
     "nonlinear in an overwritten tap": mit_mot((0, 1), (1,), lambda a, b: [pt.sin(a) * b**2]),
     "reads what a later step overwrites": mit_mot(
@@ -272,11 +208,6 @@ MODELS = {
     "a sequence from row n": long_sequence(lambda u, n: u[n:], 2),
     "a sequence with a stride": long_sequence(lambda u, n: u[::n], 2),
     "a long sequence": long_sequence(lambda u, n: u, 1),
-    "in another operation": in_another_operation,
-    "one expression returned twice": returned_twice,
-    "matrices with gaps": matrices_with_gaps,
-    "linear algebra": solving,
-    "batched and nested": batched_and_nested,
 }
 
 

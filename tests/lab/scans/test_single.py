@@ -1,4 +1,4 @@
-"""Loops of a single step, and Scans inside other operations."""
+"""Loops of a single step, Scans in an operation with its own pullback, and batches of Scans."""
 
 from math import cos, sin
 
@@ -7,15 +7,12 @@ import pytensor.tensor as pt
 import pytest
 from graphs import scan
 from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.replace import vectorize_graph
+from pytensor.scan.utils import until
 
 import lab
 from lab.errors import GradientError, GraphError
 from lab.gradients.status import Undefined
-
-try:
-    from pytensor.conditional.op import ifelse
-except ImportError:  # PyTensor before 3.3
-    from pytensor.ifelse import ifelse
 
 X0, A = pt.dscalar("x0"), pt.dscalar("a")
 GIVEN = {X0: 0.5, A: 0.9}
@@ -43,38 +40,9 @@ def test_a_single_step_is_a_loop_of_one_step():
     assert [one.steps for one in compared.theirs.scans] == [1, 1]
 
 
-def by_hand(x, a):
-    for _ in range(3):
-        x = sin(x) * a
-    return x
-
-
-X, Y = pt.dscalar("X"), pt.dscalar("Y")
-INSIDE = OpFromGraph([X, Y], [loop(X, Y)])
-PLACES = {
-    "an OpFromGraph": (INSIDE(X0, A) * 2, 2 * by_hand(0.5, 0.9)),
-    "one in another": (OpFromGraph([X, Y], [INSIDE(X, Y) + 1])(X0, A), by_hand(0.5, 0.9) + 1),
-    "an IfElse": (ifelse(X0 > 0, loop(X0, A), loop(2 * X0, A)), by_hand(0.5, 0.9)),
-    "the other branch": (ifelse(X0 < 0, loop(X0, A), loop(2 * X0, A)), by_hand(1.0, 0.9)),
-}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_scans_inside_other_operations(place):
-    cost, value = PLACES[place]
-    derivative = lab.derivative(cost, X0)
-    trace = lab.trace(derivative, GIVEN)
-    assert np.isclose(trace.outputs[0], value)
-    assert derivative.verify(trace) < 1e-12
-    steps = [lab.trace(cost, {X0: 0.5 + h, A: 0.9}).outputs[0] for h in (1e-6, -1e-6)]
-    assert np.isclose(trace.outputs[1], (steps[0] - steps[1]) / 2e-6)
-    explanation = lab.explain(cost, X0)
-    assert {scan.name for scan in explanation.scans} - {"loop2"} == {"loop"}
-    assert all(scan.saved for scan in explanation.scans)
-
-
 def test_an_operation_with_a_pullback_of_its_own_is_explained():
-    own = OpFromGraph([X, Y], [loop(X, Y)], pullback=lambda inputs, outputs, given: given * 2)
+    x, y = pt.dscalar("x"), pt.dscalar("y")
+    own = OpFromGraph([x, y], [loop(x, y)], pullback=lambda inputs, outputs, given: given * 2)
     cost = own(X0, A)
     status = lab.explain(cost, X0).status
     assert isinstance(status, Undefined)
@@ -82,3 +50,14 @@ def test_an_operation_with_a_pullback_of_its_own_is_explained():
     assert [one.name for one in lab.trace(cost, GIVEN).scans] == ["loop"]
     with pytest.raises((GraphError, GradientError), match="cannot replace that gradient"):
         lab.derivative(cost, X0)
+
+
+def test_a_batch_is_one_scan_unless_its_entries_can_stop_at_different_steps():
+    many = pt.dvector("many")
+    trace = lab.trace(vectorize_graph(loop(X0, A), {X0: many}), {many: [0.5, 0.7], A: 0.9})
+    (batch,) = trace.scans
+    assert (batch.name, batch.tapes[0].final.shape) == ("batch of loop", (4, 2))
+    xs = scan(lambda x: (x * 2, until(x > 4)), outputs_info=[X0], n_steps=9)
+    batched = vectorize_graph(xs[-1], {X0: many})
+    with pytest.raises(GraphError, match="a batch of scan_fn: its entries can stop at different"):
+        lab.trace(batched, {many: [0.5, 0.7]})

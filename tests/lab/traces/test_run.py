@@ -9,14 +9,8 @@ from oracles import numpy_loop
 from pytensor.compile.builders import OpFromGraph
 
 import lab
-from lab.gradients.verify import verify
 from lab.loops import gallery
 from lab.traces.run import Ready, run
-
-try:  # PyTensor 3.3 and later
-    from pytensor.conditional.op import ifelse
-except ImportError:
-    from pytensor.ifelse import ifelse
 
 
 @pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
@@ -40,43 +34,6 @@ def test_values_inside_the_step():
     states = trace.scans[0].tapes[0].final
     np.testing.assert_allclose(inside["Mul"], states[:-1] * 0.5)
     np.testing.assert_array_equal(inside["exp"], states[1:])
-
-
-def branches():
-    x0, flag = pt.dscalar("x0"), pt.bscalar("flag")
-    xs = scan(lambda x: ifelse(flag, x * 2, x + 1), outputs_info=[x0], n_steps=3)
-    return xs, {x0: 1.5, flag: 1}
-
-
-def functions():
-    x0, a = pt.dscalar("x0"), pt.dscalar("a")
-    twice = OpFromGraph([a], [a * 2 + 1])
-    xs = scan(lambda x: twice(x), outputs_info=[x0], n_steps=3)
-    return twice(xs[-1]), {x0: 1.5}
-
-
-def nested():
-    x0 = pt.dscalar("x0")
-
-    def outer(x):
-        inner = scan(lambda y: y * 0.5, outputs_info=[x], n_steps=2)
-        return inner.sum()
-
-    return scan(outer, outputs_info=[x0], n_steps=3), {x0: 1.0}
-
-
-def shared():
-    weights = pytensor.shared(np.array([1.0, 2.0]), name="weights")
-    x0 = pt.dvector("x0")
-    xs = scan(lambda x, w: x * w, outputs_info=[x0], non_sequences=[weights], n_steps=3)
-    return xs.sum() + weights.sum(), {x0: [1.0, 1.0]}
-
-
-@pytest.mark.parametrize("graph", [branches, functions, nested, shared])
-def test_uncompiled_as_compiled(graph):
-    outputs, given = graph()
-    asked = outputs if isinstance(outputs, list | tuple) else [outputs]
-    assert verify(asked, lab.trace(outputs, given)) < 1e-14
 
 
 def test_random_draws_differ_from_step_to_step_and_repeat_from_run_to_run():
