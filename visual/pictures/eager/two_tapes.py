@@ -21,7 +21,7 @@ from visual.layout.columns import Gap, numbers, shown_steps
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.scan_side import START, ScanTapes, StoredQuantity, TapeSide
+from visual.pictures.eager.scan_side import START, StoredQuantity, TapeSide, scan_side
 from visual.pictures.eager.story import NodeStory, story
 from visual.pictures.eager.words import node_label, node_name, value_cell, value_key
 from visual.scene.shapes import Scene, picture_function
@@ -71,7 +71,7 @@ def two_tapes(
     recorded = _recorded(loop, wrt)
     steps = trace.scans[0].steps
     visible = numbers(shown_steps(steps, step))
-    sides = eager_side(recorded, {START, *visible, steps}), ScanTapes(trace).side(visible)
+    sides = eager_side(recorded, {START, *visible, steps}), scan_side(trace, visible)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     sums = [*sides[0].sums, *sides[1].sums]
     return table_scene(
@@ -177,7 +177,7 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
             row = START if each.number <= first else max(steps, default=-1) + 1
         if row in shown:
             name = node_name(each.number)
-            side.rows.setdefault(row, []).append(_of_node(each))
+            side.add(row, _of_node(each))
             side.value_arrows.extend((node_name(parent), name) for parent in each.record.parents)
             sources = [received.source for received in each.received]
             side.gradient_arrows.extend((node_name(s), name) for s in sources if s is not None)
