@@ -206,7 +206,7 @@ _KINDS = (
         "ssa",
         "the tapes with a name for every value that a slot has contained",
         _of_trace(ssa),
-        (SCAN, STEP, ALL, SHOWN),
+        (SCAN, STEP, SHOWN),
     ),
     PictureKind(
         "stepgraph",

@@ -1,27 +1,27 @@
 """The tape next to its static single assignment form (SSA), in which every value has a name.
 
-On the left is the tape after every step, where a write replaces the value in the slot. On the right
-are the successive values of the slots that change and, if there is space, the values of the slots
-that steps only read. A letter names a slot, and each write adds 1 to the subscript. No value on the
-right is overwritten, and the role of a box states the source of the value. The values of a slot are
-below each other, in one column.
+The left part shows the tape after every step; a write replaces the value in a slot. The right part
+shows the successive values of the slots that change and, if there is space, the values of the slots
+that steps only read. A letter names a slot, and each write adds 1 to the subscript. No write
+replaces a value on the right, where each slot has a column. The role of a box states the source of
+the value.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import count
+from itertools import chain, count
 from string import ascii_lowercase
 
 from lab.equations.events.events import Events
 from lab.equations.quantities import index_of
 from lab.errors import GraphError, argument_error, listing
-from lab.notation import Leaf, counted, render, value_symbol
-from lab.traces.flow import Flow, SlotWrite, Value, flow
+from lab.notation import Leaf, render, value_symbol
+from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, seeds_of, wholes_of
+from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.layout.table import (
@@ -36,36 +36,29 @@ from visual.layout.table import (
     TableHeading,
     TablePart,
 )
-from visual.options import check_trace, selected_scan, switch
+from visual.options import check_trace, selected_scan
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
-from visual.scene.combinators import Piece, above, gap, over, shifted
+from visual.scene.combinators import above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_TAPES = 4
 COLUMN = 100  # the least distance of columns, in pixels, if slots that are only read have columns
 COUNTS = "a letter is a slot, and its subscript counts the writes to the slot"
 LAST = "a cell for each value; the last value is the gradient"
 
 
 @picture_function
-def ssa(
-    trace: Trace,
-    step: Steps = None,
-    scan: int | None = None,
-    all: bool = False,
-    sheet: Sheet = SCREEN,
-) -> Scene:
+def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the tapes of a derivative, and the SSA form of the slots that hold several values.
 
-    The picture shows the Scan with the number `scan` (default: the Scan that computes the result),
-    or with `all` every Scan with all slots, in a picture of any size. From a long loop, both ends
-    are shown, as in `tapes`. Raises GraphError for a trace without a derivative.
+    The picture shows the Scan with the number `scan` (default: the Scan that computes the result).
+    A picture of a long loop shows both ends and the steps next to `step`, like `tapes`. Raises
+    GraphError for a trace without a derivative.
     """
     check_trace(trace)
     check_sheet(sheet)
-    requested, all = one_or_more("step", step), switch("all", all)
+    requested = one_or_more("step", step)
     known = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not known:
         raise GraphError(
@@ -78,35 +71,25 @@ def ssa(
     if chosen not in known:
         names = listing(f"{n + 1} · {trace.scans[n].name}" for n in known)
         raise argument_error("scan", scan, f"the Scans with shared slots are {names}.")
-    parts, values, run = list[Piece](), flow(trace), Events(trace)
-    letters = _unused_letters(trace)
-    short = list[str]()
-    if not all and len(trace.scans) > 2:
-        hint = f"scan={known[0] + 1} opens another Scan, all=True shows everything"
-        parts.append(overview(trace, chosen, hint, sheet))
-    for number in known if all else [chosen]:
-        words = COUNTS if number in (chosen, known[0]) else ""
-        table = Ssa(NamedScan(trace, number), values, run, letters, words, all, sheet)
-        drawing = lay_out(table, sheet, requested, all)
-        parts.append(drawing.piece)
-        short += drawing.short
-    part = above(*parts, gap(0, 4), apart=16)
+    hint = f"scan={known[0] + 1} opens another Scan"
+    parts = [overview(trace, chosen, hint, sheet)] if len(trace.scans) > 2 else []
+    drawing = lay_out(Ssa(NamedScan(trace, chosen), sheet), sheet, requested)
+    part = above(*parts, drawing.piece, gap(0, 4), apart=16)
     return scene_with_legend(
         shifted(over(gap(sheet.line), part), 0, max(4, sheet.margin - 8)),
         sheet=sheet,
         width=max(sheet.width, part.envelope.right + sheet.margin),
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in its own box.",
-        sentences=[f"in short: {', '.join(short)}"] if short else [],
-        seeds=seeds_of(trace, known if all else [chosen]),
-        wholes=wholes_of(trace),
+        sentences=[f"in short: {', '.join(drawing.short)}"] if drawing.short else [],
+        seeds=seeds_of(trace, [chosen]),
     )
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
-    """Return letters, then s26, s27 …, without the names of variables."""
+    """Return the letters from a to z, then s26, s27 …, without the names of variables."""
     names = {variable.name for scan in trace.scans for variable in scan.variables}
-    letters = (ascii_lowercase[n] if n < len(ascii_lowercase) else f"s{n}" for n in count())
+    letters = chain(ascii_lowercase, (f"s{n}" for n in count(len(ascii_lowercase))))
     return (letter for letter in letters if letter not in names)
 
 
@@ -118,32 +101,21 @@ class Ssa(Table):
         TablePart(narrow=54, wide=102, height=44, title="single assignment", note=LAST),
     )
 
-    def __init__(
-        self,
-        named: NamedScan,
-        values: Flow,
-        run: Events,
-        letters: Iterator[str],
-        words: str,
-        all: bool,
-        sheet: Sheet,
-    ) -> None:
-        self.named, self.scan, self.flow = named, named.scan, values
-        self.slots = Slots(named, run)
-        self.unused, self.words, self.all, self.sheet = letters, words, all, sheet
-        self.tapes = self.slots.tapes if all else self.slots.tapes[:MOST_TAPES]
-        self.writes = {v: w for v, w in values.writes.items() if v.scan == named.number}
+    def __init__(self, named: NamedScan, sheet: Sheet) -> None:
+        self.named, self.scan, self.sheet = named, named.scan, sheet
+        self.flow, self.slots = flow(named.trace), Slots(named, Events(named.trace))
+        self.writes = {v: w for v, w in self.flow.writes.items() if v.scan == named.number}
         self.read = {source for write in self.writes.values() for source in write.sources}
 
     def _touched(self, fold: Fold) -> list[tuple[TapeTrace, int]]:
         """Return the slots that the shown steps read or write."""
         steps = numbers(fold.steps(self.scan))
-        return [(t, row) for t in self.tapes for row in sorted(touched_rows(t, steps, 6))]
+        return [(t, row) for t in self.slots.tapes for row in sorted(touched_rows(t, steps, 6))]
 
     def _columns(self, fold: Fold) -> dict[Key, tuple[TapeTrace, int]]:
-        """Return the slots in SSA form by their columns, with a block for each tape."""
+        """Return the columns of the SSA form with their slots; each tape has a block."""
         touched = self._touched(fold)
-        shared = [slot for slot in touched if self.all or self._is_shared(*slot)]
+        shared = [slot for slot in touched if self._is_shared(*slot)]
         both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
         chosen = both if len(shared) <= len(both) <= self.sheet.width // COLUMN else shared
         chosen.sort(key=lambda slot: (slot[0].argument, self.slots.column(*slot)))
@@ -155,16 +127,12 @@ class Ssa(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step, then after every shown step, with its writes."""
-        touched = self._touched(fold)
-        self.letters = {(t.argument, row): next(self.unused) for t, row in touched}
+        pairs = zip(self._touched(fold), _unused_letters(self.named.trace), strict=False)
+        self.letters = {(tape.argument, row): letter for (tape, row), letter in pairs}
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
         title, lines = block_heading(self.named, in_full=True)
-        words = " · ".join(filter(None, [lines[0], self.words]))
-        lines = [words]
-        if hidden := len(self.slots.tapes) - len(self.tapes):
-            hint = self.sheet.hint("all=True shows everything")
-            lines.append(f"⋯ {counted(hidden, 'more tape')}{hint}")
-        yield Row(heading=TableHeading(title, lines, self.named.numbered_name))
+        words = f"{lines[0]} · {COUNTS}"
+        yield Row(heading=TableHeading(title, [words], self.named.numbered_name))
         for item in (None, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")
@@ -172,9 +140,9 @@ class Ssa(Table):
                 yield self._row(item)
 
     def _row(self, step: int | None) -> Row:
-        """Return the tapes after a step with the written values, or before the first step."""
+        """Return the tapes and the written values after a step, or (for None) before all steps."""
         lines = []
-        for tape in self.tapes:
+        for tape in self.slots.tapes:
             rows = (row for argument, row in self.letters if argument == tape.argument)
             cells = [(self.slots.column(tape, row), self._small(tape, row, step)) for row in rows]
             lines.append(Line(cells, blocks=sorted({block for (block, _), _ in cells})))
@@ -201,14 +169,14 @@ class Ssa(Table):
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
 
     def _small(self, tape: TapeTrace, row: int, step: int | None) -> Cell:
-        """Return a slot of the buffer, with the name of its value."""
+        """Return a slot of the buffer after a step, with the name of its value."""
         slots = self.slots
         role, value, _ = slots.before(tape, row) if step is None else slots.after(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
         return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int | None) -> Cell:
-        """Return a value in SSA form; the role of the cell is the source of the value."""
+        """Return the cell of a value in SSA form; the role states the source of the value."""
         state = self.slots.before(tape, row)
         if step is not None:
             state = self.slots.after(tape, row, step)
@@ -224,7 +192,7 @@ class Ssa(Table):
         return self.flow.chain(self.named.number, tape, row)
 
     def _is_shared(self, tape: TapeTrace, row: int) -> bool:
-        """Return whether a slot contains several values, one after another."""
+        """Return whether a slot contains several values in the course of the run."""
         return len(self._chain(tape, row)) > 1 + bool(tape.unwritten[row])
 
     def _value(self, tape: TapeTrace, row: int, step: int | None) -> Value:
@@ -237,7 +205,7 @@ class Ssa(Table):
         return value_symbol(self.letters.get((value.argument, value.row), "…"), value.version)
 
     def _formula(self, value: Value, write: SlotWrite) -> str:
-        """Return the formula of a write, with the names of the read values."""
+        """Return the formula of a write, with the names of the values that it reads."""
 
         def name(leaf: Leaf) -> str:
             source, variable = write.reads(leaf), self.scan.variable(leaf)
