@@ -19,9 +19,8 @@ from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
-from visual.pictures.unrolled.placing import PlacedNode, Placing
+from visual.pictures.unrolled.placing import FOLD, FREE, PlacedNode, Placing, Room
 from visual.pictures.unrolled.quantities import QuantityNode
-from visual.pictures.unrolled.room import FOLD, FREE, Room
 from visual.scene.combinators import (
     Envelope,
     Piece,
@@ -66,7 +65,7 @@ class Picture:
         edges: list[tuple[int, int]] = []
         if room.open:
             gradients = [n for n in chosen if trace.scans[n].parent is not None]
-            placing = placing.without_far_readings(graph.nodes, gradients)
+            placing = placing.without_readings(graph.nodes, gradients)
             edges = [(a.node, b.node) for a, b in placing.arrows]
         self.placing = placing
         self.labels = Labels(trace, chosen, placing, room)
@@ -130,8 +129,9 @@ class Picture:
             has_arrays = any("▢" in formula for formula in formulas.values())
             label = "local derivative, ▢ is the gradient" if has_arrays else "local derivative"
             lines.append(f"on arrows between gradients: {label}, such as {', '.join(shown)}")
-            if not self.placing.readings:
-                lines.append("these formulas contain the saved values; arrows to them are omitted")
+            lines.append(
+                "the formulas contain the saved values; arrows from these values are omitted"
+            )
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_notes(self.trace) if derived else ())]
 
@@ -140,8 +140,7 @@ class Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
-                if lane == 0 or self.room.has_headings or not self.placing.readings:
-                    yield self.labels.heading(self.chosen[row.block])
+                yield self.labels.heading(self.chosen[row.block])
             yield named(sized(0, HEIGHT, *self.labels.label(row, HEIGHT / 2 + 4)), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
@@ -174,7 +173,7 @@ class Picture:
                 self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True
             )
         ]
-        outside = Envelope(self.room.right + self.room.margin, -inf, inf, inf)
+        outside = Envelope(self.room.right + self.room.sheet.margin, -inf, inf, inf)
         texts = factor_labels(arrows, self.factors, [outside, *map(envelope_of, boxes)])
         for number, (_, last) in enumerate(self.placing.arrows):
             yield self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))

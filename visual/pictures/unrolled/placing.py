@@ -1,15 +1,17 @@
-"""The lane and the column of each quantity of an unrolled loop.
+"""The lane and the column of each quantity of an unrolled loop, and the space for the boxes.
 
-Each Scan has a block of lanes. A column is a moment of the loop. The last lanes of a block have the
-values that belong to all steps, such as parameters. Arrows lead from a block to a later block.
+Each Scan has a block of lanes, and each moment of the loop has a column. The last lanes of a block
+contain the values that belong to all steps, such as parameters.
 """
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
 from visual.layout.columns import (
+    Gap,
     Steps,
     TimeColumns,
     numbers,
@@ -18,21 +20,71 @@ from visual.layout.columns import (
     timeline,
     touched_columns,
 )
-from visual.layout.sheet import Sheet
+from visual.layout.routes import TRACK
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
 PARAMETERS = LanePlace(0, "", 0, "each step reads")
 TOTALS = LanePlace(0, "", 1, "sum over steps")
 LASTING = PARAMETERS, TOTALS  # values that belong to all steps
-Order = tuple[int, bool, int, int, int]
+FOLD = 34  # the width of a gap
+SLIM = 0.85  # smallest fraction of the width of a box, to leave space for labels
+
+
+@dataclass(frozen=True)
+class Room:
+    """The edges of the boxes, their least and greatest widths, and the size of the smallest text.
+
+    The width of the picture is unlimited if `right` is infinite. In an `open` picture, arrows show
+    local derivatives, and all boxes of the loop have full colors.
+    """
+
+    top: float = 40.0
+    left: float = 216.0
+    right: float = inf
+    narrowest: float = 96.0
+    widest: float = 150.0
+    small: float = 10.5
+    open: bool = False
+    sheet: Sheet = SCREEN
+
+    def sizes(
+        self, columns: Sequence[int | Gap], wanted: float, count: int, words: float
+    ) -> tuple[float, float]:
+        """Return the width of boxes, and their distance with `count` tracks between two columns.
+
+        The boxes are slightly narrower if this makes space for labels of width `words`.
+        """
+        width = min(max(self.narrowest, wanted), self.widest)
+        between = 26.0 + TRACK * count
+        gaps = sum(isinstance(column, Gap) for column in columns)
+        boxes, distances = len(columns) - gaps, max(1, len(columns) - 1)
+        room = self.right - self.left - FOLD * gaps
+        if self.right == inf or not boxes:
+            return width, between
+        between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
+        if boxes * width + distances * between > room:
+            between -= 8.0
+            width = (room - distances * between) / boxes
+        slim = (room - distances * words) / boxes
+        return (slim, words) if words > between and slim >= SLIM * width else (width, between)
+
+
+FREE = Room()
+
+
+def room_on(sheet: Sheet, is_open: bool = True) -> Room:
+    """Return the space for a picture on a sheet."""
+    sizes = sheet.labels - 2, sheet.width - sheet.margin, 72.0, 110.0
+    return Room(16.0, *sizes, 11.0, is_open, sheet)
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane in the block of a Scan, with the values of one variable, or with values of all steps.
+    """A lane in the block of a Scan, with the values of one variable, or with lasting values.
 
-    Direct parts are below their gradients, or `on_top` of the block.
+    Direct parts of a gradient are below the gradient or, with `on_top`, above the block.
     """
 
     block: int
@@ -45,15 +97,15 @@ class Lane:
         return self.place in LASTING
 
     @property
-    def order(self) -> Order:
-        """The sort key of the lane: lasting values last."""
+    def order(self) -> tuple[int, bool, int, int, int]:
+        """The sort key of the lane; lasting values are last."""
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
         return (self.block, self.is_lasting, *order)
 
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """The number of a node, with its lane and its column."""
+    """A node of the graph, by its number, with the lane and the column of the node."""
 
     node: int
     row: Lane
@@ -62,40 +114,25 @@ class PlacedNode:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items, the arrows between items, and the places of omitted lanes.
-
-    `readings` is whether arrows lead from values to gradients.
-    """
+    """All nodes with their places, the arrows between nodes, and the omitted lanes."""
 
     items: tuple[PlacedNode, ...]
     arrows: tuple[tuple[PlacedNode, PlacedNode], ...]
     left_out: frozenset[LanePlace]
-    readings: bool = True
 
-    def without_far_readings(
+    def without_readings(
         self, nodes: Sequence[QuantityNode], gradients: Container[int]
     ) -> "Placing":
-        """Return the placing without the arrows from other Scans to the Scans `gradients`.
+        """Return the placing without arrows from the values of a loop to the Scans `gradients`.
 
-        If each of these arrows leads straight down to the next box, the placing is unchanged.
-        Otherwise the direct parts of the first gradient move to the top, so that gradients with
-        arrows between them are neighbors.
+        The direct parts of the first gradient move to the top of their block. Gradients with
+        arrows between them are then neighbors.
         """
-        columns: dict[int, list[Order]] = {}
-        for item in self.items:
-            columns.setdefault(item.column, []).append(item.row.order)
 
         def is_reading(first: PlacedNode, last: PlacedNode) -> bool:
             scan = nodes[last.node].place.scan
             return scan in gradients and nodes[first.node].place.scan != scan
 
-        def is_far(first: PlacedNode, last: PlacedNode) -> bool:
-            low, high = sorted((first.row.order, last.row.order))
-            between = any(low < order < high for order in columns[last.column])
-            return first.column != last.column or between
-
-        if not any(is_far(*pair) for pair in self.arrows if is_reading(*pair)):
-            return self
         direct = {item.row for item in self.items if item.row.place.direct}
         first = min(direct, key=lambda row: row.order, default=None)
         moved = {
@@ -104,7 +141,7 @@ class Placing:
         }
         pairs = (pair for pair in self.arrows if not is_reading(*pair))
         arrows = tuple((moved[a], moved[b]) for a, b in pairs)
-        return replace(self, items=tuple(moved.values()), arrows=arrows, readings=False)
+        return replace(self, items=tuple(moved.values()), arrows=arrows)
 
 
 def place(
@@ -115,10 +152,11 @@ def place(
     sheet: Sheet,
     ends: int | None = None,
 ) -> Placing:
-    """Place the nodes of `graph`; of a long loop, only `ends` steps at both ends and `requested`.
+    """Return the lanes and columns of the nodes of `graph`, and of the arrows between them.
 
-    The sheet can select other steps; every chosen Scan must run these. If `ends` is 0, the placing
-    has one step of the last Scan.
+    From a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
+    only the steps that the sheet selects. If `ends` is 0, the placing contains one step of the last
+    Scan. Raises ArgumentError if a Scan does not run a selected step.
     """
     only = sheet.steps
     for number in chosen:
@@ -155,7 +193,7 @@ def place(
 
 
 def _column(node: QuantityNode, times: Sequence[TimeColumns]) -> int:
-    """Return the column of a node; without a time, the rows of a tape are side by side."""
+    """Return the column of a node in time, or without a time axis the row of the tape."""
     if node.index is None:
         return node.row
     return times[node.place.scan].column(node.variable, node.index)
@@ -164,7 +202,7 @@ def _column(node: QuantityNode, times: Sequence[TimeColumns]) -> int:
 def _unneeded(
     trace: Trace, chosen: Sequence[int], nodes: Sequence[QuantityNode]
 ) -> frozenset[LanePlace]:
-    """Return the outputs of derivatives that affect no result."""
+    """Return the lanes of the outputs of derivatives that affect no result."""
     outputs = {
         (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
     }

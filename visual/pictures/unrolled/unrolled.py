@@ -13,14 +13,13 @@ from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
 from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
-from visual.layout.names import seeds_of, wholes_of
+from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
-from visual.pictures.unrolled.placing import place
-from visual.pictures.unrolled.room import FREE, Room, room_on
+from visual.pictures.unrolled.placing import FREE, Room, place, room_on
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
@@ -112,5 +111,4 @@ def _draw(
         sentences=picture.notes() if room.open else (),
         close=width == sheet.width,
         seeds=seeds_of(trace, chosen[::-1]),
-        wholes=wholes_of(trace),
     )
