@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from textwrap import wrap
 
 from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import on_one_scale, with_distinct_numbers
-from visual.layout.legend import EVERY_ROLE, NOTHING, legend_shapes, notes, scale_words
+from visual.layout.legend import EVERY_ROLE, legend_shapes, notes, scale_words
 from visual.layout.names import integers_text
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, folded, walk
+from visual.scene.shapes import Box, Scene, Shape, Text, folded, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
@@ -23,7 +22,7 @@ BETWEEN, HEIGHT = 20, 44  # pixels between a part and its legend; the height of 
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
-    """Return the title of a picture or of a part, with the tooltip `more`, and its subtitles."""
+    """Return a title with the tooltip `more`, and the subtitles below the title."""
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for subtitle in subtitles for line in folded(subtitle, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
@@ -38,9 +37,10 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """Split a formula into at most `most` lines of at most `letters` letters; indent later lines.
+    """Split a formula into lines of at most `letters` letters, and indent all but the first.
 
-    Lines break between words, and a long word breaks between factors.
+    Lines break between words, and a long word breaks between factors. An ellipsis replaces the text
+    after `most` lines.
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
@@ -68,15 +68,13 @@ def scene_with_legend(
     dot: str = "",
     close: bool = True,
     seeds: str = "",
-    wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
     """Return the picture of a part with a legend of its roles, and with notes.
 
     Without `width`, the picture has margins on all sides; with `width`, the part is in its final
-    position. `words` has the meanings of roles, and `seeds` the meaning of the role of seeds. On a
-    `close` legend, each column is only as wide as its own words; otherwise all columns have the
-    same width. `sentences` are notes after the notes about arrays, folds, and parts of gradients,
-    which `wholes` explains by their labels. A sheet without legend has no notes either.
+    position. `words` contains the meanings of roles, and `seeds` replaces the meaning of the role
+    of seeds. `sentences` are further notes, after the notes about arrays, gaps, and parts of
+    gradients. `close` narrows the columns of the legend. A sheet without legend has no notes.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -84,20 +82,14 @@ def scene_with_legend(
         part = shifted(part, margin - part.envelope.left, MARGIN - part.envelope.top)
         width, bottom = part.envelope.right + margin, part.envelope.bottom + BETWEEN
     shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
-    words = {**words, Role.SEED: seeds} if seeds else words
-    words, sentences, full = _occurring(words, shapes), [*notes(shapes, wholes), *sentences], scales
-    if not sheet.legend:
-        words, sentences, full = {}, [], {}
-    legend, low = legend_shapes(words, bottom, width, close, margin)
-    note_lines, scale_lines = (
-        [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
-        for sentences in (sentences, scale_words(full))
-    )
-    lines = [
-        Text(margin, low + 20 * number + 12, line, 12, muted=True)
-        for number, line in enumerate((*note_lines, *scale_lines))
-    ]
-    scene = Scene(
+    legend, low, lines = list[Shape](), bottom, list[Text]()
+    if sheet.legend:
+        words = {**words, Role.SEED: seeds} if seeds else words
+        legend, low = legend_shapes(_occurring(words, shapes), bottom, width, close, margin)
+        every = (*notes(shapes), *sentences, *scale_words(scales))
+        content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
+        lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
+    return Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
         height=max(bottom, low + 20 * len(lines)) + 12,
         shapes=(*shapes, *legend, *lines),
@@ -105,25 +97,19 @@ def scene_with_legend(
         description=description,
         dot=dot,
     )
-    if not (scale_lines and scene.moments):
-        return scene
-    last, moment = max(scene.moments.items())  # earlier, the largest entries are unknown
-    count = len(note_lines)
-    at_end = Group(tuple(lines[count:]), last, moment=moment)
-    return replace(scene, shapes=(*shapes, *legend, *lines[:count], at_end))
 
 
 def _occurring(words: Mapping[Role, str], shapes: Iterable[Shape]) -> dict[Role, str]:
-    """Return the meanings of the roles that occur in the shapes."""
+    """Return the roles in `words` that occur in the shapes, with their meanings."""
     boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
     roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
     return {role: meaning for role, meaning in words.items() if role in roles}
 
 
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape with a special purpose.
+    """Return the purpose of a tape, or its kind and taps: ``mit-mot · reads 0, 1 · writes 1``.
 
-    With `in_short`, the text of all other tapes is empty.
+    With `in_short`, omit the kind and the taps.
     """
     if tape.is_total:
         return "running total over the steps"

@@ -142,14 +142,7 @@ def _array_inside(
         room = max(text.width, least) + 4
         yield text
     yield from strip(box, value, room)
-    shape = "×".join(map(str, value.shape))
-    words, shown = (
-        f"{value_text(value)} {shape}",
-        "×".join(str(min(length, SEGMENTS)) for length in value.shape),
-    )
-    some = f"{value_text(value)} {shown} of {shape}"
-    if shown != shape and text_width(some, SMALL_SIZE, mono=True) <= box.width - 6:
-        words = some
+    words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
     if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:
         words = words.replace("‖ ", "‖")
     if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:  # the strip shows the shape

@@ -1,11 +1,11 @@
-"""Time from left to right: the column of each quantity, and the folded columns.
+"""Time from left to right: the column of each quantity, and the gaps for hidden columns.
 
-Column t has the results of step t; initial values are to the left of column 0. Long loops have
-folds: a picture shows the first and last steps, and the neighbors of a requested step. A gap shows
-the number of hidden columns.
+Column t contains the results of step t; initial values are to the left of column 0. A picture of a
+long loop shows the first steps, the last steps, and the neighbors of each requested step. A `Gap`
+states the number of hidden steps or columns.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -18,7 +18,7 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return an integer, or several integers, as a tuple; for None, return an empty tuple."""
+    """Return `values`, an integer or several, as a tuple; return an empty tuple for None."""
     expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
@@ -27,7 +27,7 @@ def one_or_more(name: str, values: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Gap:
-    """Hidden steps or columns."""
+    """The number of hidden steps or columns between two shown ones."""
 
     hidden: int
 
@@ -35,12 +35,13 @@ class Gap:
 def shown_steps(
     steps: int, requested: Steps = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
-    """Return the shown steps: `ends` at both ends, and the requested steps with their neighbors.
+    """Return the steps to show, from 0, and gaps for the other steps.
 
-    Gaps replace the other steps. With `only`, exactly these steps are shown.
+    The steps are the first `ends`, the last `ends`, and the requested steps with their neighbors,
+    or exactly the steps `only`.
     """
     if only is not None:
-        return with_ends(only, steps)
+        return with_gaps(only, range(steps))
     if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))
     ends = ENDS if ends is None else ends
@@ -51,16 +52,10 @@ def shown_steps(
     return with_gaps(chosen)
 
 
-def with_ends(chosen: range, steps: int) -> list[int | Gap]:
-    """Return some steps of a loop, with gaps for the steps before and after."""
-    before, after = chosen.start, steps - chosen.stop
-    return [*([Gap(before)] if before else []), *chosen, *([Gap(after)] if after else [])]
-
-
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """Return the numbers in ascending order, with gaps between numbers that are not neighbors.
+    """Return the `chosen` numbers in ascending order, with a gap for each range between them.
 
-    With `every` number, gaps also replace the numbers before the first and after the last.
+    With a range `every`, gaps also replace its numbers before the first and after the last.
     """
     chosen = sorted(set(chosen))
     if chosen and every:
@@ -77,32 +72,25 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
     return result
 
 
-def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
-    """Return 0 to `count` - 1; of more than `most`, both ends, the `wanted` numbers, and gaps."""
-    if count <= most:
-        return tuple(range(count))
-    items = with_gaps({0, count - 1, *wanted})
-    # A gap needs as much space as a single number.
-    return tuple(with_gaps(set(_filled(items))))
+def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
+    """Return the same as `with_gaps`, but show a number that a gap would hide alone.
+
+    A gap needs as much space as a single number.
+    """
+    chosen = {*chosen}
+    return with_gaps(chosen | {n + 1 for n in chosen if n + 2 in chosen}, every)
 
 
-def _filled(items: Iterable[int | Gap]) -> Iterator[int]:
-    """Yield the numbers, and the hidden number of each gap with one number."""
-    last = -1
-    for item in items:
-        if isinstance(item, Gap):
-            if item.hidden == 1:
-                yield last + 1
-        else:
-            last = item
-            yield item
+def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> list[int | Gap]:
+    """Return 0 to `count` - 1, or if `count` exceeds `most`, both ends, `wanted`, and gaps."""
+    return with_long_gaps(range(count) if count <= most else {0, count - 1, *wanted})
 
 
 @dataclass(frozen=True)
 class TimeColumns:
-    """The columns of one loop and of all its derivatives.
+    """The columns of a loop and of all its derivatives.
 
-    `starts` has, for every variable of the loop, the index in column 0.
+    `starts` maps each variable of the loop to the index of its value in column 0.
     """
 
     starts: dict[str, int]
@@ -112,42 +100,41 @@ class TimeColumns:
         return index - self.starts.get(variable, 0)
 
     def knows(self, axis: Axis | None) -> bool:
-        """Return whether the rows of an array with this `axis` have columns in the picture."""
+        """Return whether `axis` is a time axis of a variable of the loop."""
         return axis is not None and axis.variable in self.starts
 
 
 def timeline(root: ScanTrace) -> TimeColumns:
-    """Return the columns of a loop.
+    """Return the columns of the forward Scan `root` and of its derivatives.
 
-    The results of a step and the values of sequences that the step reads have the same column.
-    States with the same number of initial values have the same index in a column.
+    The results of a step are in the same column as the values of sequences that the step reads.
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
-    others = [sequence.axis.variable for sequence in root.sequences]  # without initial values
+    others = [sequence.axis.variable for sequence in root.sequences]  # have no initial values
     return TimeColumns(dict.fromkeys([*others, *(o.name for o in root.outputs)], 0) | origins)
 
 
 def column_of(tape: TapeTrace, row: int, time: TimeColumns) -> int:
-    """Return the column of a row of a tape; without a time axis, the position of the row."""
+    """Return the column of a row of a tape, or the position of the row without a time axis."""
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))
     return tape.position(row)
 
 
 def numbers(items: Iterable[int | Gap]) -> list[int]:
-    """Return the items except gaps."""
+    """Return `items` without the gaps."""
     return [item for item in items if not isinstance(item, Gap)]
 
 
 def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[int]:
-    """Return the rows of a tape that steps access; without steps, its `first` rows."""
+    """Return the rows of a tape that `steps` read or write, or the `first` rows for no step."""
     if not steps:
         return set(range(min(len(tape.initial), first)))
     return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}
 
 
 def touched_columns(scan: ScanTrace, time: TimeColumns, steps: Sequence[int]) -> set[int]:
-    """Return the columns of the slots and sequences that steps of a Scan access."""
+    """Return the columns of the slots and sequence values that `steps` of a Scan access."""
     columns: set[int] = set()
     for tape in scan.held:
         if not tape.is_total and time.knows(tape.axis):

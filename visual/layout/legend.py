@@ -1,33 +1,30 @@
-"""The legend of a picture: the meanings of its colors, and notes about arrays, folds, and parts."""
+"""The legend of a picture: the meanings of its colors, and notes about arrays, gaps, and parts."""
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
-from types import MappingProxyType
 
 from lab.notation import number_text
-from visual.layout.cells import SEGMENTS
 from visual.scene.shapes import Box, Shape, Text, folded, text_width, walk
 from visual.scene.theme import Role
 
 NORM = "‖ ‖ is the norm"
-STRIPS = "strips: olive is positive, magenta, in the lower half, negative"
+STRIPS = "strips, of up to 8 entries: olive is positive, magenta, in the lower half, negative"
 ARRAYS = f"{STRIPS}; {NORM}"
-SAMPLED = "a strip of more than 8 entries shows 8 of them, from the first to the last"
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
 EVERY_ROLE: Mapping[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
-INDEX, NOTHING = "₀₁₂₃₄₅₆₇₈₉", MappingProxyType[str, str]({})
+INDEX = "₀₁₂₃₄₅₆₇₈₉"
 FOLDS = "⋯ and a number: the number of hidden columns"
 
 
 def legend_shapes(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
-    """Return the shapes of a legend at height `y`, in as many columns as fit, and the lower end.
+    """Return the shapes of a legend at height `y`, in as many columns as fit, and its lower edge.
 
-    If `close`, each column is only as wide as its own words; otherwise all have the same width.
+    If `close`, each column is only as wide as its own text; otherwise all have the same width.
     """
-    apart = 50 if close else 60  # pixels between the words of two columns
+    apart = 50 if close else 60  # pixels between the texts of two columns
     words = {role: role.legend_text(meaning) for role, meaning in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
@@ -50,38 +47,25 @@ def legend_shapes(
     return shapes, y
 
 
-def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[str]:
-    """Return notes about the arrays, folds, and parts of gradients in the shapes.
-
-    `wholes` has the sentences about the parts of gradients, by their labels.
-    """
+def notes(shapes: Iterable[Shape]) -> list[str]:
+    """Return notes about the arrays, gaps, and parts of gradients in the shapes."""
     flat = list(walk(shapes))
     words = [shape.content for shape in flat if isinstance(shape, Text)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
     sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
-    if any(_is_sampled(content) for content in words):
-        sentences.append(SAMPLED)
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
     # contributions to the gradient of a cost
     direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         sentences.append(TOTAL)
-    if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):
-        named = {content.partition(",")[0].rstrip(INDEX) for content in direct}
-        sentences += dict.fromkeys(wholes[part] for part in wholes if part in named) or [PARTS]
+    if any(content[1] in INDEX for content in direct):
+        sentences.append(PARTS)
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         sentences.append(FOLDS)
     return sentences
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return a note with the value that each quantity shows in full color, or no note."""
+    """Return a note with the value that has the full color for each quantity, if any."""
     ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
     return [f"full color: {', '.join(ends)}"] if ends else []
-
-
-def _is_sampled(content: str) -> bool:
-    """Return whether the array in a text such as ``‖57‖ 64`` has more entries than a strip."""
-    _, bars, shape = content.rpartition("‖ ")
-    lengths = shape.split(" of ")[-1].split("×")
-    return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)

@@ -1,7 +1,7 @@
 """The layout of tables: the selection of steps and columns, and the positions of cells.
 
-From a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
-single step has too many columns, `lay_out` folds the columns in the middle.
+`lay_out` shows as many steps at both ends of a long loop as fit, and the requested steps. If a
+single step has too many columns, gaps replace columns in the middle.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from visual.layout.arrows import Detours, Edge, route
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, thin_width, usual_width
-from visual.layout.columns import Gap, with_gaps
+from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, sized
@@ -21,59 +21,55 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, text_width
 from visual.scene.theme import Role
 
-SMALL, LINE = 11, 15  # the size of letters next to cells; the height of a line of a formula
+SMALL, LINE = 11, 15  # the font size of text next to cells; the height of a line of a formula
 LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
 STEPS = 64.0  # the width of the names of steps
-WIDEST_FOLD, WIDE_PITCH = 64.0, 80.0  # the width of a fold between columns of this width or more
+WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # the width of a gap between columns of this width or more
 ROOMY = 66.0  # optional columns are shown if columns are at least this far apart
 PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
 BEFORE, AFTER = 14.0, 14.0  # the distances before a later heading, and after the table
 LOW_APART = 10.0  # the least distance below low cells
 STACKED, MOST_LINES = 4, 3  # the most low cells in a column, and the most lines of a formula
 ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # heights of the space for arrows
-OVERLAID = 1  # the block that begins at the left edge of block 0
+
+Blocks = Mapping[int, list[int | Gap]]
 
 
 @dataclass
 class PlacedPart:
-    """The columns and the folds of a part with their left edges, and the width of a cell."""
+    """The columns and the gaps of a part with their left edges, and the width of a cell."""
 
     part: TablePart
     start: float
     pitch: float
+    blocks: Blocks
     left: dict[Key, float] = field(default_factory=dict)
-    folds: list[tuple[int, float, Gap]] = field(default_factory=list)
-    right: float = 0.0
+    gaps: list[tuple[int, float, Gap]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cell = int(self.pitch * self.part.full)
         self.apart = self.pitch - self.cell
-
-    def place(self, blocks: Mapping[int, list[int | Gap]]) -> None:
-        """Place the columns of all blocks."""
-        x = self.start
-        for block, items in blocks.items():
-            x = self.start if block == OVERLAID else x
+        self.right = self.start
+        for block, items in self.blocks.items():
             for item in items:
                 if isinstance(item, Gap):
-                    self.folds.append((block, x, item))
-                    x += _fold_width(self.pitch)
+                    self.gaps.append((block, self.right, item))
+                    self.right += _gap_width(self.pitch)
                 else:
-                    self.left[block, item] = x
-                    x += self.pitch
-            self.right = x = max(x, self.right)
+                    self.left[block, item] = self.right
+                    self.right += self.pitch
 
-    def fold_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
+    def gap_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
         """Yield the numbers of hidden columns."""
-        for block, x, fold in self.folds:
+        for block, x, hidden in self.gaps:
             if block in blocks:
-                middle = x + (_fold_width(self.pitch) - self.apart) / 2
-                yield Text(middle, y, f"⋯{fold.hidden:,}", SMALL, "middle", muted=True)
+                middle = x + (_gap_width(self.pitch) - self.apart) / 2
+                yield Text(middle, y, f"⋯{hidden.hidden:,}", SMALL, "middle", muted=True)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The piece of a table, and the short names in the table with their meanings."""
+    """The piece of a table, and the meanings of the short names in the table."""
 
     piece: Piece
     short: tuple[str, ...]
@@ -82,7 +78,7 @@ class Drawing:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Drawing:
-    """Lay out a table on a sheet; if `all`, the table has no folds and any width."""
+    """Lay out a table on a sheet; with `all`, show all steps and columns in any width."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)
@@ -104,7 +100,7 @@ def table_scene(
     all: bool = False,
     sentences: Sequence[str] = (),
 ) -> Scene:
-    """Return the picture of a single table."""
+    """Return the picture of a single table, with a legend; see `scene_with_legend`."""
     drawn = lay_out(table, sheet, requested, all).piece
     return scene_with_legend(
         shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),
@@ -117,24 +113,36 @@ def table_scene(
     )
 
 
-def _fold_width(pitch: float) -> float:
-    return WIDEST_FOLD * min(1.0, pitch / WIDE_PITCH)
+def _gap_width(pitch: float) -> float:
+    return WIDEST_GAP * min(1.0, pitch / WIDE_PITCH)
 
 
-def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, list[int | Gap]]:
-    """Return for each block the columns and the folds, from left to right."""
+def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> Blocks:
+    """Return for each block the columns and the gaps, from left to right."""
     pairs = groupby(sorted(columns), key=lambda key: key[0])
-    return {b: with_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
+    return {b: with_long_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
 
 
-def _pitch(part: TablePart, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
-    """Return the distance of columns at which the blocks fill a width, at most ``part.wide``."""
-    sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
-    overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
-    sums = [sum(numbers) for numbers in zip(overlaid, *sizes.values(), strict=True)]
-    folds, count = sums[0], max(1, sums[1] - sums[0]) - 1 + part.full
-    pitch = room / (count + folds * WIDEST_FOLD / WIDE_PITCH)
-    return min(part.wide, (room - folds * WIDEST_FOLD) / count if pitch > WIDE_PITCH else pitch)
+def _counts(blocks: Blocks) -> tuple[int, int]:
+    """Return the numbers of columns and of gaps."""
+    items = [item for items in blocks.values() for item in items]
+    gaps = sum(isinstance(item, Gap) for item in items)
+    return len(items) - gaps, gaps
+
+
+def _span(blocks: Blocks, pitch: float) -> float:
+    """Return the width of the blocks, including the space after the last column."""
+    columns, gaps = _counts(blocks)
+    return columns * pitch + gaps * _gap_width(pitch)
+
+
+def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
+    """Return the distance of columns with which the blocks are `room` wide, at most `part.wide`."""
+    columns, gaps = _counts(blocks)
+    count = max(1, columns) - 1 + part.full
+    pitch = room / (count + gaps * WIDEST_GAP / WIDE_PITCH)
+    pitch = (room - gaps * WIDEST_GAP) / count if pitch > WIDE_PITCH else pitch
+    return min(part.wide, round(pitch, 10))
 
 
 class _Layout:
@@ -155,36 +163,37 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place the columns of all parts; return whether the columns fit."""
+        """Place the columns of all parts; return whether they fit, after the last try always."""
         x, self.parts = self.left, []
-        natural = sum(part.wide * len(c) for part, c in zip(self.table.parts, shown, strict=True))
-        share = (self.right - x - PARTS * (len(shown) - 1)) / max(natural, 1)
-        for part, columns in zip(self.table.parts, shown, strict=True):
+        widths = self._widths(shown, is_last)
+        for part, columns, width in zip(self.table.parts, shown, widths, strict=True):
             every = {} if self.parts else self.table.every()
-            room = self.right - x
-            pitch = part.wide if self.all else max(part.narrow, part.wide * min(1, share))
-            is_filling = part.title or len(shown) == 1
-            if not (is_filling or self.all):  # a part without a title keeps its share of the width
-                room = part.wide * len(columns) * min(1, share)
-                columns = self._fitting(part, columns, every, room, fold=True)
-                pitch = min(
-                    part.wide, _pitch(replace(part, full=1.0), _blocks(columns, every), room)
-                )
-            if is_filling and len(self.parts) == len(shown) - 1 and not self.all:
-                columns = self._fitting(part, columns, every, room, is_last)
-                pitch = _pitch(part, _blocks(columns, every), room)
+            fills = len(self.parts) == len(shown) - 1 and (part.title or not self.parts)
+            room, pitch = self.right - x if fills else width, part.wide
+            if not self.all:
+                whole = part if fills else replace(part, full=1.0)  # with the space after it
+                columns = self._fitting(whole, columns, every, room, is_last)
+                pitch = _pitch(whole, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
                     return False
-            area = PlacedPart(part, x, pitch)
-            area.place(_blocks(columns, every))
-            if self.parts and part.title and not self.all:  # at the right edge, below the title
+            area = PlacedPart(part, x, pitch, _blocks(columns, every))
+            if fills and self.parts:  # at the right edge, below the title
                 wide = max(area.right - x - area.apart, TITLE)
-                area = PlacedPart(part, max(x, self.right - wide), pitch)
-                area.place(_blocks(columns, every))
+                area = PlacedPart(part, max(x, self.right - wide), pitch, area.blocks)
             self.parts.append(area)
             x = max(area.right, x + part.least * self.sheet.width) + PARTS
         self.right = max([self.right, *(area.right - area.apart for area in self.parts)])
         return True
+
+    def _widths(self, shown: Sequence[set[Key]], shrink: bool) -> list[float]:
+        """Return the widths of the parts: the least widths, less if `shrink`, and more if free."""
+        pairs = [(part, _blocks(c, {})) for part, c in zip(self.table.parts, shown, strict=True)]
+        least = [_span(blocks, part.narrow) for part, blocks in pairs]
+        most = [_span(blocks, part.wide) for part, blocks in pairs]
+        room = self.right - self.left - PARTS * (len(pairs) - 1)
+        share = min(1.0, max(0.0, room - sum(least)) / max(1.0, sum(most) - sum(least)))
+        scale = min(1.0, room / max(1.0, sum(least))) if shrink else 1.0
+        return [scale * (low + share * (high - low)) for low, high in zip(least, most, strict=True)]
 
     def _fitting(
         self,
@@ -194,28 +203,19 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """Return the columns that fit; no fold hides a single column, optional columns are last."""
+        """Return the columns that fit, without the middle ones if `fold`; add optional columns."""
 
-        def fits(chosen: Collection[Key]) -> bool:
-            return _pitch(part, _blocks(chosen, every), room) >= part.narrow
+        def pitch(chosen: Collection[Key]) -> float:
+            return _pitch(part, _blocks(chosen, every), room)
 
-        optional = sorted(key for key in columns if key[0] == part.optional)
-        chosen = columns - {*optional}
-        while fold and not fits(chosen) and len(chosen) > 2:
-            longest = max(_blocks(chosen, {}).items(), key=lambda pair: len(pair[1]))
-            numbers = sorted(n for b, n in chosen if b == longest[0])
-            chosen = chosen - {(longest[0], numbers[len(numbers) // 2])}
-        alone = {
-            (block, before + 1)
-            for block, items in _blocks(chosen, every).items()
-            for before, gap, _ in zip([-1, *items], items, [*items, 0], strict=False)
-            if isinstance(gap, Gap) and gap.hidden == 1 and not isinstance(before, Gap)
-        }
-        alone = {key for key in alone if not every or key[1] in every.get(key[0], ())}
-        chosen = chosen | alone if fits(chosen | alone) else chosen
-        for key in optional:
-            if _pitch(part, _blocks(chosen | {key}, every), room) >= ROOMY:
-                chosen = chosen | {key}
+        chosen = {key for key in columns if key[0] != part.optional}
+        while fold and pitch(chosen) < part.narrow and len(chosen) > 2:
+            blocks = groupby(sorted(chosen), key=lambda key: key[0])
+            longest = max(([*keys] for _, keys in blocks), key=len)
+            chosen.remove(longest[len(longest) // 2])
+        for key in sorted(columns - chosen):
+            if key[0] == part.optional and pitch(chosen | {key}) >= ROOMY:
+                chosen.add(key)
         return chosen
 
     # Rows.
@@ -323,7 +323,7 @@ class _Layout:
             yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
 
     def _cells(self, area: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
-        """Yield the cells of a line, and the marks of its folds."""
+        """Yield the cells of a line, and the marks of its gaps."""
         for key, each in line.cells:
             x = area.left.get(key) if key is not None else area.start
             if x is None:
@@ -332,7 +332,7 @@ class _Layout:
             if each.id is not None:
                 self.boxes[each.id] = box
             yield draw_cell(each, box)
-        yield from area.fold_marks(line.blocks, y + area.part.height / 2 + 4)
+        yield from area.gap_marks(line.blocks, y + area.part.height / 2 + 4)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
         """Return low cells, at most `STACKED` in a column, and the lower edge of the last."""

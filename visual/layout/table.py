@@ -1,8 +1,8 @@
 """Tables of cells: a picture lists its rows, and `placing.lay_out` computes positions.
 
 A `Table` has rows, a row has lines, and a line has cells, each with the key of its column. A key
-contains a block and a number. Blocks are next to each other, except that blocks 0 and 1 have the
-same left edge.
+contains the number of a block of columns and the number of the column. Blocks are next to each
+other.
 """
 
 from abc import ABC, abstractmethod
@@ -14,21 +14,21 @@ import numpy as np
 
 from lab.traces.trace import ScanTrace
 from visual.layout.arrows import Edge, Moment
-from visual.layout.columns import Gap, shown_steps, with_ends, with_gaps
+from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.sheet import Sheet
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
-Key = tuple[int, int]  # of a column: its block, and its number
+Key = tuple[int, int]  # the number of a block, and the number of a column
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A quantity in its role; `value` is None in uninitialized memory.
+    """A quantity with its role; `value` is None for uninitialized memory.
 
-    The cell shows `label`, and the tooltip shows `name`. `short` is a name for a low cell that is
-    too narrow for the label, with the meaning for a note; an empty meaning needs no note. `lines`
-    are further lines of a high cell. A cell with lines and without a value has only words.
+    The cell shows `label`, and the tooltip shows `name`. A low cell that is too narrow for the
+    label shows the first text of `short`; the second text, if not empty, explains the first in a
+    note. `lines` are further lines of a high cell. A cell with lines and no value shows only text.
     """
 
     role: Role
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The two lines above a column, the first in `bold` or not; `short` is as in a `Cell`."""
+    """The two lines of text above a column; `short` has the same meaning as in a `Cell`."""
 
     label: str
     place: str
@@ -58,10 +58,10 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Cells next to each other, with notes at the left.
+    """Cells next to each other in a `part` of the table, with `notes` to their left.
 
-    In a `low` line, the value is next to the name, and cells of the same column are below each
-    other. Low cells without a column begin at the left edge. The line marks the folds of `blocks`.
+    In a `low` line, each value is next to its name, and cells of the same column are below each
+    other. Low cells without a column begin at the left edge. The line marks the gaps in `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]
@@ -75,7 +75,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class FormulaText:
-    """A formula in symbols and in numbers."""
+    """A formula in symbols, and the same formula in numbers."""
 
     symbols: str
     numbers: str = ""
@@ -83,7 +83,7 @@ class FormulaText:
 
 @dataclass(frozen=True)
 class TableHeading:
-    """A title with the tooltip `more`, and lines below the title."""
+    """A title with its tooltip `more`, and lines below the title."""
 
     title: str
     lines: Sequence[str] = ()
@@ -92,10 +92,10 @@ class TableHeading:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A named row of a table: its lines, the edges between their cells, formulas, and a moment.
+    """A named row of a table: lines of cells, edges between the cells, formulas, and a moment.
 
-    A row can begin with a `heading`. The `meaning` of the heads is to their left. A `note`
-    replaces hidden rows.
+    A row can begin with a `heading`. The `meaning` explains the heads of columns. A row with a
+    `note` has no other content; the note replaces hidden rows.
     """
 
     name: str = ""
@@ -110,12 +110,12 @@ class Row:
 
 @dataclass(frozen=True)
 class TablePart:
-    """Columns in a part of the table, at least `narrow` and at most `wide` pixels apart.
+    """A part of a table, with columns that are `narrow` to `wide` pixels apart.
 
-    `height` is the height of cells; cells that are too low for a value have only a label. The part
-    has at least the fraction `least` of the sheet. The block `optional` is shown if its columns
-    fit. A cell fills the fraction `full` of its column, and arrows run through the rest. Lines
-    without arrows are `apart` pixels apart.
+    `height` is the height of cells; a cell that is too low for a value shows only its label. The
+    part fills at least the fraction `least` of the sheet. The block `optional` is shown if its
+    columns fit. A cell fills the fraction `full` of its column, and arrows run through the rest.
+    Lines without arrows are `apart` pixels apart.
     """
 
     narrow: float = 54.0
@@ -131,9 +131,9 @@ class TablePart:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rule that selects steps: the `requested` ones, and `ends` steps at both ends.
+    """A selection of steps: the first `ends`, the last `ends`, and the `requested` steps.
 
-    For `ends` None, the number of steps at both ends is the default.
+    If `ends` is None, all steps of a short loop are shown. If `ends` is 0, one step is shown.
     """
 
     ends: int | None
@@ -141,31 +141,29 @@ class Fold:
     sheet: Sheet
 
     def steps(self, scan: ScanTrace) -> list[int | Gap]:
-        """Return the shown steps of a Scan, and gaps."""
+        """Return the selected steps of a Scan, and gaps for the other steps."""
+        every = range(scan.steps)
         if self.sheet.steps is not None:
-            return with_ends(self.sheet.steps_of(scan), scan.steps)
+            return with_gaps(self.sheet.steps_of(scan), every)
         if self.ends == 0:
-            every = range(scan.steps)
             return with_gaps({*self.requested[-1:]} & {*every} or {*every[:1]}, every)
         return shown_steps(scan.steps, self.requested, self.ends)
 
 
 class Table(ABC):
-    """The content of a picture of cells."""
+    """The content of a picture of cells; `label_width` replaces the sheet's width of row names."""
 
     parts: tuple[TablePart, ...] = (TablePart(),)
-    label_width: float | None = (
-        None  # the width of the names of rows; None is the width on the sheet
-    )
+    label_width: float | None = None
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return for each part the columns that the shown steps read or write."""
+        """Return for each part the columns that the selected steps read or write."""
 
     @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Return the rows of the shown steps, with the cells of the shown columns."""
+        """Yield the rows of the selected steps, with the cells of the `shown` columns."""
 
     def every(self) -> Mapping[int, range]:
-        """Return all columns of each block that can have folds at both ends."""
+        """Return the range of the columns of each block that can have gaps at both ends."""
         return {}

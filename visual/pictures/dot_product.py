@@ -139,7 +139,7 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[in
 
 
 class Products(Table):
-    """The forward derivative in block 0, and the pullback in block 1, below."""
+    """The products of the forward derivative, and below them the products of the pullback."""
 
     parts = (TablePart(narrow=48, wide=104, height=44),)
 
@@ -152,22 +152,22 @@ class Products(Table):
         self.tapes = [t for t in self.back.tapes if t.writes] if self.back.order > 0 else []
         self.most = max([1, *map(len, self.by_step.backward)])
 
-    def _heads(self, block: int) -> dict[Key, Head]:
-        """Return the names above the columns of a block."""
+    def _heads(self, is_back: bool) -> dict[Key, Head]:
+        """Return the names above the columns of the forward derivative or of the pullback."""
         heads = [Head(tape.name, "tangent") for tape in self.moving]
         heads += [Head(f"d{self.test.of}", "tangent J v"), Head("g", "cotangent")]
         last = "g · J v"
-        if block:
+        if is_back:
             kinds = (("total" if tape.is_total else "tape", tape) for tape in self.tapes)
             heads = [Head(f"g{tape.gradient_of}", kind) for kind, tape in kinds]
             heads += [Head("J* g", "gradient"), Head("v", "tangent")] * self.most
             last = "J* g · v"
         heads += [Head(last, "product"), Head("sum", "so far")]
-        return {(block, n): head for n, head in enumerate(heads)}
+        return {(0, n): head for n, head in enumerate(heads)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return all columns of both blocks."""
-        return ({*self._heads(0), *self._heads(1)},)
+        """Return the columns of both derivatives."""
+        return ({*self._heads(False), *self._heads(True)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown steps of both derivatives, and the products after the last step."""
@@ -178,23 +178,23 @@ class Products(Table):
             ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
         )
         name = self.test.backward.scans[0].name
-        for block, (title, line) in enumerate(titles):
-            sums = [*accumulate(sum(p.value for p in each) for each in products[block])]
-            heads = self._heads(block)
+        for is_back, (title, line) in zip((False, True), titles, strict=True):
+            sums = [*accumulate(sum(p.value for p in each) for each in products[is_back])]
+            heads = self._heads(is_back)
             yield Row(heading=TableHeading(f"{title} of {name}", [line]))
             for item in fold.steps(self.ahead):
                 if isinstance(item, Gap):
                     yield Row(note=f"⋯ {item.hidden:,} steps are not shown; the sums include them")
                     continue
-                cells = [*self._tape_cells(block, item)]
-                cells += self._products(block, products[block][item], sums[item], f"step {item}")
-                group = Group((), self.steps * block + item, moment=f"{title}, step {item}")
+                cells, done = [*self._tape_cells(is_back, item)], products[is_back][item]
+                cells += self._products(is_back, done, sums[item], f"step {item}")
+                group = Group((), self.steps * is_back + item, moment=f"{title}, step {item}")
                 yield Row(f"step {item}", [Line(cells, heads=heads)], moment=group)
                 heads = {}
         total = sums[-1] if sums else 0.0
         for product in self.by_step.end:
             total += product.value
-            cells = [*self._products(1, [product], total, product.left[0])]
+            cells = [*self._products(True, [product], total, product.left[0])]
             yield Row("at the end", [Line(cells, heads=heads)])
             heads = {}
         yield Row(heading=self._sums())
@@ -207,35 +207,35 @@ class Products(Table):
         difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
         return TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
 
-    def _tape_cells(self, block: int, step: int) -> Iterator[Column]:
-        """Yield the values that a step writes to slots that no later step accumulates."""
-        trace = self.test.backward if block else self.test.forward
+    def _tape_cells(self, is_back: bool, step: int) -> Iterator[Column]:
+        """Yield the values that a step writes, from each tape the value with the least tap."""
+        trace = self.test.backward if is_back else self.test.forward
         named = NamedScan(trace, len(trace.scans) - 1)
-        for n, tape in enumerate(self.tapes if block else self.moving):
+        for n, tape in enumerate(self.tapes if is_back else self.moving):
             access = min(tape.writes, key=lambda access: access.tap)
             row = int(access.rows[step])
             variable = f"g{tape.gradient_of}" if tape.gradient_of else tape.name
             label = value_symbol(variable, index_of(tape, row))
             name = f"{label} so far" if tape.is_total else label
-            key = named.row_key(tape, row) if block else ""
-            yield (block, n), _cell(Role.INTERMEDIATE, name, access.values[step], key, label)
+            key = named.row_key(tape, row) if is_back else ""
+            yield (0, n), _cell(Role.INTERMEDIATE, name, access.values[step], key, label)
 
     def _products(
-        self, block: int, products: Sequence[Product], total: float, row: str
+        self, is_back: bool, products: Sequence[Product], total: float, row: str
     ) -> Iterator[Column]:
-        """Yield gradients with their tangents, the sum of their products, and the total."""
+        """Yield the factors of the products, the sum of the products, and the total so far."""
         if not products:
             return
-        first, end = len(self.tapes if block else self.moving), len(self._heads(block))
-        roles = (Role.RESULT, Role.INPUT) if block else (Role.SEED, Role.INTERMEDIATE)
+        first, end = len(self.tapes if is_back else self.moving), len(self._heads(is_back))
+        roles = (Role.RESULT, Role.INPUT) if is_back else (Role.SEED, Role.INTERMEDIATE)
         for n, product in enumerate(products):
             cells = [_cell(roles[0], *product.left), _cell(roles[1], *product.right)]
-            for m, cell in enumerate(cells if block else reversed(cells)):
-                yield (block, first + 2 * n + m), cell
+            for m, cell in enumerate(cells if is_back else reversed(cells)):
+                yield (0, first + 2 * n + m), cell
         value = sum(product.value for product in products)
         names = " + ".join(map(str, products))
-        yield (block, end - 2), _cell(Role.INTERMEDIATE, names, value, label="")
-        yield (block, end - 1), _cell(Role.OVERWRITTEN, f"sum up to {row}", total, label="")
+        yield (0, end - 2), _cell(Role.INTERMEDIATE, names, value, label="")
+        yield (0, end - 1), _cell(Role.OVERWRITTEN, f"sum up to {row}", total, label="")
 
 
 def _cell(role: Role, name: str, value: object, key: str = "", label: str | None = None) -> Cell:

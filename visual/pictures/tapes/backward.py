@@ -17,7 +17,7 @@ from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, at_moment, integers_text
+from visual.layout.names import NamedScan, integers_text
 from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,
@@ -43,7 +43,7 @@ Cells = list[tuple[Key | None, Cell]]
 class Backward(Table):
     """The tapes of one Scan, below its `loop`; with `all`, also outputs that no result needs."""
 
-    parts = (TablePart(optional=2),)
+    parts = (TablePart(optional=1),)
 
     def __init__(
         self,
@@ -126,11 +126,10 @@ class Backward(Table):
             heads[0] |= {key: self._head(total, row) for key, row in self._shown(total, -1)}
         lines = [replace(line, heads=head) for line, head in zip(lines, heads, strict=True)]
         is_named = any(head.label != head.place for each in heads for head in each.values())
+        number, words = (-1, "") if first is None else named.moment(first - 1)
         moment = Group(())
-        before = -1 if first is None else named.moment(first)[0] - 1
-        if before >= 0 and named.parent is not None:  # the tapes are filled before the first step
-            number, step = at_moment(named.trace, before)
-            moment = Group((), before, moment=NamedScan(named.trace, number).moment(step)[1])
+        if number >= 0 and named.parent is not None:  # the tapes are filled before the first step
+            moment = Group((), number, moment=words)
         meaning = "accumulates" if is_named and lines else ""
         return Row("initial", lines, moment=moment, meaning=meaning)
 
@@ -179,7 +178,7 @@ class Backward(Table):
     ) -> list[Line]:
         """Return a line for each tape; the first line also has the running totals."""
         lines = [
-            Line(self._cells(tape, state, step), notes(tape), blocks=self.slots.column(tape, 0)[:1])
+            Line(self._cells(tape, state, step), notes(tape))
             for tape in filter(is_drawn, self.slots.tapes)
         ]
         totals = filter(is_drawn, self.slots.totals)

@@ -60,21 +60,16 @@ class Slots:
         return [tape for tape in self.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
-        """Return the column of a row: block 0 by time, block 1 by position, block 2 for totals."""
+        """Return the column of a row: in block 0 by time or position, in block 1 of a total."""
         if tape.is_total:
-            return 2, [total.argument for total in self.totals].index(tape.argument)
-        return int(not self.time.knows(tape.axis)), column_of(tape, row, self.time)
+            return 1, [total.argument for total in self.totals].index(tape.argument)
+        return 0, column_of(tape, row, self.time)
 
     def extent(self) -> dict[int, range]:
-        """Return all columns of the tapes, by block."""
-        extent: dict[int, range] = {}
-        for tape in self.tapes:
-            ends = [self.column(tape, row) for row in (0, len(tape.final) - 1)]
-            numbers = [number for _, number in ends]
-            known = extent.get(ends[0][0], numbers)
-            low, high = min(*numbers, *known[:1]), max(*numbers, *known[-1:])
-            extent[ends[0][0]] = range(low, high + 1)
-        return extent
+        """Return the range of the columns in block 0, from the first to the last."""
+        rows = ((tape, row) for tape in self.tapes for row in (0, len(tape.final) - 1))
+        columns = [self.column(*slot)[1] for slot in rows]
+        return {0: range(min(columns), max(columns) + 1)} if columns else {}
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
