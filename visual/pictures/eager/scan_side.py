@@ -68,11 +68,11 @@ def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
             value = _cell(node, role, f", slot {node.row} of {node.place.variable}")
             gradient = _gradient(*known[-1]) if known else None
             side.add(row, StoredQuantity(label, value, gradient))
-    for label, value in inputs.items():
+    for label, read in inputs.items():
         for tape, node in gradients.get(label, ()):
             row = START if node.step is None else last - node.step
             if tape.used and row in (START, *shown):
-                cells = _cell(value, Role.INPUT), _gradient(tape, node)
+                cells = _cell(read, Role.INPUT), _gradient(tape, node)
                 side.add(row, StoredQuantity(node.label, *cells))
     side.value_arrows.extend((slots[a], slots[b]) for a, b in graph.edges if {a, b} <= slots.keys())
     side.gradient_arrows.extend(
