@@ -54,26 +54,25 @@ def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
     values = {n: node for n, node in own.items() if node.place.scan == 0}
     inputs = {v.label: v for v in values.values() if v.place.argument < 0}
     slots = {n: v.label for n, v in values.items() if v.label not in inputs}
-    gradients, names = dict[str, list[tuple[TapeTrace, QuantityNode]]](), dict[int, str]()
+    gradients, names = list[tuple[str, TapeTrace, QuantityNode]](), dict[int, str]()
     for number, node in own.items():
         tape = backward.scan.tape(node.place.argument)
         if number not in values and tape is not None and tape.gradient_of is not None:
             label = forward.quantity_name(tape.gradient_of, node.index)
-            gradients.setdefault(label, []).append((tape, node))
+            gradients.append((label, tape, node))
             names[number] = node.label if label in inputs else label
+    cells = {label: _gradient(tape, node) for label, tape, node in gradients}
     for number, label in slots.items():
-        node, known = values[number], gradients.get(label)
+        node = values[number]
         row, role = (node.step, Role.INTERMEDIATE) if node.step is not None else (START, Role.INPUT)
         if row in (START, *shown):
             value = _cell(node, role, f", slot {node.row} of {node.place.variable}")
-            gradient = _gradient(*known[-1]) if known else None
-            side.add(row, StoredQuantity(label, value, gradient))
-    for label, read in inputs.items():
-        for tape, node in gradients.get(label, ()):
-            row = START if node.step is None else last - node.step
-            if tape.used and row in (START, *shown):
-                cells = _cell(read, Role.INPUT), _gradient(tape, node)
-                side.add(row, StoredQuantity(node.label, *cells))
+            side.add(row, StoredQuantity(label, value, cells.get(label)))
+    for label, tape, node in gradients:
+        row = START if node.step is None else last - node.step
+        if label in inputs and tape.used and row in (START, *shown):
+            value = _cell(inputs[label], Role.INPUT)
+            side.add(row, StoredQuantity(node.label, value, _gradient(tape, node)))
     side.value_arrows.extend((slots[a], slots[b]) for a, b in graph.edges if {a, b} <= slots.keys())
     side.gradient_arrows.extend(
         (names[a], names[b]) for a, b in graph.edges if {a, b} <= names.keys()
