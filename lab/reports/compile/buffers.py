@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import LabError
 from lab.reports.canonical import index_text, outer_expression
 from lab.scans.buffers import rows_of_buffer
-from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
+from lab.scans.node import LoopVariable, is_scan
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, index_parts
@@ -27,7 +27,7 @@ FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "Deep
 
 @dataclass(frozen=True)
 class Count:
-    """A number of rows or steps: the expression in the graph, and its value if known."""
+    """A number of rows or steps: the expression in the graph, and the value or None."""
 
     text: str
     number: int | None = None
@@ -41,7 +41,7 @@ class Count:
 
 
 class Retention(StrEnum):
-    """The rows of a buffer that are stored, and the reason."""
+    """The rows that a buffer stores, and the reason."""
 
     ALL = "all rows"
     LAST = "only the last row is read"
@@ -62,8 +62,8 @@ class Retention(StrEnum):
 class Buffer:
     """A buffer of a rewritten Scan.
 
-    `rows` is the number of initial values and of values that the loop writes.  `stored` is the
-    number of rows in memory.  `readers` describe the rows that the rest of the graph reads.
+    `rows` counts the initial values and the values that the loop writes.  `stored` is the number of
+    rows in memory.  `readers` has a text for each reader, such as ``Scan 2 reads [-1]``.
     """
 
     name: str
@@ -93,7 +93,10 @@ class Buffer:
 
 
 def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
-    """Return a number of rows as an expression, and as a number if `given` determines it."""
+    """Return a number of rows as an expression, and as a number if `given` determines it.
+
+    The expression is ``?`` for None.
+    """
     n = n_steps if n_steps.owner is not None else None
     if requested is None:
         return Count("?")
@@ -110,9 +113,10 @@ def row_count(requested: int | Variable | None, n_steps: Variable, given: Values
 
 
 def _value(requested: Variable, given: Values) -> np.ndarray | None:
+    """Return the value of a variable, or None if the value of an input is missing."""
     try:
         return np.asarray(run([requested], given, record=False)[0][requested])
-    except LabError:  # an input has no value
+    except LabError:
         return None
 
 
@@ -121,41 +125,26 @@ def step_count(n_steps: Variable, given: Values) -> Count:
     return row_count(n_steps, n_steps, given)
 
 
-def full_count(part: LoopVariable, steps: Count) -> Count:
-    """Return the number of rows of the full buffer of a variable."""
-    more = part.tape.rows(1) - 1
-    expression = f"{steps.text} + {more}" if more else steps.text
-    if steps.number is None:
-        return Count(expression)
-    number = steps.number + more
-    return Count(str(number) if steps.text.isdigit() else expression, number)
-
-
-def requested_rows(part: LoopVariable) -> int | Variable | None:
-    """Return the number of rows that the graph allocates for a state or output."""
-    if part.kind is Kind.UNTRACED:
-        return 1
-    return part.outer_input if part.kind is Kind.NIT_SOT else rows_of_buffer(part.outer_input)
-
-
 def read_buffer(
-    name: str,
-    part: LoopVariable,
-    parts: ScanParts,
-    node: Apply,
-    graph: FunctionGraph,
-    given: Values,
+    name: str, part: LoopVariable, n_steps: Variable, graph: FunctionGraph, given: Values
 ) -> Buffer:
-    """Return the record of the buffer of a variable of the Scan `node`."""
-    steps = step_count(parts.n_steps, given)
-    rows = full_count(part, steps)
+    """Return the record of the buffer of the Scan variable `part`.
+
+    `graph` contains the Scan, which runs `n_steps` steps.  `given` has values by the inputs of
+    `graph`.
+    """
+    steps, more = step_count(n_steps, given), part.tape.rows(1) - 1
+    known = None if steps.number is None else steps.number + more
+    expression = f"{steps.text} + {more}" if more else steps.text
+    rows = Count(str(known) if steps.text.isdigit() else expression, known)
     stored, requested = rows, None
     if part.kind is not Kind.MIT_MOT:
-        requested = requested_rows(part)
-        stored = row_count(requested, parts.n_steps, given)
+        requested = _requested_rows(part)
+        stored = row_count(requested, n_steps, given)
         if requested is None and (array := _value(part.outer_input, given)) is not None:
             stored = Count("?", len(array))  # the graph does not determine its length
-    filled = outer_outputs(parts, node)[part]
+    filled = part.outer_output
+    assert filled is not None, "a buffer is an output of its Scan"
     readers = dict.fromkeys(_readers(graph, filled))
     if part.kind is Kind.MIT_MOT:
         retention = Retention.MIT_MOT
@@ -170,15 +159,15 @@ def read_buffer(
     else:
         is_last = {index for index, _ in readers} == {"[-1]"}
         retention = Retention.LAST if is_last else Retention.FEW
-    return Buffer(
-        name=name,
-        kind=part.kind,
-        tape=part.tape,
-        rows=rows,
-        stored=stored,
-        readers=tuple(f"{who} reads {index or 'all rows'}" for index, who in readers),
-        retention=retention,
-    )
+    described = tuple(f"{reader} reads {index or 'all rows'}" for index, reader in readers)
+    return Buffer(name, part.kind, part.tape, rows, stored, described, retention)
+
+
+def _requested_rows(part: LoopVariable) -> int | Variable | None:
+    """Return the number of rows that the graph allocates for a state or output, if known."""
+    if part.kind is Kind.UNTRACED:
+        return 1
+    return part.outer_input if part.kind is Kind.NIT_SOT else rows_of_buffer(part.outer_input)
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:

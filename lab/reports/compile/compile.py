@@ -12,8 +12,9 @@ The listener of `rewriting` records the replacement of every output that somethi
 buffers are matched by their position among buffers of equal kind and taps.
 """
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +22,10 @@ import numpy as np
 import pytensor
 from pytensor.compile import Function
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.traversal import toposort
+from pytensor.graph.traversal import ancestors, toposort
 
 from lab.checks.check import value_at
-from lab.errors import ArgumentError, argument_error, first_line, listing
+from lab.errors import ArgumentError, argument_error, first_line, listing, printable
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import check_differentiable, derivative, differentiate
 from lab.loops.loop import Loop
@@ -42,6 +42,7 @@ from lab.reports.compile.compiled import (
 )
 from lab.reports.compile.rewriting import (
     REVERT,
+    History,
     PytensorMode,
     Rewriting,
     inputs_of,
@@ -50,9 +51,9 @@ from lab.reports.compile.rewriting import (
 )
 from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
+from lab.scans.node import LoopVariable, inner_graph, is_scan, labels_of, read_node
 from lab.scans.operations import plain_name
-from lab.scans.replacing import enclosed_scans, scan_nodes
+from lab.scans.replacing import enclosed_scans
 from lab.tape import Kind
 from lab.traces.run import Values, checked_values, run
 
@@ -75,6 +76,7 @@ PURPOSES = {  # keys are parts of names of rewrites
     "sit_sot_to_untraced": "passes a state on without a buffer; it then has no gradient",
     "inner_graph": "rewrites the inner function; fused operations then have no gradient",
 }
+UNNAMED = re.compile(r"v\d*")  # the names of `lab.scans.names` for variables without a name
 SHORTENING = ("reduce_trace", "save_mem")
 
 
@@ -108,7 +110,8 @@ def compiled(
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
             raise ArgumentError("wrt, mode: expected none with a compiled function.")
-        return _function_report(subject, values)
+        result = _rewriting_of(subject, values)
+        return _report(result.graph.outputs, result, subject.maker.mode, values)
     if isinstance(subject, Loop):
         outputs, wrt, known = _of_loop(subject, wrt)
         values = {**known, **values}
@@ -210,22 +213,31 @@ def _report(
         tuple(_scans_before(result, given)),
         after,
         tuple(_rewrites(result, after)),
-        enclosing=_enclosing_names(result.graph),
+        enclosing=tuple(
+            type(node.op).__name__.removesuffix("WithCoreShape")
+            for node, count in enclosed_scans(result.graph.outputs).items()
+            for _ in range(count)
+        ),
     )
-
-
-def _enclosing_names(graph: FunctionGraph) -> tuple[str, ...]:
-    """Return the names of the operations that contain Scans, one for each Scan inside."""
-    enclosed = enclosed_scans(graph.outputs).items()
-    name = {node: type(node.op).__name__.removesuffix("WithCoreShape") for node, _ in enclosed}
-    return tuple(name[node] for node, count in enclosed for _ in range(count))
 
 
 def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
     """Yield the record of each Scan that remains after rewriting."""
     known = {copy: given[v] for v, copy in result.inputs if v in given}
     for number, node in enumerate(result.after, start=1):
-        yield _scan_after(number, result.name(node), node, result.graph, known, result)
+        parts = read_node(node)
+        names = _original_names(result, node)
+        yield ScanAfter(
+            number,
+            result.name(node),
+            step_count(parts.n_steps, known),
+            result.sources(node),
+            tuple(
+                read_buffer(name, v, parts.n_steps, result.graph, known)
+                for v, name in names.items()
+            ),
+            parts.until is not None,
+        )
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
@@ -235,17 +247,15 @@ def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
     return tuple(str(v.name or f"result {number}") for number, v in enumerate(outputs, start=1))
 
 
-def _function_report(function: Function, given: dict[Variable, object]) -> Compiled:
-    """Return the report on a compiled function, which does not store its original graph."""
-    graph = function.maker.fgraph
-    inputs, known = _variables_by_name(graph.inputs), _variables_by_name(given)
-    given = {inputs[name]: given[known[name]] for name in inputs if name in known}
-    nodes = scan_nodes(graph.outputs)
-    named = enumerate(zip(scan_names(nodes), nodes, strict=True), start=1)
-    after = tuple(_scan_after(number, name, node, graph, given) for number, (name, node) in named)
-    linker = linker_name(function.maker.mode)
-    names, enclosing = _names(graph.outputs), _enclosing_names(graph)
-    return Compiled(names, "", linker, pytensor.__version__, (), after, enclosing=enclosing)
+def _rewriting_of(function: Function, given: Values) -> Rewriting:
+    """Return the graph of a compiled function, which does not store its original graph.
+
+    The inputs of the graph are paired with the variables of `given` that have the same name.
+    """
+    graph, known = function.maker.fgraph, _variables_by_name(given)
+    inputs = _variables_by_name(graph.inputs)
+    pairs = tuple((known[name], inputs[name]) for name in inputs if name in known)
+    return Rewriting((), (), graph, History(), pairs)
 
 
 def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
@@ -259,9 +269,9 @@ def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
     numbers = {node: number for number, node in enumerate(result.after, start=1)}
     pairs = zip(result.before, result.copies, strict=True)
     for number, (node, copy) in enumerate(pairs, start=1):
-        successors = result.history.successors(copy)
-        into = [last for last in numbers if last in successors]
-        instead = tuple(sorted({plain_name(n) for n in successors if not is_scan(n)}))
+        became = result.history.became(copy)
+        into = [last for last in numbers if last in became]
+        instead = tuple(sorted({plain_name(n) for n in became if not is_scan(n)}))
         if not into:
             outcome = ScanOutcome.REPLACED if instead else ScanOutcome.REMOVED
         elif any(len(result.sources(last)) > 1 for last in into):
@@ -279,27 +289,24 @@ def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
 
 
 def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
-    """Yield the rewrites that replaced Scans, without those that PyTensor reverted."""
-    replacements = result.history.replacements
-    reverted = {r.old for r in replacements if r.reason == REVERT}
-    shortened = {
-        node for node, scan in zip(result.after, after, strict=True)
-        if any(buffer.is_shortened for buffer in scan.buffers)
-    }  # fmt: skip
+    """Yield the rewrites that replaced Scans, without the rewrites that PyTensor reverted."""
+    replacements = [(r.old.owner, r.new.owner, r.reason) for r in result.history.replacements]
+    reverted = {old for old, _, reason in replacements if reason == REVERT}
+    shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}
     scans: dict[tuple[str, str], dict[str, None]] = {}
-    for r in replacements:
-        if r.reason == REVERT or r.new in reverted or not is_scan(r.new):
+    for old, new, reason in replacements:
+        if reason == REVERT or new in reverted or not is_scan(new):
             continue
-        part = next((part for part in PURPOSES if part in r.reason), "")
-        effect, moved = PURPOSES.get(part, ""), _removed_operations(r.old, r.new)
-        if part in SHORTENING and shortened.isdisjoint(result.history.successors(r.new)):
+        part = next((part for part in PURPOSES if part in reason), "")
+        effect, moved = PURPOSES.get(part, ""), _removed_operations(old, new)
+        if part in SHORTENING and shortened.isdisjoint(result.history.became(new)):
             continue  # the new buffer has as many rows as the old buffer
         if part.startswith("push_out"):
             if not moved:
                 continue
             effect += f": {listing(dict.fromkeys(moved))}"
-        name = part if "(" in r.reason else r.reason  # a group of rewrites has a long name
-        scans.setdefault((name, effect), {})[result.name(r.old)] = None
+        name = part if "(" in reason else reason  # a group of rewrites has a long name
+        scans.setdefault((name, effect), {})[result.name(old)] = None
     for (name, effect), names in scans.items():
         yield Rewrite(name, tuple(names), effect)
 
@@ -311,35 +318,48 @@ def _removed_operations(old: Apply, new: Apply) -> tuple[str, ...]:
     return tuple(sorted((before - after).elements()))
 
 
-def _original_names(
-    result: Rewriting, node: Apply, wanted: Mapping[LoopVariable, int]
-) -> dict[LoopVariable, str]:
-    """Return the original names of the `wanted` buffers of `node`.
+def _original_names(result: Rewriting, node: Apply) -> dict[LoopVariable, str]:
+    """Return the original names of the buffers of a remaining Scan `node`.
 
-    `wanted` maps the buffers to the numbers of their outputs.  The history of the rewrites connects
-    most buffers with original variables; kind, taps, and order connect the others.
+    The history of the rewrites connects most buffers with original variables; kind, taps, and order
+    connect the others.  A buffer without an original variable has its own name.
     """
+    buffers = _buffer_names(node, result.name(node))
     names: dict[LoopVariable, str] = {}
     candidates = []
     for number in result.sources(node):
-        copy, parts = result.copies[number - 1], read_node(result.before[number - 1])
-        for part, output in _results(parts).items():
-            successors = result.history.outputs(copy, output)
-            matches = [new for new, place in wanted.items() if (node, place) in successors]
-            names = {**dict.fromkeys(matches, part.name), **names}
-            candidates += [] if matches else [part]
-    for new in wanted:
-        match = next((part for part in candidates if _can_become(part, new)), None)
+        before, copy = result.before[number - 1], result.copies[number - 1]
+        copies = dict(zip(before.outputs, copy.outputs, strict=True))
+        for part, name in _buffer_names(before, result.names[number - 1]).items():
+            successors = result.history.successors(copies[part.outer_output])
+            matches = [new for new in buffers if new.outer_output in successors]
+            names = {**dict.fromkeys(matches, name), **names}
+            candidates += [] if matches else [(part, name)]
+    for new in buffers:
+        match = next((pair for pair in candidates if _can_become(pair[0], new)), None)
         if new not in names and match is not None:
-            names[new] = match.name
+            names[new] = match[1]
             candidates.remove(match)
+    return {new: names.get(new, name) for new, name in buffers.items()}
+
+
+def _buffer_names(node: Apply, scan: str) -> dict[LoopVariable, str]:
+    """Return the buffers of a Scan and their names.
+
+    Without a label, a name in the graph, and a name of the output, the name of the second buffer is
+    ``buffer 2 of scan_fn``.
+    """
+    names = {}
+    is_labeled = bool(labels_of(node.op).names)
+    parts = [part for part in read_node(node).variables if part.outer_output is not None]
+    for number, part in enumerate(parts, start=1):
+        assert part.outer_output is not None, "the list has only variables with an output"
+        origins = ancestors([part.outer_input])
+        in_graph = any((v.name or "").partition("[")[0] == part.name for v in origins)
+        is_named = is_labeled or in_graph or not UNNAMED.fullmatch(part.name)
+        unnamed = part.outer_output.name or f"buffer {number} of {scan}"
+        names[part] = part.name if is_named else printable(unnamed)
     return names
-
-
-def _results(parts: ScanParts) -> dict[LoopVariable, int]:
-    """Return the variables with an output of the Scan, and the number of the output."""
-    filled = {part: v for part in parts.variables if (v := part.outer_output) is not None}
-    return {part: v.owner.outputs.index(v) for part, v in filled.items()}
 
 
 def _can_become(old: LoopVariable, new: LoopVariable) -> bool:
@@ -347,27 +367,3 @@ def _can_become(old: LoopVariable, new: LoopVariable) -> bool:
     same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]
     return same and old.tape == new.tape and types[0].is_super(types[1])
-
-
-def _scan_after(
-    number: int,
-    name: str,
-    node: Apply,
-    graph: FunctionGraph,
-    given: Values,
-    result: Rewriting | None = None,
-) -> ScanAfter:
-    """Return the record of a remaining Scan; `given` has values by the variables of `graph`."""
-    parts = read_node(node)
-    wanted = _results(parts)
-    names = {} if result is None else _original_names(result, node, wanted)
-    return ScanAfter(
-        number,
-        name,
-        step_count(parts.n_steps, given),
-        result.sources(node) if result is not None else (),
-        tuple(
-            read_buffer(names.get(new, new.name), new, parts, node, graph, given) for new in wanted
-        ),
-        parts.until is not None,
-    )

@@ -3,9 +3,9 @@
     >>> result = rewritten([xs[-1]], "CVM")
     >>> result.after, result.history.replacements
 
-A copy of the graph is rewritten.  A listener records which Scan was replaced, by which operation,
-and by which rewrite.  Only public interfaces are used: the rewrites of a mode, and the listeners
-(``Feature``) of a FunctionGraph.  Nothing depends on the names of rewrites; reports quote them.
+PyTensor rewrites a copy of the graph.  A listener records each replaced output of a Scan, the new
+variable, and the name of the rewrite.  This module uses only public interfaces: the rewrites of a
+mode, and the listeners (``Feature``) of a FunctionGraph.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from lab.gradients.decisions import scan_names
 from lab.gradients.verify import find_mode
 from lab.records import cached_property, find_reachable
 from lab.scans.names import VIEWS
-from lab.scans.node import is_scan, scan_name
+from lab.scans.node import is_scan
 from lab.scans.replacing import scan_nodes
 
 PytensorMode = Mode | str | None
@@ -36,24 +36,19 @@ _MODE_LOCK = RLock()  # `config.mode` is shared by all threads
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """A rewrite, `reason`, that replaced output number `output` of the Scan `old`.
+    """The replacement of the Scan output `old` by the variable `new`, in the rewrite `reason`."""
 
-    Output number `into` of `new`, a Scan or another operation, replaced it.
-    """
-
-    old: Apply
-    output: int
-    new: Apply
-    into: int
+    old: Variable
+    new: Variable
     reason: str
 
 
 class History(Feature):
-    """A listener that records the replacements of Scans while a graph is rewritten."""
+    """A listener that records the replacements of Scan outputs while a graph is rewritten."""
 
     def __init__(self) -> None:
         self.replacements: list[Replacement] = []
-        self.by_old: dict[Apply, list[Replacement]] = {}
+        self.by_old: dict[Variable, list[Variable]] = {}
 
     def clone(self) -> "History":
         """Return an empty listener for a copy of the graph."""
@@ -72,34 +67,29 @@ class History(Feature):
         old, new = _scan_output(var), _scan_output(new_var)
         if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
             return
-        new = new_var if new is None else new
         name = reason if isinstance(reason, str) else getattr(reason, "name", None) or str(reason)
-        replacement = Replacement(
-            old.owner,
-            old.owner.outputs.index(old),
-            new.owner,
-            new.owner.outputs.index(new),
-            REVERT if isinstance(reason, tuple) else name,
+        new = new_var if new is None else new
+        self.replacements.append(
+            Replacement(old, new, REVERT if isinstance(reason, tuple) else name)
         )
-        self.replacements.append(replacement)
-        self.by_old.setdefault(old.owner, []).append(replacement)
+        self.by_old.setdefault(old, []).append(new)
 
-    def successors(self, node: Apply) -> set[Apply]:
-        """Return a Scan and all operations that replaced it."""
-        return {*find_reachable([node], lambda old: [r.new for r in self.by_old.get(old, ())])}
+    def successors(self, *outputs: Variable) -> set[Variable]:
+        """Return outputs of a Scan, and all variables that replaced them."""
+        return {*find_reachable(outputs, lambda old: self.by_old.get(old, ()))}
 
-    def outputs(self, node: Apply, output: int) -> set[tuple[Apply, int]]:
-        """Return an output of a Scan and all outputs that replaced it."""
-
-        def after(old: tuple[Apply, int]) -> list[tuple[Apply, int]]:
-            return [(r.new, r.into) for r in self.by_old.get(old[0], ()) if r.output == old[1]]
-
-        return {*find_reachable([(node, output)], after)}
+    def became(self, old: Apply) -> set[Apply]:
+        """Return the operations that compute the successors of the outputs of a Scan."""
+        return {old, *(v.owner for v in self.successors(*old.outputs) if v.owner is not None)}
 
 
 @dataclass(frozen=True, eq=False)
 class Rewriting:
-    """A graph before and after rewriting; `inputs` are pairs of an input and its copy."""
+    """A graph before and after rewriting.
+
+    `before` are the original Scans, and `copies` the copies that were rewritten.  `inputs` are
+    pairs of an input and its copy.
+    """
 
     before: tuple[Apply, ...]
     copies: tuple[Apply, ...]
@@ -120,12 +110,14 @@ class Rewriting:
     def name(self, node: Apply) -> str:
         """Return the name of the original Scan that became `node`, or else the name of `node`."""
         sources = self.sources(node)
-        return self.names[sources[0] - 1] if sources else scan_name(node.op)
+        if sources:
+            return self.names[sources[0] - 1]
+        return dict(zip(self.after, scan_names(self.after), strict=True))[node]
 
     def sources(self, node: Apply) -> tuple[int, ...]:
         """Return the numbers, from 1, of the original Scans that became `node`."""
         copies = enumerate(self.copies, start=1)
-        return tuple(n for n, copy in copies if node in self.history.successors(copy))
+        return tuple(n for n, copy in copies if node in self.history.became(copy))
 
 
 def rewritten(
@@ -133,7 +125,7 @@ def rewritten(
 ) -> Rewriting:
     """Rewrite a copy of the graph of `outputs` as `mode` does for a function.
 
-    `without` are tags or names of rewrites that are not applied.
+    `without` are the tags or names of rewrites to omit.
 
     Raises ArgumentError for an unknown mode, and GraphError if a rewrite fails.
     """
@@ -157,18 +149,18 @@ def rewritten(
 
 
 def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return the inputs of the graph of `outputs`, in the order of its copies."""
+    """Return the inputs of the graph of `outputs`, in the order of `ancestors`."""
     return [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
 
 
 def linker_name(mode: PytensorMode) -> str:
-    """Return the linker of a mode, on which its rewrites depend: ``numba``, ``cvm``."""
+    """Return the name of the linker of a mode, such as ``numba`` or ``cvm``."""
     name = type(find_mode(mode).linker).__name__.removesuffix("Linker").lower()
     return {"vm": "cvm"}.get(name, name)
 
 
 def _scan_output(variable: Variable) -> Variable | None:
-    """Return the Scan output that `variable` is a view of, if any."""
+    """Return the Scan output of which `variable` is a view, or None."""
     while variable.owner is not None and not is_scan(variable.owner):
         if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
             return None
