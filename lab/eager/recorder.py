@@ -1,7 +1,7 @@
 """Record a run with tapes and nodes that report their events.
 
-`recording` replaces the class of new tapes, and the class of a tape determines the class of its
-nodes.
+While `recording` runs a function, new tapes are of the class `RecordedTape`, whose nodes are of the
+class `RecordedNode`.
 """
 
 import reprlib
@@ -19,7 +19,7 @@ from lab.records import freeze
 
 
 def recording(function: Callable[..., object], *args: object, **kwargs: object) -> Recording:
-    """Run ``function(*args)``, and record every tape that the function opens.
+    """Run ``function(*args, **kwargs)``, and record every tape that the function opens.
 
     >>> recording(grad(lambda x: x**2), 0.95).result
     """
@@ -31,7 +31,7 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 
 
 def steps(count: int) -> Iterable[int]:
-    """Return ``range(count)``; recorded nodes store the number of the present step."""
+    """Return the numbers 0 to `count` − 1; recorded nodes store the number of the present step."""
     count, recorder = check_integer("count", count, "an integer"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
@@ -53,7 +53,7 @@ class Recorder:
         return tape
 
     def steps(self, count: int) -> Iterator[int]:
-        """Yield 0, …, `count` − 1, and store the present number until the loop ends."""
+        """Yield 0 to `count` − 1; `step` is the last yielded number until the loop ends."""
         before = self.step
         try:
             for self.step in range(count):
@@ -77,7 +77,7 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that reports its start and end; `sender` is the number of the last popped node."""
+    """A tape that reports its start and end; `sender` is the last node that `grad` removed."""
 
     def __init__(self, function: str, recorder: Recorder, number: int) -> None:
         super().__init__(function)
@@ -96,7 +96,7 @@ class RecordedTape(Tape):
 
 
 class Inbox(list[Value]):
-    """A list of outgoing gradients that reports each arrival and each addition to the sum."""
+    """The list of the gradients that a node received, which reports each new gradient."""
 
     def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
         super().__init__()
@@ -105,21 +105,9 @@ class Inbox(list[Value]):
     def append(self, gradient: Value) -> None:
         """Append a gradient, and report its sender."""
         super().append(gradient)
-        recorder, sender = self.tape.recorder, self.tape.sender
-        stored = record_value(gradient, recorder, self.shape)
-        recorder.events.append(
-            records.Seeded(self.number, stored)
-            if sender is None
-            else records.Sent(sender, self.number, stored)
-        )
-
-    def __iter__(self) -> Iterator[Value]:
         recorder = self.tape.recorder
-        for gradient in super().__iter__():
-            yield gradient  # the caller adds this gradient before it requests the next one
-            is_setter = isinstance(value_of(gradient), Setter)
-            kind = records.SetterAdded if is_setter else records.Added
-            recorder.events.append(kind(self.number, record_value(gradient, recorder, self.shape)))
+        stored = record_value(gradient, recorder, self.shape)
+        recorder.events.append(records.Sent(self.tape.sender, self.number, stored))
 
 
 class RecordedNode(Node):
@@ -154,7 +142,7 @@ class RecordedNode(Node):
         recorder.events.append(records.Appended(self.number))
 
     def send_upstream(self) -> None:
-        """Send gradients; new nodes record the number and the step of this node."""
+        """Send gradients; meanwhile, new nodes record the number and the step of this node."""
         recorder = self.home.recorder
         before = recorder.step, recorder.during
         self.home.sender = self.number
@@ -181,7 +169,7 @@ RecordedTape.node = RecordedNode
 def record_value(
     x: object, recorder: Recorder, shape: tuple[int, ...] | None = None
 ) -> RecordedValue:
-    """Return a frozen copy of the value of `x`; a Setter selects entries of an array of `shape`."""
+    """Return a frozen copy of the value of `x`; `shape` is the shape of the array of a Setter."""
     value, number = value_of(x), _node_number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))

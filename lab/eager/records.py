@@ -1,7 +1,7 @@
 """Frozen records of all nodes and gradients of a run on eager tapes.
 
-A `Recording` can be compared, pickled, and drawn.  Numbers start at 0: nodes in the order of
-creation on all tapes, tapes in the order of opening.
+A `Recording` can be compared, pickled, and drawn.  Nodes are numbered from 0 in the order of their
+creation on all tapes, and tapes in the order of their opening.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,8 +19,8 @@ from lab.records import record_of_arrays
 class SparseValue:
     """A recorded Setter: an array that is `value` at ``[index]`` and zero elsewhere.
 
-    `positions` are the indices of these entries in the flattened array, or None if the shape of
-    the array is unknown.
+    `positions` are the indices of these entries in the flattened array.  They are None if the shape
+    of the array is unknown.
     """
 
     index: str
@@ -30,9 +30,9 @@ class SparseValue:
 
 @record_of_arrays
 class RecordedValue:
-    """A value and the number of its node on an outer tape (None for a plain value).
+    """A value, and the number of its node on an outer tape (None for a plain value).
 
-    A value that is neither a number nor an array of numbers is stored as text.
+    The value is a text if it is neither a number nor an array of numbers.
     """
 
     value: np.ndarray | SparseValue | str
@@ -43,11 +43,11 @@ class RecordedValue:
 class NodeRecord:
     """A recorded node.
 
-    `operation` is the name of the function that computed the value; the start of a tape has an
-    empty name.  `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes
-    of the same tape that receive gradients from this node.  `step` is the step of a loop over
-    `steps`, or None.  `during` is the node of an inner tape that sent its gradients when this node
-    was created, or None in a forward pass.
+    `operation` is the name of the function that computed the value; it is empty for the start of a
+    tape.  `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes of the
+    same tape that receive gradients from this node.  `step` is the step of a loop over `steps`, or
+    None.  `during` is None in a forward pass; in a backward pass, it is the node of the inner tape
+    that sent its gradients when this node was created.
     """
 
     number: int
@@ -103,20 +103,12 @@ class Popped(_OfNode):
 
 
 @dataclass(frozen=True)
-class _Received(_OfNode):
+class Sent:
+    """The node `target` received a gradient from `source`; the seed, 1, has the source None."""
+
+    source: int | None
+    target: int
     gradient: RecordedValue
-
-
-class Seeded(_Received):
-    """The seed, 1, was appended to the gradients of the end node."""
-
-
-class Added(_Received):
-    """A gradient was added to the sum of a node."""
-
-
-class SetterAdded(_Received):
-    """The entries of a Setter were added in place to the sum of a node."""
 
 
 @dataclass(frozen=True)
@@ -125,25 +117,14 @@ class _Totalled(_OfNode):
 
 
 class PassedOn(_Totalled):
-    """A single gradient is the total of its node."""
+    """The total of a node is its single gradient, without a copy."""
 
 
 class Summed(_Totalled):
-    """The sum of all gradients of a node is complete."""
+    """The sum of all gradients of a node is complete; a Setter was added in place."""
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A gradient was sent to a parent."""
-
-    source: int
-    target: int
-    gradient: RecordedValue
-
-
-Event = (
-    Opened | Appended | Seeded | Popped | PassedOn | Added | SetterAdded | Summed | Sent | Closed
-)
+Event = Opened | Appended | Sent | Popped | PassedOn | Summed | Closed
 
 
 @record_of_arrays
@@ -164,7 +145,7 @@ class Recording:
         return sum(node.bytes for node in self.nodes_of(tape))
 
 
-# The events of a recording for `lab.events`, in the common format of all runs.
+# The events of a recording for `lab.events`, in the format of all runs.
 
 VALUES, GRADIENTS = 0, 1  # the two slots of a node
 
@@ -172,9 +153,9 @@ VALUES, GRADIENTS = 0, 1  # the two slots of a node
 def eager_events(recording: object) -> Listed:
     """Return the events of a recording: appended nodes and sent gradients.
 
-    `Event.scan` is the number of the tape, and `Event.step` counts the events of that tape.  A node
-    has two slots in its row of the tape: the value (`argument` 0) and the sum of the gradients
-    (`argument` 1).  For numbers, a received gradient is the gradient of the sender times a local
+    `Event.scan` is the number of the tape, and `Event.step` the number of the event on that tape.
+    A node has two slots in its row of the tape: the value (`argument` 0) and the sum of the
+    gradients (`argument` 1).  A received number is the gradient of the sender times a local
     derivative, which is the factor of the term.
     """
     assert isinstance(recording, Recording), "the type in OTHERS"
@@ -185,7 +166,7 @@ OTHERS[Recording] = eager_events
 
 
 class _Run:
-    """The run up to the present event: the gradients in the slots of all nodes."""
+    """The gradients in the slots of all nodes, up to the present event of a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -205,15 +186,9 @@ class _Run:
                 self.steps[tape] += 1
 
     def _event(self, event: object) -> tuple[int, Sequence[plain.Read], plain.Write] | None:
+        """Return the tape, the reads, and the write of an appended node or a sent gradient."""
         if isinstance(event, Appended):
             return self._appended_event(event.node)
-        if isinstance(event, Seeded):
-            term = plain.Term(self._array(event.gradient, event.node), None, None, "1", "")
-            return (
-                self.recording.nodes[event.node].tape,
-                (),
-                self._add_gradient(event.node, term, ()),
-            )
         return self._sent_event(event) if isinstance(event, Sent) else None
 
     def _appended_event(self, number: int) -> tuple[int, Sequence[plain.Read], plain.Write]:
@@ -228,27 +203,19 @@ class _Run:
         return node.tape, reads, write
 
     def _sent_event(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
-        """Return the event of a sent gradient; for numbers, with the local derivative as factor."""
-        source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
-        value, factor, symbols = self._array(sent.gradient, sent.target), None, ""
-        if not value.ndim and not source.value.ndim and np.isfinite(source.value) and source.value:
-            factor = np.asarray(value / source.value)
-            symbols = f"∂{value_symbol('n', sent.source)}/∂{value_symbol('n', sent.target)}"
-        written = f"{source.name}·{symbols}" if symbols else f"from {source.name}"
-        write = self._add_gradient(
-            sent.target, plain.Term(value, source, factor, written, symbols), (source,)
-        )
-        return self.recording.nodes[sent.target].tape, (source,), write
-
-    def _add_gradient(
-        self, number: int, term: plain.Term, reads: tuple[plain.Read, ...]
-    ) -> plain.Write:
+        value, number = self._array(sent.gradient, sent.target), sent.target
+        term, reads = plain.Term(value, None, None, "1", ""), tuple[plain.Read, ...]()
+        if sent.source is not None:
+            source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
+            term, reads = _contribution(sent.source, number, source, value), (source,)
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
-        new = self.gradients[number] = term.value if old is None else np.asarray(old + term.value)
+        self.gradients[number] = new = value if old is None else np.asarray(old + value)
         kind = plain.WriteKind.WRITTEN if old is None else plain.WriteKind.OVERWRITTEN
         formula = f"{slot} ← {term.text}{'' if old is None else f' + {slot}'}"
-        adds = old is not None
-        return plain.Write(slot, old, new, kind, None, formula, reads, (term,), adds)
+        write = plain.Write(
+            slot, old, new, kind, None, formula, reads, (term,), adds_old=old is not None
+        )
+        return self.recording.nodes[number].tape, reads, write
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:
         return plain.Read(
@@ -266,12 +233,21 @@ class _Run:
     def _value(self, number: int) -> np.ndarray:
         return self._array(self.recording.nodes[number].value, number)
 
-    def _array(self, held: RecordedValue, number: int) -> np.ndarray:
-        """Return a value as an array; a Setter is zero outside of its entries."""
-        value = held.value
+    def _array(self, recorded: RecordedValue, number: int) -> np.ndarray:
+        """Return a value as an array; a sparse value is zero outside of its entries."""
+        value = recorded.value
         if isinstance(value, SparseValue):
             whole = np.zeros(self._value(number).shape)
             if value.positions is not None:
                 np.add.at(whole.reshape(-1), value.positions.ravel(), value.value.ravel())
             return whole
         return np.asarray(value)
+
+
+def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
+    """Return a sent gradient as a term; between numbers, its factor is the local derivative."""
+    if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
+        return plain.Term(value, source, None, f"from {source.name}", "")
+    symbols = f"∂{value_symbol('n', sender)}/∂{value_symbol('n', receiver)}"
+    factor = np.asarray(value / source.value)
+    return plain.Term(value, source, factor, f"{source.name}·{symbols}", symbols)

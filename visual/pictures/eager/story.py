@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lab.eager.records import (
-    Added,
     Appended,
     Closed,
     Event,
@@ -19,9 +18,7 @@ from lab.eager.records import (
     Popped,
     RecordedValue,
     Recording,
-    Seeded,
     Sent,
-    SetterAdded,
     Summed,
 )
 from lab.notation import counted, number_text
@@ -90,11 +87,10 @@ def story(recording: Recording) -> Story:
         match event:
             case Appended(node):
                 result.nodes.append(NodeStory(recording.nodes[node], step))
-            case Seeded(node, gradient):
-                result.nodes[node].received.append(Received(step, None, gradient))
             case Sent(source, target, gradient):
                 result.nodes[target].received.append(Received(step, source, gradient))
-                result.nodes[source].sent.append(step)
+                if source is not None:
+                    result.nodes[source].sent.append(step)
             case Popped(node):
                 result.nodes[node].popped = step
             case PassedOn(node, total) | Summed(node, total):
@@ -122,12 +118,12 @@ def moments(recording: Recording) -> list[tuple[int, str]]:
 def _continues(before: Event, event: Event) -> bool:
     """Return whether an event belongs to the moment of the previous event."""
     match event:
-        case Added() | SetterAdded() | PassedOn() | Summed() | Closed():
+        case PassedOn() | Summed() | Closed():
             return True
         case Appended():
             return isinstance(before, Opened)
         case Popped():
-            return isinstance(before, Seeded)
+            return isinstance(before, Sent) and before.source is None
         case Sent(source):
             return isinstance(before, Sent) and before.source == source
         case _:
@@ -139,19 +135,19 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
     match events[0]:
         case Opened(tape):
             return _words(recording, events[1:]) if events[1:] else f"tape {tape} is opened"
-        case Sent(source):
-            names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
-            contribution = "a contribution" if len(events) == 1 else "contributions"
-            return f"{node_name(source)} sends {' and '.join(names)} {contribution}"
         case Appended(node):
             return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
-        case Seeded(node) | Popped(node):
+        case Sent(None, node) | Popped(node):
             is_sum = any(isinstance(event, Summed) for event in events)
             is_passed_on = any(isinstance(event, PassedOn) for event in events)
             gradient = (
                 " with the sum of its gradients" * is_sum + " with its gradient" * is_passed_on
             )
             return f"{node_name(node)} is removed from tape {recording.nodes[node].tape}{gradient}"
+        case Sent(source):
+            names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
+            contribution = "a contribution" if len(events) == 1 else "contributions"
+            return f"{node_name(source)} sends {' and '.join(names)} {contribution}"
     raise AssertionError(events)  # all other events continue a moment
 
 

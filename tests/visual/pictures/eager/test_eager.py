@@ -14,7 +14,7 @@ from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording
-from lab.eager.records import Appended, PassedOn, Seeded, Sent, Summed
+from lab.eager.records import Appended, PassedOn, Sent, Summed
 from visual.layout.cells import full_text
 from visual.pictures.eager.story import moments
 from visual.scene.shapes import Arrow, Group, Text
@@ -61,11 +61,10 @@ def unlike_events(run, scene):
                 case Appended(node):
                     told[f"value of node {node}", text_of(run.nodes[node].value)] += 1
                     starts.update({*run.nodes[node].parents})
-                case Seeded(node):
-                    told[f"gradient of node {node}", text_of(event.gradient)] += 1
                 case Sent():
                     told[f"gradient of node {event.target}", text_of(event.gradient)] += 1
-                    starts[f"gradient of {event.source}"] += 1
+                    if event.source is not None:
+                        starts[f"gradient of {event.source}"] += 1
                 case PassedOn(node) | Summed(node):
                     told[f"gradient of node {node}", text_of(event.total)] += 1
         own = [group for group, begin in cells if begin == moment]
