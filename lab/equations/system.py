@@ -11,11 +11,11 @@ buffer.  A variable that is read in another order has an index in k, such as ``x
 The terms follow PyTensor's "Internal documentation of the scan op".
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.equations.spelling import index_formula, offsets_text
+from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.notation import (
     LATEX,
@@ -93,7 +93,7 @@ class System:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.contents}", "", *self.recurrence, ""]
         lines += [*self.count, ""] if self.count else []
-        return "\n".join((*lines, *_aligned((HEADER, *self.variables))))
+        return "\n".join((*lines, *ReportTable(HEADER, self.variables).compact.lines(WIDTH)))
 
     @property
     def variables(self) -> tuple[tuple[str, ...], ...]:
@@ -165,6 +165,7 @@ ROLE_ORDER = (
     VariableRole.NON_NUMERIC,
 )
 HEADER = ("name", "role", "reads", "writes", "type", "values")
+WIDTH = 120  # characters of a line of the printed table
 GIVEN = r"\text{given}"
 
 
@@ -295,14 +296,6 @@ class Writer:
 
 def _count(steps: Number) -> int:
     return int(float(steps.written))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the aligned rows of a table without empty columns; the first row is the header."""
-    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    for row in zip(*columns, strict=True):
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _symbols(system: System, role: VariableRole) -> list[str]:

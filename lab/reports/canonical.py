@@ -25,13 +25,14 @@ from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import VariableRole, Writer
+from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.gradients.derivative import differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers, render
 from lab.reports.breaking.breakage import precise
-from lab.reports.tables import Report, ReportTable, Section
+from lab.reports.tables import Report, Section
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node

@@ -7,37 +7,11 @@ the document and shows it in a notebook.  Both writers escape labels that come f
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from textwrap import wrap
 
+from lab.equations.tables import ReportTable, paragraph
 from lab.errors import printable
 
 WIDTH = 96  # characters per line of text
-NARROWEST = 30  # smallest width of a wrapped last column, in characters
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """Rows of cells below a header; every row has as many cells as the header."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def compact(self) -> "ReportTable":
-        """The table without columns that have no content."""
-        used = [n for n in range(len(self.header)) if any(row[n] for row in self.rows)]
-        header, *rows = (tuple(row[n] for n in used) for row in (self.header, *self.rows))
-        return ReportTable(header, tuple(rows))
-
-    def lines(self, width: int) -> Iterator[str]:
-        """Align the columns with spaces, and wrap the last column at `width` characters."""
-        *widths, _ = (max(map(len, column)) for column in zip(self.header, *self.rows, strict=True))
-        left = sum(widths) + 2 * len(widths)
-        for row in (self.header, *self.rows):
-            start = "".join(f"{cell:{size}}  " for cell, size in zip(row, widths, strict=False))
-            first, *more = paragraph(row[-1], width=max(width - left, NARROWEST)) or [""]
-            yield f"{start}{first}".rstrip()
-            yield from (" " * left + line for line in more)
 
 
 @dataclass(frozen=True)
@@ -94,11 +68,11 @@ def as_text(section: Section, level: int = 0) -> Iterator[str]:
             continue
         if number and not isinstance(section.blocks[number - 1], str):
             yield ""
-        room = WIDTH - len(indent) * max(level, 1)
+        width = WIDTH - len(indent) * max(level, 1)
         if isinstance(block, str):
-            lines = paragraph(block, width=room)
+            lines = paragraph(block, width)
         else:
-            lines = [*block.lines(room)] if isinstance(block, ReportTable) else [*block.content]
+            lines = [*block.lines(width)] if isinstance(block, ReportTable) else [*block.content]
         yield from (f"{indent}{printable(line)}" for line in lines)
 
 
@@ -131,11 +105,6 @@ def _row(cells: tuple[str, ...], tag: str) -> str:
 
 def _escaped(text: str) -> str:
     return escape(printable(text))
-
-
-def paragraph(text: str, width: int = WIDTH) -> list[str]:
-    """Wrap `text` into lines of at most `width` characters, except for longer words."""
-    return wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def size_text(size: int) -> str:

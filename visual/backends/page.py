@@ -10,12 +10,15 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lab.reports.tables import Report, as_html
 from visual.backends.svg import text
 from visual.scene.formats import as_report, register, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES, Theme
+
+if TYPE_CHECKING:
+    from lab.reports.tables import Report
 
 STYLE = """\
 :root{{color-scheme:{scheme}}}
@@ -113,7 +116,7 @@ def to_page(scene: Scene) -> str:
     )
 
 
-def save_report(report: Report, path: str | os.PathLike[str], theme: str = "light") -> Path:
+def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "light") -> Path:
     """Write `report` as a page (.html) or as text (.txt) to `path`, and return the path.
 
     Raises ArgumentError for another suffix, or a path that cannot be written.
@@ -122,6 +125,8 @@ def save_report(report: Report, path: str | os.PathLike[str], theme: str = "ligh
     colors = THEMES[theme]
     content = f"{report}\n"
     if place.suffix.lower() == ".html":
+        from lab.reports.tables import as_html  # imported late, because pictures do not need it
+
         section = report.document
         content = document(section.title, colors, as_html(section, level=1), more=TABLES)
     return write_whole(place, content)

@@ -13,15 +13,19 @@ from typing import overload
 import numpy as np
 
 from lab.equations.events.build import Builder
-from lab.equations.events.records import Event, Slot, SlotRole
-from lab.equations.events.table import table
+from lab.equations.events.records import Event, Slot, SlotRole, WriteKind
 from lab.equations.events.timeline import Clock, SlotOrigins, Timeline
+from lab.equations.tables import ReportTable
 from lab.errors import KindError, argument_error, check_integer
+from lab.notation import number_text
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
-# Functions that list the events of other classes than Trace.
+# Functions that list the events of objects of other classes than Trace.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
+WIDTH = 100  # characters of a line of the printed table
+MOST = 40  # events; a longer table contains the first and the last events
+HEADER = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 
 @overload
@@ -66,7 +70,7 @@ class EventSequence(Sequence[Event]):
         """All slots."""
 
     def __str__(self) -> str:
-        return table(self)
+        return "\n".join(_table(self).lines(WIDTH))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} events)"
@@ -207,3 +211,34 @@ class Events(EventSequence):
         label = tape.name if tape.is_total else label
         quantity = total or named.tape_label(tape, row)
         return Slot(scan, argument, row, tape.name, tape.position(row), quantity, label)
+
+
+def _table(events: Sequence[Event]) -> ReportTable:
+    """Return a table of the slots that each event preserves or writes."""
+    shown, rows = [*events[: MOST // 2], *events[-MOST // 2 :]], list[tuple[str, ...]]()
+    for number, event in enumerate(shown if len(events) > MOST else events):
+        if len(events) > MOST and number == MOST // 2:
+            rows.append(("…", "", "", f"{len(events) - MOST:,} more", "", "", "", ""))
+        step = "fill" if event.step is None else str(event.step)
+        cells = [
+            (read.role.value, str(read.slot or read.name), "", _number(read.value), "")
+            for read in event.reads
+            if read.role is SlotRole.PRESERVED
+        ]
+        for write in event.writes:
+            if event.step is not None or np.any(write.new):
+                old = "" if write.kind is WriteKind.WRITTEN else _number(write.old)
+                new = _number(write.new)
+                cells.append((write.kind.value, str(write.slot), old, new, write.formula))
+        nothing = ("", "", "", "", "nothing but zeros" if event.step is None else "")
+        first, *others = cells or [nothing]
+        rows.append((str(event.number), str(event.scan + 1), step, *first))
+        rows += (("", "", "", *each) for each in others)
+    return ReportTable(HEADER, tuple(rows))
+
+
+def _number(value: np.ndarray | None) -> str:
+    """Write a number, or the shape of an array; a node of an eager tape may contain text."""
+    if value is None or value.dtype.kind == "U":
+        return "" if value is None else str(value)
+    return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -17,6 +17,7 @@ from lab.checks.check import MovedCost
 from lab.checks.finite_differences import Estimate
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
+from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, LabError, check_type, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
@@ -24,7 +25,7 @@ from lab.notation import primes
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
-from lab.reports.tables import Report, ReportTable, Section
+from lab.reports.tables import Report, Section
 from lab.traces.differences import Contrast, contrast, far
 from lab.traces.run import Values
 from lab.traces.trace import Trace

@@ -6,13 +6,14 @@ from enum import StrEnum
 
 from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_notes
+from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import estimate_text, formula_lines, precise
 from lab.reports.compare.sides import SideResult
-from lab.reports.tables import Report, ReportTable, Section
+from lab.reports.tables import Report, Section
 from lab.retired import RetiredAttribute
 from lab.traces.differences import Contrast, FirstDifference
 from lab.traces.trace import Trace

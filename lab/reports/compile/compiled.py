@@ -7,11 +7,12 @@ from enum import StrEnum
 
 import numpy as np
 
+from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import Effect, precise
 from lab.reports.compile.buffers import Buffer, Count, Retention
-from lab.reports.tables import Report, ReportTable, Section
+from lab.reports.tables import Report, Section
 
 FEW = 3  # most Scans for which the report shows all buffers
 MANY = 12  # most Scans for which the report has a row each

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lab.equations.system import HEADER, System, VariableRole, Writer
+from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
 from lab.notation import Leaf, Number, integers
 from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
-from lab.reports.tables import Lines, Report, ReportTable, Section, size_text
+from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
 from lab.tape import Kind
 

@@ -21,11 +21,12 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_notes
+from lab.equations.tables import paragraph
 from lab.errors import argument_error, check_type
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
 from lab.records import freeze, record_of_arrays
-from lab.reports.tables import paragraph
+from lab.reports.tables import WIDTH
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
@@ -103,7 +104,7 @@ class First:
         for cause in others:
             lines += [f"Cause: {self._location(cause)}", f"  {cause}"]
         return "\n".join(
-            (*lines, *(line for each in self.explanations for line in paragraph(each)))
+            (*lines, *(line for each in self.explanations for line in paragraph(each, WIDTH)))
         )
 
     def _location(self, value: Occurrence) -> str:

@@ -21,9 +21,10 @@ from math import comb
 import numpy as np
 
 from lab.equations.quantities import Quantities
+from lab.equations.tables import ReportTable
 from lab.errors import argument_error, check_integer, check_type
 from lab.records import freeze, record_of_arrays
-from lab.reports.tables import Report, ReportTable, Section, size_text
+from lab.reports.tables import Report, Section, size_text
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 

@@ -7,8 +7,9 @@ from textwrap import dedent
 import pytest
 from strange_loops import HOSTILE
 
+from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError
-from lab.reports.tables import WIDTH, Lines, Report, ReportTable, Section, as_html
+from lab.reports.tables import WIDTH, Lines, Report, Section, as_html
 from visual.backends.page import save_report
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lab.equations.tables import ReportTable
 from lab.notation import integers
-from lab.reports.tables import Block, ReportTable, Section, as_text
+from lab.reports.tables import Block, Section, as_text
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
