@@ -110,8 +110,8 @@ def compiled(
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
             raise ArgumentError("wrt, mode: expected none with a compiled function.")
-        result = _rewriting_of(subject, values)
-        return _report(result.graph.outputs, result, subject.maker.mode, values)
+        rewriting = _rewriting_of(subject, values)
+        return _report(rewriting.graph.outputs, rewriting, subject.maker.mode, values)
     if isinstance(subject, Loop):
         outputs, wrt, known = _of_loop(subject, wrt)
         values = {**known, **values}
@@ -324,42 +324,38 @@ def _original_names(result: Rewriting, node: Apply) -> dict[LoopVariable, str]:
     The history of the rewrites connects most buffers with original variables; kind, taps, and order
     connect the others.  A buffer without an original variable has its own name.
     """
-    buffers = _buffer_names(node, result.name(node))
     names: dict[LoopVariable, str] = {}
-    candidates = []
+    buffers, candidates = list(_buffer_names(node, result.name(node))), []
     for number in result.sources(node):
         before, copy = result.before[number - 1], result.copies[number - 1]
         copies = dict(zip(before.outputs, copy.outputs, strict=True))
-        for part, name in _buffer_names(before, result.names[number - 1]).items():
-            successors = result.history.successors(copies[part.outer_output])
-            matches = [new for new in buffers if new.outer_output in successors]
+        for part, output, name in _buffer_names(before, result.names[number - 1]):
+            successors = result.history.successors(copies[output])
+            matches = [new for new, filled, _ in buffers if filled in successors]
             names = {**dict.fromkeys(matches, name), **names}
             candidates += [] if matches else [(part, name)]
-    for new in buffers:
+    for new, _, _ in buffers:
         match = next((pair for pair in candidates if _can_become(pair[0], new)), None)
         if new not in names and match is not None:
             names[new] = match[1]
             candidates.remove(match)
-    return {new: names.get(new, name) for new, name in buffers.items()}
+    return {new: names.get(new, name) for new, _, name in buffers}
 
 
-def _buffer_names(node: Apply, scan: str) -> dict[LoopVariable, str]:
-    """Return the buffers of a Scan and their names.
+def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variable, str]]:
+    """Yield each variable of a Scan with an output, the output, and the name of the buffer.
 
     Without a label, a name in the graph, and a name of the output, the name of the second buffer is
     ``buffer 2 of scan_fn``.
     """
-    names = {}
     is_labeled = bool(labels_of(node.op).names)
-    parts = [part for part in read_node(node).variables if part.outer_output is not None]
-    for number, part in enumerate(parts, start=1):
-        assert part.outer_output is not None, "the list has only variables with an output"
+    parts = [(v, v.outer_output) for v in read_node(node).variables if v.outer_output is not None]
+    for number, (part, output) in enumerate(parts, start=1):
         origins = ancestors([part.outer_input])
         in_graph = any((v.name or "").partition("[")[0] == part.name for v in origins)
         is_named = is_labeled or in_graph or not UNNAMED.fullmatch(part.name)
-        unnamed = part.outer_output.name or f"buffer {number} of {scan}"
-        names[part] = part.name if is_named else printable(unnamed)
-    return names
+        unnamed = output.name or f"buffer {number} of {scan}"
+        yield part, output, part.name if is_named else printable(unnamed)
 
 
 def _can_become(old: LoopVariable, new: LoopVariable) -> bool:

@@ -144,7 +144,7 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
                 " with the sum of its gradients" * is_sum + " with its gradient" * is_passed_on
             )
             return f"{node_name(node)} is removed from tape {recording.nodes[node].tape}{gradient}"
-        case Sent(source):
+        case Sent(int(source)):
             names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
             contribution = "a contribution" if len(events) == 1 else "contributions"
             return f"{node_name(source)} sends {' and '.join(names)} {contribution}"
