@@ -26,8 +26,7 @@ Widgets, which also go into boxes of ipywidgets
 - `Workbench`: a loop with controls for every choice, in a notebook
 - `Page`: machines to choose from, as a page without Python, which recomputes dragged values
 - `Exercise`, `Exercises`: questions about a trace, with checked and explained answers, also as a
-  page without Python; `Question`: a question with your own text; `puzzles`: six loops with a
-  missing part
+  page without Python; `Question`: a question with your own text
 - `Work`: a programming task, whose solution is run and compared
 
 `Scene` is a picture; its methods `save`, `svg`, and `text` convert it.

@@ -5,7 +5,6 @@ from .drawing.export import export as export
 from .drawing.figures import figure as figure
 from .exercises.exercise import Exercise as Exercise
 from .exercises.exercise import Exercises as Exercises
-from .exercises.puzzles import puzzles as puzzles
 from .exercises.question import Question as Question
 from .exercises.work import Work as Work
 from .pictures.dot_product import dot_product as dot_product

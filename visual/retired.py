@@ -22,6 +22,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
     "rolled": "taps, or print(loop.system())",
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
+    "puzzles": "the notebook puzzles.md, whose puzzles are visual.Question(…)",
     "breaking": "visual.machine(lab.break_rule(…)), which plays both runs in lockstep",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
 }  # names that `visual` exported, and pictures

@@ -54,7 +54,6 @@ work |= {
     "machine": lambda: visual.machine(loop.trace())._repr_mimebundle_(),
     "workbench": lambda: visual.Workbench(loop)._repr_mimebundle_(),
     "exercise": lambda: visual.Exercise(loop.trace(), "taps").page(),
-    "puzzles": lambda: visual.puzzles().page(),
     "equations": lambda: str(loop.system()),
     "break": lambda: lab.break_rule(loop, "accumulate-overwritten", order=3),
     "eager": lambda: lab.eager.grad(lambda x: x * x)(2.0),

@@ -23,7 +23,7 @@ COMMANDS = [
     for command in commands_of(block)
     if command.startswith("scantape ")
 ]
-WIDGETS = "import visual; visual.Workbench()._esm; visual.puzzles().save('puzzles.html')"
+WIDGETS = "import visual; visual.Workbench()._esm; visual.Question('?', 1, '!').save('one.html')"
 
 
 def run(*command, **options):

@@ -1,7 +1,7 @@
-"""Questions, exercises, puzzles, and tasks, checked and explained.
+"""Questions, exercises, and tasks, with checked and explained answers.
 
-Start with `exercise`, which asks questions about a trace, single or in a series with a score. An
-author writes a `question`, `work` checks code that a learner writes, and `puzzles` are loops with a
-missing part. `answers` checks answers, `questions` builds questions from a trace, and `progress`
-stores results. `page` writes HTML, and ``exercise.js`` checks answers by the rules of `answers`.
+Start with `exercise`, which asks questions about a trace, single or in a series with a score.
+`question` asks a question that an author writes, and `work` checks the code of a learner.
+`questions` builds questions from a trace, `answers` checks answers, and `progress` stores results.
+`page` writes HTML, and ``exercise.js`` checks answers in a page by the rules of `answers`.
 """

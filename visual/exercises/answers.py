@@ -70,9 +70,8 @@ class Answer:
     An answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
     next of the `hints`, and after the last hint with `working`, which also explains a right answer.
     `incomplete` is the feedback to a part of the right numbers. `mistakes` has the feedback to
-    single wrong numbers, `together` to several numbers, as in ``-2,-1``, and `otherwise` is the
-    feedback to other numbers. With `choices`, the answer is a choice or the number of a choice,
-    from 1.
+    single wrong numbers, and `otherwise` is the feedback to all other numbers. With `choices`, the
+    answer is a choice or the number of a choice, from 1.
     """
 
     form: AnswerForm
@@ -83,7 +82,6 @@ class Answer:
     incomplete: str = ""
     mistakes: Mapping[float, str] = field(default_factory=dict)
     tolerance: float = 0.0
-    together: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
@@ -101,9 +99,6 @@ class Answer:
 
     def _mistake(self, values: tuple[float, ...]) -> str | None:
         """Return the reason why an answer is wrong; None if it is right."""
-        reason = self.together.get(",".join(f"{value:g}" for value in sorted(set(values))))
-        if reason is not None:
-            return reason
         for value in values:
             if not any(self._is_near(value, right) for right in self.right):
                 known = self.mistakes.items()

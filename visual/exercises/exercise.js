@@ -22,8 +22,6 @@ export function check(answer, typed, tries) {
   const values = readNumbers(typed, answer.isSet);
   if (!values.length || (values.length > 1 && !answer.isSet))
     return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
-  const all = [...new Set(values)].sort((a, b) => a - b).join(",");
-  if (Object.hasOwn(answer.together, all)) return explained(answer.together[all]);
   const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
   const wrong = values.find((value) => !answer.right.some((right) => near(value, right)));
   if (wrong !== undefined) {

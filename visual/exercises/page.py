@@ -1,6 +1,6 @@
 """Questions as HTML: an offline page without Python, and the content of a widget."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from visual.backends.page import document, in_script, region
@@ -46,12 +46,10 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
     body = (
         f"<h1>{text(title)}</h1>\n<p>Answer before you look. A right first answer scores 2 points, "
         "a right second answer 1.</p>\n<noscript><p>This page needs JavaScript to check answers."
-        f"</p></noscript>\n{content(tasks)}"
+        f"</p></noscript>\n{_started_by_script(tasks, map(section, tasks))}"
     )
-    answers = in_script([answer_data(task.answer) for task in tasks])
-    script = f"{source()}\nstart(document, {answers});\n"
     shown = tasks[0].shown
-    return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
+    return document(title, shown.theme if shown else THEMES["light"], body, source(), STYLE)
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
@@ -111,13 +109,20 @@ def fragment(tasks: Sequence[ExerciseTask]) -> str:
     calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
     calls = calls if tasks[1:] else ["exercise.check"]
     pairs = zip(tasks, calls, strict=True)
-    sections = "\n".join(section(task, "p", call) for task, call in pairs)
+    sections = (section(task, "p", call) for task, call in pairs)
     return (
-        f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
-        f'<div class="scored">{SCORE}</div>\n'
-        f'<script type="application/json">'
-        f"{in_script([answer_data(task.answer) for task in tasks])}</script></div>\n"
+        f"<style>{STYLE}</style>\n{_started_by_script(tasks, sections)}\n"
         f'<script type="module">{source()}</script>\n'
+    )
+
+
+def _started_by_script(tasks: Sequence[ExerciseTask], sections: Iterable[str]) -> str:
+    """Return the sections of questions, and the answers as JSON, which the script reads."""
+    questions = "\n".join(sections)
+    answers = in_script([answer_data(task.answer) for task in tasks])
+    return (
+        f'<div data-exercises>{questions}\n<div class="scored">{SCORE}</div>\n'
+        f'<script type="application/json">{answers}</script></div>'
     )
 
 
@@ -134,7 +139,6 @@ def answer_data(answer: Answer) -> dict[str, object]:
         "otherwise": answer.otherwise,
         "incomplete": answer.incomplete,
         "mistakes": [*map(list, answer.mistakes.items())],
-        "together": dict(answer.together),
     }
 
 

@@ -1,4 +1,4 @@
-"""The pictures of questions: a table with given rows, and one tape before a step."""
+"""The picture of a question: one tape before a step, without the roles of the step."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -15,32 +15,26 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
 
-class FixedTable(Table):
-    """A table that shows all of its rows and columns.
+class TapeBeforeStep(Table):
+    """A table with some slots of a tape, which may have more columns than slots."""
 
-    `all_columns` has the numbers of all columns of a tape, if the table contains only some of them.
-    """
+    label_width = 0.0
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        label_width: float,
-        all_columns: Mapping[int, range] | None = None,
-    ) -> None:
-        self.all_rows, self.label_width, self.all_columns = rows, label_width, all_columns or {}
+    def __init__(self, heading: TableHeading, slots: Line, columns: range) -> None:
+        self.heading, self.slots, self.columns = heading, slots, columns
 
     def every(self) -> Mapping[int, range]:
         """Return the columns of the whole tape."""
-        return self.all_columns
+        return {0: self.columns}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns of all cells."""
-        lines = (line for row in self.all_rows for line in row.lines)
-        return ({key for line in lines for key, _ in line.cells if key is not None},)
+        """Return the columns of the slots."""
+        return ({key for key, _ in self.slots.cells if key is not None},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield all rows."""
-        yield from self.all_rows
+        """Yield the heading and the slots."""
+        yield Row(heading=self.heading)
+        yield Row(lines=[self.slots])
 
 
 def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
@@ -65,10 +59,6 @@ def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int
         cells.append((key, Cell(role, named.slot_label(tape, row), value)))
         heads[key] = Head("", f"pos {integers(tape.position(row))}")
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
-    table = FixedTable(
-        [Row(heading=heading), Row(lines=[Line(cells, heads=heads)])],
-        label_width=0.0,
-        all_columns={0: range(min(columns), max(columns) + 1)},
-    )
+    table = TapeBeforeStep(heading, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
     title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
     return table_scene(table, {}, title, about)

@@ -1,6 +1,6 @@
 """The base class of all widgets, and their controls.
 
 Start with `widget`: the base class, and the static forms without a kernel. `module` joins the files
-of a script, `sliders` describes controls, `rerun` closes the widgets of an earlier run of a cell,
-and `working` draws in a thread while the kernel accepts messages.
+of a script, `sliders` describes controls, and `working` draws in a thread while the kernel accepts
+messages.
 """

@@ -18,7 +18,6 @@ import traitlets
 from lab.errors import LabError
 from visual.scene.formats import as_report, write_whole
 from visual.scene.shapes import Scene
-from visual.widgets.rerun import register_in_cell
 
 try:
     from anywidget import AnyWidget
@@ -59,11 +58,6 @@ def in_notebook() -> bool:
 
 class Widget(Base):
     """A widget that connects to a page when a cell or a box first shows the widget."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        if AnyWidget is not None:
-            register_in_cell(self)
 
     def open(self) -> None:
         """Do nothing: `model_id`, which pages and boxes read, opens the connection."""

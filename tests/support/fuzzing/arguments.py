@@ -159,7 +159,7 @@ CALLS = {
 # write a step with, functions without arguments, and modules.
 NOT_CALLED = {
     *("BROKEN", "Derivative", "LabError", "gallery", "check", "eager"),
-    *("structural", "our_pullback", "until", "Scene", "backends", "widgets", "puzzles"),
+    *("structural", "our_pullback", "until", "Scene", "backends", "widgets"),
 }
 # Words that messages use instead of the name of an argument.
 OTHERWISE = {

@@ -1,76 +1,67 @@
-"""Puzzles: each has one answer, by brute force, and its tape is the tape of PyTensor's loop."""
+"""The tape of a puzzle is the tape of PyTensor's loop, and only the right answer has that tape."""
 
 import re
 from itertools import combinations
 
+import jupytext
 import numpy as np
 import pytest
+from sites import ROOT
 
 import lab
 import visual
-from visual.exercises.answers import AnswerOutcome
-from visual.exercises.puzzles import PUZZLES, RULES, Missing, Puzzle
+
+CELLS = jupytext.read(ROOT / "notebooks" / "puzzles.md").cells
+TEXTS = [c.source for c in CELLS if re.match(r"\*\*\d\.\*\*", c.source)]
+QUESTIONS = [eval(c.source) for c in CELLS if "visual.Question(" in c.source]
+POWERS = str.maketrans({"·": "*", "−": "-", "²": "**2", "³": "**3"})
 
 
-def traced(puzzle):
-    """Return the tape of the same loop in PyTensor."""
-    names = [f"x[t{tap}]" for tap in puzzle.taps]
-    text = puzzle.rule.text.format(*names).translate({ord("·"): "*", ord("−"): "-"})
-    for raised, number in (("²", "2"), ("³", "3")):
-        text = text.replace(raised, f"**{number}")
-    given = max(-tap for tap in puzzle.taps)
-    start = list(puzzle.start[-given:])
-    start = start[0] if len(start) == 1 and puzzle.taps == (-1,) else start
-    loop = lab.Loop.from_text(f"x[t] = {text}", {"x": start}, n_steps=puzzle.steps)
-    first = len(puzzle.start)
-    cost = [float(first + n in puzzle.costs) for n in range(puzzle.steps)]
-    return list(loop.trace(cost=cost).scans[1].tapes[0].final[::-1]), len(puzzle.start) - given
+def tape_of(step, start, steps, cost):
+    """Return the gradients of all values; values that no step reads have the gradient 0."""
+    text = step.translate(POWERS)
+    reach = max(map(int, re.findall(r"\[t-(\d)\]", text)))
+    given = start[-reach:] if reach > 1 else start[-1]
+    loop = lab.Loop.from_text(f"x[t] = {text}", {"x": given}, n_steps=steps)
+    weights = [float(len(start) + n in cost) for n in range(steps)]
+    final = loop.trace(cost=weights).scans[1].tapes[0].final[::-1]
+    return [0.0] * (len(start) - reach) + list(final)
 
 
-@pytest.mark.parametrize("puzzle", PUZZLES)
-def test_the_tape_is_the_tape_of_the_loop(puzzle):
-    found, unread = traced(puzzle)
-    assert np.allclose(puzzle.tape()[unread:], found)
-    assert puzzle.tape()[:unread] == [0] * unread
+def taps(form, count):
+    """Yield the step at each choice of two taps, with the taps."""
+    for pair in combinations(range(-count, 0), 2):
+        yield form.format(*(f"x[t{tap}]" for tap in pair)), pair
 
 
-@pytest.mark.parametrize("puzzle", PUZZLES)
-def test_one_answer_is_right(puzzle):
-    given, arity = len(puzzle.start), len(puzzle.taps)
-    others = {
-        Missing.STEP: [{"rule": rule} for rule in RULES[arity]],
-        Missing.TAPS: [{"taps": taps} for taps in combinations(range(-given, 0), arity)],
-        Missing.COST: [
-            {"cost": cost}
-            for count in range(1, puzzle.steps + 1)
-            for cost in combinations(range(given, given + puzzle.steps), count)
-        ],
-    }[puzzle.missing]
-    fitting = [one for one in others if Puzzle(**{**vars(puzzle), **one}).tape() == puzzle.tape()]
-    assert len(fitting) == 1
-    (right,) = fitting[0].values()
-    for one in others:
-        (value,) = one.values()
-        is_step = puzzle.missing is Missing.STEP
-        verdict = puzzle.task.check(1 + RULES[arity].index(value) if is_step else value)
-        assert verdict.is_right == (value == right)
-        if not verdict.is_right:
-            told = re.search(r"would contain (\S+) instead of (\S+)\. ", verdict.reason)
-            assert told, verdict.reason
-            assert told[1] != told[2]
+def costs(first, steps):
+    """Yield each choice of states for the cost."""
+    for count in range(1, steps + 1):
+        yield from combinations(range(first, first + steps), count)
 
 
-def test_the_hints_come_in_steps_and_the_answer_last():
-    puzzle = next(p for p in PUZZLES if p.missing is Missing.TAPS)
-    said = [puzzle.task.check("-1", tries).reason for tries in (1, 2, 3)]
-    assert len(set(said)) == 3
-    assert "Backward:" not in said[0] + said[1]
-    assert "Backward:" in said[2]
-    assert puzzle.task.check("-9").outcome is AnswerOutcome.WRONG
+STEPS_1, STEPS_4 = (QUESTIONS[n].task.answer.choices for n in (0, 3))
+CANDIDATES = [  # of each puzzle: the tape and the answer of each candidate
+    [(lambda s=s: tape_of(s, [2.0], 2, [2]), s) for s in STEPS_1],
+    [(lambda c=c: tape_of("3*x[t-1]", [1.0], 4, c), c) for c in costs(1, 4)],
+    [(lambda s=s: tape_of(s, [1.0, 2.0, 3.0], 4, [6]), p) for s, p in taps("{} + {}", 3)],
+    [(lambda s=s: tape_of(s, [1.0, 2.0], 4, [5]), s) for s in STEPS_4],
+    [(lambda c=c: tape_of("x[t-2]*x[t-1]", [2.0, 1.0], 4, c), c) for c in costs(2, 4)],
+    [(lambda s=s: tape_of(s, [1.0, 2.0, 1.0, 3.0], 5, [6, 8]), p) for s, p in taps("{}*{}", 4)],
+]
 
 
-def test_six_puzzles_are_one_page(tmp_path):
-    page = visual.puzzles().save(tmp_path / "puzzles.html").read_text()
+@pytest.mark.parametrize("number", range(6))
+def test_only_the_right_answer_has_the_tape(number):
+    (row,) = re.findall(r"\| gradient \|(.*)\|", TEXTS[number])
+    tape = [float(value.replace("−", "-")) for value in row.split("|")]
+    for compute, answer in CANDIDATES[number]:
+        is_right = bool(np.allclose(compute(), tape))
+        verdict = QUESTIONS[number].check(answer)
+        assert verdict.is_right == is_right, (answer, verdict)
+    assert sum(QUESTIONS[number].check(answer).is_right for _, answer in CANDIDATES[number]) == 1
+
+
+def test_the_questions_are_one_page_with_a_score():
+    page = visual.Exercises(QUESTIONS).page()
     assert page.count('class="exercise"') == 6
-    assert len(page) < 70_000
-    assert sorted(puzzle.missing for puzzle in PUZZLES) == sorted([*Missing] * 2)

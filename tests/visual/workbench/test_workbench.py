@@ -295,24 +295,6 @@ def test_many_changes_leave_no_objects():
     assert grown(8, lambda: bench.picture) > 1000  # the measure detects kept objects
 
 
-@pytest.mark.parametrize("make", [Workbench, lambda: visual.machine(own().trace())])
-def test_a_cell_that_runs_again_closes_its_earlier_widgets(make, monkeypatch):
-    running, closed = ("", ""), []  # the cell, and the number of its run
-    monkeypatch.setattr("visual.widgets.rerun._running", lambda: running)
-    monkeypatch.setattr("visual.widgets.rerun._runs", {})
-    monkeypatch.setattr("visual.widgets.rerun.close", closed.append)
-    outside = make()
-    running = "a", "1"
-    first, second = make(), make()
-    running = "b", "2"
-    other = make()
-    assert closed == []
-    running = "a", "3"
-    third = make()
-    assert closed == [first, second]
-    assert {outside, other, third}.isdisjoint(closed)
-
-
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_a_pymc_model_is_its_log_density():
     pytest.importorskip("pymc", reason="PyMC is not installed")
