@@ -19,7 +19,7 @@ VALUES = (
     *({"x": 1}, [[1]], [10**30], ["1"], [-1, -1]),
 )  # fmt: skip
 KEYS = (
-    *("loop", "written", "steps", "theme", "order", "wrt", "cost", "of", "truncate", "weights"),
+    *("loop", "written", "steps", "theme", "order", "wrt", "cost", "of", "weights"),
     *("taps", "at", "options", "view", "rule", "step", "scan", "buffer", "x", "x0", "nothing", ""),
     *(0, 1, -1, 99, None, 1.5, True, [], {}, "\ud800"),
 )

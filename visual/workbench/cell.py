@@ -9,7 +9,7 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Valued, value_of
 from visual.workbench.state import Bench, GraphBench, LoopBench
-from visual.workbench.written import can_be_written
+from visual.workbench.written import text_of
 
 
 def cell(bench: Bench, moment: int = -1) -> str:
@@ -51,7 +51,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
         return "", [f"lab.gallery.loops[{loop.name!r}]"]
     if name := notebook_name(loop):
         return "", [name]
-    if can_be_written(loop):
+    if text_of(loop) is not None:
         return f"loop = lab.Loop.from_text({_joined(_written(loop))})\n", ["loop"]
     return "# loop: your lab.Loop\n", ["loop"]
 

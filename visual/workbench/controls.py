@@ -6,6 +6,7 @@ declares labels and ranges.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from visual.options import (
     STEPS,
     TAPS,
     THEME,
-    TRUNCATE,
     WRT,
     ByName,
     Choice,
@@ -123,7 +123,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
-    texts = text_of(bench.chosen)
+    texts = text_of(bench.chosen) or text_of(bench.loop)
     if texts is not None:
         step = {"kind": "written", "label": "step", "value": list(texts)}
         yield {"key": ["written"], "group": "written", **step, "about": WRITING}
@@ -148,7 +148,6 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
     results = [*(state.name for state in bench.loop.states), *bench.loop.outputs]
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
-    yield _control(group, TRUNCATE, state.truncate)
     yield _control(group, KEEP, state.keep, about=KEPT)
 
 
@@ -215,22 +214,20 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
 
 
 def without_invalid_options(bench: Bench) -> Bench:
-    """Return a copy of `bench` without invalid options, such as the number of a missing Scan.
+    """Return `bench`, or if its options are invalid, a copy without options.
 
-    If the picture is impossible even without options, raise the LabError of the picture with all
-    options.
+    An option can become invalid, for example the number of a Scan that no longer exists. Raises the
+    LabError of the picture with options if the picture is impossible even without options.
     """
-    options, first = bench.state.options, None
-    for dropped in ((), *((name,) for name in options), tuple(options)):
-        less = bench.changed(options=dict.fromkeys(dropped)) if dropped else bench
-        try:
-            less.picture  # noqa: B018 (it is cached)
-        except LabError as error:
-            first = first or error
-        else:
-            return less
-    assert first is not None  # the first attempt failed
-    raise first
+    try:
+        bench.picture  # noqa: B018 (it is cached)
+    except LabError:
+        plain = bench.changed(options=dict.fromkeys(bench.state.options))
+        with suppress(LabError):
+            plain.picture  # noqa: B018
+            return plain
+        raise
+    return bench
 
 
 def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from lab.errors import ArgumentError, argument_error, check_integer
+from lab.errors import ArgumentError, check_choice, check_integer
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.state import Bench, LoopBench
-from visual.workbench.written import START, STEPS, WRITTEN, can_be_written, text_of, written_loop
+from visual.workbench.written import START, STEPS, WRITTEN, text_of, written_loop
 
 MOST = 30  # changes that can be undone
 TOGETHER = 1.0  # seconds; undo combines changes of values that follow each other more quickly
@@ -31,7 +31,7 @@ def link_of(bench: Bench, moment: int = -1) -> str:
     state: dict[str, object] = {"loop": bench.loop.name}
     if gallery.loops.get(bench.loop.name) is not bench.loop:
         texts = text_of(bench.loop)
-        if texts is None or not can_be_written(bench.loop):
+        if texts is None:
             return ""
         state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
         if not bench.loop.sequences and bench.loop.steps != STEPS:
@@ -55,11 +55,8 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
         loop = written_loop(
             str(step), str(values), check_integer("steps", state.get("steps", STEPS))
         )
-    elif name in gallery.loops:
-        loop = gallery.loops[str(name)]
     else:
-        known = f"{WRITTEN!r} with step and values, or a loop of the gallery"
-        raise argument_error("loop", name, f"expected {known}.")
+        loop = gallery.loops[check_choice("loop", name, [WRITTEN, *gallery.loops])]
     return LoopBench.from_loop(loop).changed(**state), moment
 
 

@@ -17,7 +17,14 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
+from lab.errors import (
+    ArgumentError,
+    argument_error,
+    check_choice,
+    closest_match,
+    listing,
+    quote,
+)
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -29,7 +36,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import cached_study, draw
 from visual.drawing.study import Chosen, Frozen, choose, with_shape
-from visual.options import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Choice, Value
+from visual.options import DERIVATIVE, RULE, THEME, ByName, Choice, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
@@ -46,7 +53,7 @@ REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
     **DERIVATIVE,
-    **{choice.name: choice for choice in (TRUNCATE, VIEW, OPTIONS, THEME, RULE)},
+    **{choice.name: choice for choice in (VIEW, OPTIONS, THEME, RULE)},
 }
 # The content of an array: a number, or nested tuples of numbers.
 Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (the type contains its own name)
@@ -63,10 +70,9 @@ class BenchState:
     `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own" for
     another loop, or "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`,
     `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names stand for the
-    values of the loop. `truncate` is the number of steps that a gradient goes back, or -1 for all
-    steps. `view` is the kind of picture, `options` are options of this kind, and `theme` names the
-    colors. If `rule` is the name of a rule of `lab.BROKEN`, the machine shows the correct and the
-    faulty run instead of the view.
+    values of the loop. `view` is the kind of picture, `options` are options of this kind, and
+    `theme` names the colors. If `rule` is the name of a rule of `lab.BROKEN`, the machine shows the
+    correct and the faulty run instead of the view.
     """
 
     loop: str
@@ -79,7 +85,6 @@ class BenchState:
     keep: str = DERIVATIVE["keep"].default
     of: str | None = None
     at: Mapping[str, Numbers] = field(default_factory=_nothing)
-    truncate: int = TRUNCATE.default
     view: str = "machine"
     options: Mapping[str, Value] = field(default_factory=_nothing)
     theme: str = THEME.default
@@ -94,7 +99,11 @@ class BenchState:
         known = [choice.name for choice in fields(self) if choice.name != "loop"]
         for name in changes:
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)
-            check_choice("choice", name, known, "a workbench has the choices {}.")
+            if name not in known:
+                like = closest_match(name, known)
+                advice = f" Did you mean {like}?" if like else ""
+                reason = f"unknown choice.{advice} The choices are {listing(known)}."
+                raise argument_error(name, changes[name], reason)
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
@@ -227,7 +236,7 @@ class LoopBench(Bench):
         """Return the bench of a loop without choices."""
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
-        state = BenchState(loop.name if known else other, truncate=loop.truncate_gradient)
+        state = BenchState(loop.name if known else other)
         return cls(state, state, loop.name, loop)
 
     @property
@@ -250,13 +259,8 @@ class LoopBench(Bench):
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps, and values; raises ArgumentError if impossible."""
-        loop = with_shape(self._truncated, self.state.taps, self.state.steps)
+        loop = with_shape(self.loop, self.state.taps, self.state.steps)
         return loop.with_values(self._at)
-
-    @property
-    def _truncated(self) -> Loop:
-        """The loop with the chosen truncation of its gradient."""
-        return _truncated(self.loop, self.state.truncate)
 
     @cached_property
     def _at(self) -> dict[str, np.ndarray]:
@@ -274,16 +278,10 @@ class LoopBench(Bench):
 
     def _draw(self, **options: object) -> Scene:
         state, about = self.state, self._about(**options)
-        return draw(self._truncated, state.view, state.theme, **about)
+        return draw(self.loop, state.view, state.theme, **about)
 
     def _truth(self, order: int) -> Truth:
-        return _truth_of_loop(self._truncated, choose(**self._about(order=order)))
-
-
-@lru_cache(maxsize=64)
-def _truncated(loop: Loop, steps: int) -> Loop:
-    """Return the loop with a truncated gradient, always the same object as a key for caches."""
-    return loop if steps == loop.truncate_gradient else replace(loop, truncate_gradient=steps)
+        return _truth_of_loop(self.loop, choose(**self._about(order=order)))
 
 
 @lru_cache(maxsize=REMEMBERED)

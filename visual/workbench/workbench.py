@@ -105,7 +105,6 @@ class Workbench(Widget):
     keep = traitlets.Any()
     of = traitlets.Any()
     at = traitlets.Any()
-    truncate = traitlets.Any()
     view = traitlets.Any()
     options = traitlets.Any()
     theme = traitlets.Any()

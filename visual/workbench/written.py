@@ -10,13 +10,11 @@ without ``=`` is the new value of the first variable.
 import re
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import identifier, values_by_name
-from lab.loops.variables import Parameter, RandomState, Sequence, State, Valued, value_of
+from lab.loops.variables import Parameter, RandomState, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # the default name of a loop from texts
@@ -61,41 +59,29 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the step and the values of a loop as texts for `written_loop`.
+    """Return the step and the values of a loop as texts, from which `written_loop` restores it.
 
-    Returns None for a step that is not a text, and for values that are not numbers or vectors.
+    The name of the loop is not in the texts. Returns None if texts cannot restore the loop.
     """
-    if not isinstance(loop.step, WrittenStep) or loop.random:
+    is_written = isinstance(loop.step, WrittenStep) and not loop.random
+    if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return None
-    parts = []
-    for name, variable in valued(loop).items():
-        value = value_of(variable)
-        if not _fits(variable, value):
-            return None
-        parts.append(f"{name} = {' '.join(map(short, value.ravel().tolist()))}")
-    return str(loop.step), "; ".join(parts)
+    values = {name: value_of(variable).ravel() for name, variable in valued(loop).items()}
+    lines = (f"{name} = {' '.join(map(short, array.tolist()))}" for name, array in values.items())
+    texts = str(loop.step), "; ".join(lines)
+    try:
+        restored = written_loop(*texts, loop.steps)
+    except ArgumentError:
+        return None
+    return texts if _content(restored) == _content(loop) else None
 
 
-def _fits(variable: Valued, value: np.ndarray) -> bool:
-    """Return whether a text can contain the value of a variable."""
-    if value.dtype != np.dtype("float64") or value.ndim > 1:
-        return False
-    if isinstance(variable, State):
-        return value.ndim == (variable.reach > 1)
-    return (value.ndim == isinstance(variable, Sequence) and value.size != 1) or value.ndim == 0
-
-
-def can_be_written(loop: Loop) -> bool:
-    """Return whether the texts of `text_of` restore the loop, except its name."""
-    texts = text_of(loop)
-    if texts is None or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
-        return False
-    restored = written_loop(*texts, loop.steps)
-    first, second = (
-        {name: getattr(variable, "taps", None) for name, variable in each.variables.items()}
-        for each in (loop, restored)
-    )
-    return first == second
+def _content(loop: Loop) -> dict[str, tuple[object, ...]]:
+    """Return the taps, the dtype, and the values of each variable."""
+    return {
+        name: (getattr(v, "taps", None), value_of(v).dtype, value_of(v).tolist())
+        for name, v in valued(loop).items()
+    }
 
 
 def short(number: float) -> str:
