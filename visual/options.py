@@ -7,6 +7,7 @@ A `Choice` serves Python (`check`), the command line (`argument`, `parse`), and 
 
 import json
 import re
+from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
@@ -15,11 +16,11 @@ from lab.errors import (
     ArgumentError,
     Registry,
     argument_error,
+    check_choice,
     check_integer,
     check_sequence,
     check_type,
     listing,
-    quote,
     shorten,
 )
 from lab.gradients.derivative import MODES
@@ -62,7 +63,7 @@ class Choice:
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument`."""
-        return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
+        return {"help": self.help, "metavar": self.metavar, "default": SUPPRESS, **self.read_as}
 
     def check(self, value: object) -> Value:
         """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
@@ -95,8 +96,8 @@ class OneOf(Choice):
 
     def check(self, value: object) -> Value:
         """Return the name."""
-        if value is not None or self.default is not None:
-            self.known[value]  # raises for an unknown name
+        if (value is not None or self.default is not None) and value not in self.known:
+            check_choice(self.name, value, self.known)
         return value
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
@@ -124,7 +125,7 @@ class Whole(Choice):
         number = check_integer(self.name, value, expected)
         if number == self.default or self.least <= number <= self.most:
             return number
-        raise ArgumentError(f"{self.name} = {quote(value)}: expected {expected}.")
+        raise argument_error(self.name, value, f"expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """Describe buttons for few numbers, or a field, which is empty for the default."""
@@ -170,7 +171,7 @@ class Shown(Choice):
         bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
         shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
-            raise ArgumentError(f"{self.name} = {quote(value)}: expected {STEPS_OR_SOME}.")
+            raise argument_error(self.name, value, f"expected {STEPS_OR_SOME}.")
         return shown
 
 
@@ -212,10 +213,9 @@ class Width(Choice):
         pixels = float(match[1]) * unit if match else 0.0
         on_paper = match is not None and match[2] not in ("", "px")
         if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
-            raise ArgumentError(
-                f"{self.name} = {quote(value)}: expected 50mm to 1000mm, column (85mm), page "
-                f"(170mm), inches (3.4in), or {FEWEST} pixels or more."
-            )
+            expected = "50mm to 1000mm, column (85mm), page (170mm), inches (3.4in)"
+            reason = f"expected {expected}, or {FEWEST} pixels or more."
+            raise argument_error(self.name, value, reason)
         return Length(written, pixels, on_paper)
 
 
@@ -235,7 +235,7 @@ class Switch(Choice):
     @property
     def argument(self) -> Argument:
         """The keyword arguments of a flag."""
-        return {"action": "store_true", "help": self.help}
+        return {"action": "store_true", "help": self.help, "default": SUPPRESS}
 
     def check(self, value: object) -> bool:
         """Return a Boolean; other true or false values are errors."""
@@ -270,7 +270,7 @@ class Cost(Choice):
 class ByName(Choice):
     """Values of several variables; the command line repeats the option for each variable."""
 
-    read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
+    read_as = {"action": "append"}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Return the values by the names of variables."""
@@ -363,14 +363,6 @@ KEEP = Keep(
 )
 # The options of a loop's derivative; the derivative of a graph already has these properties.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
-TRUNCATE = Whole(
-    "truncate",
-    "number of steps that the gradient goes back",
-    "truncate after steps",
-    default=-1,
-    least=1,
-    most=MOST,
-)
 WIDTH = Width(
     "width", "width of a figure: column (85mm), page (170mm), 3.4in, or 600 pixels", metavar="WIDTH"
 )
@@ -384,7 +376,7 @@ RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", kn
 def switch(name: str, value: object) -> bool:
     """Return a Boolean; raise ArgumentError for other values."""
     if not isinstance(value, bool):
-        raise ArgumentError(f"{name} = {quote(value)}: expected True or False.")
+        raise argument_error(name, value, "expected True or False.")
     return value
 
 

@@ -11,6 +11,7 @@ from lab.errors import ArgumentError
 RETIRED_NAMES: Mapping[str, str] = {
     "Stepper": "visual.machine(trace), which plays the tapes; all other pictures are still",
     "Workbench.step": "moment, the event that the machine shows; or options={'scan': 2, 'step': 1}",
+    "Workbench.truncate": "truncate_gradient of the lab.Loop, and visual.Workbench(loop)",
     "Exercises.answer": "exercises.tasks[0].check, and exercises.progress for the results",
     "Exercises.skip": "exercises.progress, a dictionary of results by question",
     "Exercises.again": "exercises.progress = {}",

@@ -117,10 +117,8 @@ class Declaration:
             why = "a loop of 0 steps has empty results"
             if self.steps < 0:
                 why = "to run backwards, reverse the sequences"
-            raise ArgumentError(
-                f"n_steps = {self.steps}: expected at least 1 step; {why}. "
-                "lab.canonical shows what PyTensor does."
-            )
+            reason = f"expected at least 1 step; {why}. lab.canonical shows what PyTensor does."
+            raise argument_error("n_steps", self.steps, reason)
         rows = [state.initial.nbytes // state.reach for state in self.states]
         needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
         if needed > MOST_BYTES:

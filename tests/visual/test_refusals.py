@@ -59,7 +59,7 @@ DRAWING = [
         ("unrolled", {"step": "a"}, "step = 'a'"),
         ("tapes", {"step": 1.0}, "step = 1.0"),
         ("tapes", {"step": True}, "step = True"),
-        ("tapes", {"step": (1, 7)}, "step = 7"),
+        ("tapes", {"step": 7}, "step = 7"),
         ("ssa", {"step": "a"}, "step = 'a'"),
         ("ssa", {"order": 0}, "order"),
         ("phases", {"order": 0}, "order"),
@@ -70,7 +70,7 @@ DRAWING = [
         ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
         ("rolled", {}, "picture rolled was removed in version 0.3: use taps, or print"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
-        ("taps", {"step": 1}, "the options of the picture taps are width"),
+        ("taps", {"step": 1}, "Its options are width"),
         ("tapes", {"colour": "red"}, "colour"),
     )
 ] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state")]
@@ -202,17 +202,17 @@ PAGES = [
 LINKS = [
     (partial(read, text), words)
     for read, text, words in (
-        (from_text, "order", "text: 'order': expected a pair"),
-        (from_text, "taps=-1", "text: 'taps=-1': expected a pair"),
-        (from_text, "order.x=1", "text: 'order.x=1': expected a pair"),
-        (from_text, "order=two", "text: 'two': expected a number"),
-        (from_text, "at.x=1,two", "text: 'two': expected a number"),
+        (from_text, "order", "link: 'order': expected a pair"),
+        (from_text, "taps=-1", "link: 'taps=-1': expected a pair"),
+        (from_text, "order.x=1", "link: 'order.x=1': expected a pair"),
+        (from_text, "order=two", "order = 'two': expected a number"),
+        (from_text, "at.x=1,two", "at.x = 'two': expected a number"),
         (from_text, "ordr=2", "key = 'ordr': did you mean 'order'?"),
         (from_text, 3, "text = 3: expected text"),
         (as_text, {"moments": 1}, "moments"),
         (as_text, {"at": 3}, "at"),
         (as_text, {"at": {"x": [[[[0.0]]]]}}, "x"),
-        (Workbench, "loop=none", "loop = 'none': expected 'written' with step and values, or a"),
+        (Workbench, "loop=none", "loop = 'none': expected one of written, square"),
         (Workbench, "ordr=2", "key = 'ordr': did you mean 'order'?"),
         (Workbench, "loop=square&moment=1.5", "moment = 1.5: expected an integer"),
         (Workbench, "loop=square&taps.y=-1", "taps"),

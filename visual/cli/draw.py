@@ -6,15 +6,14 @@ from pathlib import Path
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, has_default, load, show
+from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, selected, show
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export
 from visual.drawing.figures import FIGURES, figure
-from visual.options import DERIVATIVE, STEPS
+from visual.options import DERIVATIVE, STEPS, THEME
 from visual.scene.formats import SUFFIXES, check_path, check_scale
 from visual.scene.shapes import Scene
-from visual.scene.theme import THEMES
 
 EXAMPLES = """\
   scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times
@@ -28,8 +27,6 @@ EXAMPLES = """\
   scantape draw tapes --loop square --width column --theme print -o figure.pdf
   scantape draw tapes --loop gap --steps 2:5 -o figure.pdf
   scantape draw tapes --loop square --animate -o walk.svg"""
-
-OF_A_LOOP = [choice for choice in DERIVATIVE.values() if choice is not STEPS]
 
 
 def add_commands(commands: Commands) -> None:
@@ -68,7 +65,6 @@ def _loops(_: argparse.Namespace) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    THEMES[options.theme]  # raises ArgumentError for an unknown name
     check_scale(options.scale)
     to_screen = options.out == "-"
     if not to_screen:
@@ -89,28 +85,24 @@ def _picture(options: argparse.Namespace) -> Scene:
         return _figure(int(number[1]), options)
     PICTURES[options.picture]  # raises ArgumentError for an unknown name
     if options.loop is None:
-        raise ArgumentError("--loop: expected the name of a gallery loop, or module:function.")
-    subject, values, about = drawing_arguments(options, load("--loop", options.loop))
-    about |= {
-        option.name: option.parse(getattr(options, option.name))
-        for option in (*PAPER, *OPTIONS)
-        if not has_default(options, option)
-    }
-    return draw(subject, options.picture, options.theme, values, **about)
+        raise ArgumentError("--loop: missing; pass the name of a gallery loop, or module:function.")
+    subject, given, about = drawing_arguments(options, options.loop)
+    about |= selected(options, (THEME, *PAPER, *OPTIONS))
+    return draw(subject, options.picture, given=given, **about)
 
 
 def _figure(number: int, options: argparse.Namespace) -> Scene:
     if number not in FIGURES:
         raise ArgumentError(f"PICTURE figure{number}: expected figure1 to figure{len(FIGURES)}.")
-    given = [choice.option for choice in OF_A_LOOP if not has_default(options, choice)]
-    given = given if options.loop is None else ["--loop", *given]
-    if given:
-        raise ArgumentError(f"{given[0]}: not an option of figures.")
-    paper = {choice.name: getattr(options, choice.name) for choice in (*PAPER, STEPS)}
-    return figure(number, options.theme, **{n: value for n, value in paper.items() if value})
+    others = [choice for choice in (*DERIVATIVE.values(), *OPTIONS) if choice is not STEPS]
+    unused = [choice.option for choice in others if choice.name in options]
+    for option in unused if options.loop is None else ["--loop", *unused]:
+        raise ArgumentError(f"{option}: not an option of figures. Omit it.")
+    return figure(number, **selected(options, (THEME, *PAPER, STEPS)))
 
 
 def _export(options: argparse.Namespace) -> None:
-    subject, given, about = drawing_arguments(options, load("--loop", options.loop))
+    subject, given, about = drawing_arguments(options, options.loop)
+    about |= selected(options, [THEME])
     formats = [name.strip() for name in options.formats.split(",")]
-    show(export(subject, options.out, formats, options.theme, options.scale, given, **about))
+    show(export(subject, options.out, formats, scale=options.scale, given=given, **about))

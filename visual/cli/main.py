@@ -4,11 +4,10 @@ import argparse
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lab.errors import ArgumentError, LabError, check_choice, closest_match, printable, shorten
 from visual.cli.draw import EXAMPLES as DRAWING
@@ -43,15 +42,22 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
+# The options and positions of arguments that have another name in Python.
+ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
+POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit status: 0, 2 for an error, or 130 for an interrupt."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    options = argparse.Namespace()
     try:
         if arguments and not arguments[0].startswith("-"):
-            refuse_retired(arguments[0], RETIRED_COMMANDS, "scantape {}")
-            check_choice("command", arguments[0], COMMANDS)
+            options.command = arguments[0]
+            refuse_retired(options.command, RETIRED_COMMANDS, "scantape {}")
+            check_choice("command", options.command, COMMANDS)
         parser = create_parser(arguments)
-        options = parser.parse_args(list(_joined(arguments)))
+        parser.parse_args(arguments, options)
         if options.run is None:
             parser.print_help()
             return 0
@@ -60,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # without the source line
             options.run(options)
     except LabError as error:
-        message = f"scantape: {_with_option(error, arguments)}"
+        message = f"scantape: {_with_option(error, options)}"
         print(*map(printable, message.splitlines()), sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -72,33 +78,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _with_option(error: LabError, arguments: Sequence[str]) -> str:
-    """Return the message of an error, which names the option instead of the Python argument."""
-    option = f"--{getattr(error, 'argument', '').replace('_', '-')}"
-    words = [*_joined(arguments), ""]
-    for word, following in pairwise(words):
-        name, _, value = word.partition("=")
-        if name == option and isinstance(error, ArgumentError):
-            value = value or (following if not following.startswith("-") else "")
-            return f"{f'{option} {shorten(value)}'.rstrip()}: {error.reason}"
-    return str(error)
-
-
-def _joined(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield arguments; ``--taps -2,-1`` becomes ``--taps=-2,-1``, because argparse requires that.
-
-    Argparse parses a separate argument that begins with a minus sign as an option.
-    """
-    waiting = list(arguments)
-    while waiting:
-        argument = waiting.pop(0)
-        if re.fullmatch(r"--[a-z-]+", argument) and waiting and re.match("-[0-9]", waiting[0]):
-            argument = f"{argument}={waiting.pop(0)}"
-        yield argument
+def _with_option(error: LabError, options: argparse.Namespace) -> str:
+    """Return the message of an error, with the option and the text that the user typed."""
+    argument = getattr(error, "argument", "")
+    name = ALIASES.get(argument, argument)
+    if not isinstance(error, ArgumentError) or not hasattr(options, name):
+        return str(error)
+    option, typed = POSITIONS.get(name, f"--{name.replace('_', '-')}"), getattr(options, name)
+    words = typed if isinstance(typed, list) else [typed]
+    text = " ".join(str(word) for word in words if word is not True)  # a switch has no text
+    return f"{option} {shorten(text)}".rstrip() + f": {error.reason}"
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors have one line and name the replacement of a removed option."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = re.compile("-[0-9]")  # as in `--taps -2,-1`
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command."""

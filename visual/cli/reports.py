@@ -1,7 +1,7 @@
 """The commands ``scantape explain``, ``compare``, and ``compiled``, which report on a graph."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from pytensor.graph.basic import Variable
@@ -17,10 +17,9 @@ from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.tables import Report, Section
 from visual.backends.page import save_report
-from visual.cli.shared import Commands, add, load, load_graph, show
+from visual.cli.shared import Commands, add, load, load_graph, selected, show
 from visual.drawing.catalogue import SCAN
 from visual.options import ORDER, THEME, WRT, words
-from visual.scene.theme import THEMES
 
 Item = TypeVar("Item")
 
@@ -88,19 +87,19 @@ def _add_command(
     add(parser, THEME)
 
     def run(options: argparse.Namespace) -> None:
-        THEMES[options.theme]  # raises ArgumentError for an unknown name
+        theme = {name: THEME.check(value) for name, value in selected(options, [THEME]).items()}
         result = report(options)
-        to_screen = options.out == "-"
-        show(result if to_screen else save_report(result, options.out, options.theme))
+        show(result if options.out == "-" else save_report(result, options.out, **theme))
 
     parser.set_defaults(run=run)
     return parser
 
 
-def _select_scan(number: int, scans: Sequence[Item]) -> Item:
-    """Return the entry of a report with the number of ``--scan``, from 1."""
-    if number in range(1, len(scans) + 1):
-        return scans[number - 1]
+def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
+    """Return the entry of a report with the number of ``--scan``; None without this option."""
+    number = selected(options, [SCAN]).get(SCAN.name)
+    if number is None or number in range(1, len(scans) + 1):
+        return scans[number - 1] if number else None
     several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
     expected = several if scans else "the graph contains no Scan"
     raise ArgumentError(f"--scan {number}: {expected}.")
@@ -108,9 +107,8 @@ def _select_scan(number: int, scans: Sequence[Item]) -> Item:
 
 def _explain(options: argparse.Namespace) -> Report:
     explanation = _explanation(options)
-    report: Explanation | ScanReport = explanation
-    if options.scan is not None:
-        report = _select_scan(options.scan, explanation.scans)
+    scan = _select_scan(options, explanation.scans)
+    report: Explanation | ScanReport = scan or explanation
     if not options.details:
         return report
     document = report.document
@@ -119,37 +117,37 @@ def _explain(options: argparse.Namespace) -> Report:
 
 def _explanation(options: argparse.Namespace) -> Explanation:
     """Return the explanation of a graph or of a model."""
-    subject = load("NAME", options.graph)
+    subject, wrt = load("NAME", options.graph), selected(options, [WRT]).get(WRT.name)
     if log_density(subject) is not None:
-        return explain(subject, words(options.wrt) if options.wrt else None)
-    if options.wrt is not None:
-        raise ArgumentError(
-            f"--wrt {options.wrt}: expected a PyMC model. For a graph, return (cost, wrt)."
-        )
-    cost, wrt, _ = load_graph(options.graph)
-    return explain(cost, wrt)
+        return explain(subject, words(wrt) or None)
+    if wrt is not None:
+        raise ArgumentError(f"--wrt {wrt}: only for a PyMC model. For a graph, return (cost, wrt).")
+    cost, variable, _ = load_graph("NAME", options.graph, subject)
+    return explain(cost, variable)
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    subject = load("NAME", options.graph)
+    subject, order = load("NAME", options.graph), selected(options, [ORDER])
     if isinstance(subject, Loop):
-        return compare(subject, order=options.order)
-    return compare(*load_graph(options.graph), options.order)
+        return compare(subject, **order)
+    return compare(*load_graph("NAME", options.graph, subject), **order)
 
 
 def _compiled(options: argparse.Namespace) -> Report:
     report = _compilation(load("NAME", options.graph), options)
-    return report if options.scan is None else _select_scan(options.scan, report.after)
+    return _select_scan(options, report.after) or report
 
 
 def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
     """Return the report on the compilation of a loop, a graph, or a function."""
+    wrt = selected(options, [WRT]).get(WRT.name)
     if isinstance(subject, Loop):
-        return compiled(subject, options.wrt, options.mode)
-    if options.wrt is not None:
-        raise ArgumentError(f"--wrt {options.wrt}: only a loop has names; return (cost, wrt).")
-    if isinstance(subject, tuple) and len(subject) in (2, 3):
-        cost, wrt, *given = subject
-        if isinstance(cost, Variable) and isinstance(wrt, Variable):
-            return compiled(cost, wrt, options.mode, *given)
+        return compiled(subject, wrt, options.mode)
+    if wrt is not None:
+        raise ArgumentError(f"--wrt {wrt}: only for a loop. For a graph, return (cost, wrt).")
+    match subject:
+        case (Variable() as cost, Variable() as variable):
+            return compiled(cost, variable, options.mode)
+        case (Variable() as cost, Variable() as variable, None | Mapping() as given):
+            return compiled(cost, variable, options.mode, given)
     return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # or an error names it

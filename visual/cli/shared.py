@@ -1,19 +1,30 @@
 """Options of several commands, and the loop or graph that the command line names.
 
-Start with `add_drawing`: `visual.options` declares the options, `add` adds them to a parser.
-`load` finds a gallery loop or ``module:function``; `load_loop` and `load_graph` check its type.
+Start with `add_drawing`: `visual.options` declares the options, `add` adds them to a parser, and
+`selected` reads them. `load` finds a gallery loop or ``module:function``; `load_loop` and
+`load_graph` also check its type.
 """
 
 import argparse
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, LabError, closest_match, first_line, listing, quote, shorten
+from lab.errors import (
+    ArgumentError,
+    LabError,
+    check_choice,
+    closest_match,
+    first_line,
+    listing,
+    quote,
+    shorten,
+)
 from lab.gradients.derivative import derivative
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
@@ -25,12 +36,24 @@ from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Given = Values | None
 Options = dict[str, Value]
+RETURNED = (
+    "(cost, wrt) or (cost, wrt, given), where cost is a PyTensor variable and given a dictionary "
+    "with the values of inputs"
+)
 
 
-def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str | bool) -> None:
+def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) -> None:
     """Add options to a parser; `otherwise` replaces keyword arguments of `add_argument`."""
     for choice in choices:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
+
+
+def selected(options: argparse.Namespace, choices: Iterable[Choice]) -> Options:
+    """Return the values of the options that the command line contains, by name."""
+    typed = vars(options)
+    return {
+        choice.name: choice.parse(typed[choice.name]) for choice in choices if choice.name in typed
+    }
 
 
 def add_drawing(
@@ -58,34 +81,39 @@ def add_drawing(
     return output
 
 
-def has_default(options: argparse.Namespace, choice: Choice) -> bool:
-    """Return whether the command line leaves an option at its default."""
-    return getattr(options, choice.name) in (choice.default, [], "")
-
-
-def derivative_options(options: argparse.Namespace) -> Options:
-    """Return the options of a loop's derivative."""
-    return {name: choice.parse(getattr(options, name)) for name, choice in DERIVATIVE.items()}
-
-
-def drawing_arguments(options: argparse.Namespace, subject: Any) -> tuple[Any, Given, Options]:
+def drawing_arguments(
+    options: argparse.Namespace, name: str, option: str = "--loop"
+) -> tuple[Any, Given, Options]:
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
-    The subject is a loop, a PyMC model, or the derivative of a graph.
+    The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
+    about the subject name the `option`.
     """
-    if isinstance(subject, Loop):
-        return subject, None, derivative_options(options)
-    given, about = None, Options()
-    for name, choice in DERIVATIVE.items():
-        if not has_default(options, choice):
-            value = getattr(options, name)
-            about[name] = choice.parse(value) if choice in (AT, STEPS) else value
-    if log_density(subject) is None:
-        if not isinstance(subject, tuple):
-            load_loop(options.loop)  # raises an error that names the type
-        cost, wrt, given = load_graph(options.loop, subject)
-        subject = derivative(cost, wrt, about.pop(ORDER.name, ORDER.default))
-    return subject, given, about
+    subject, about = load(option, name), selected(options, DERIVATIVE.values())
+    if isinstance(subject, Loop) or log_density(subject) is not None:
+        return subject, None, about
+    cost, wrt, given = load_graph(option, name, subject)
+    order, values = about.pop(ORDER.name, ORDER.default), about.pop(AT.name, {})
+    for choice in map(DERIVATIVE.__getitem__, about):
+        if choice is not STEPS or isinstance(about[choice.name], int):
+            raise ArgumentError(
+                f"{choice.option}: only for a loop. For a graph, pass --order or --at."
+            )
+    return derivative(cost, wrt, order), _with_values(name, cost, given, values), about
+
+
+def _with_values(name: str, cost: Variable, given: Given, values: Mapping[str, Value]) -> Values:
+    """Return `given` with the `values` of named inputs; raise ArgumentError for a missing value."""
+    inputs = {v.name or str(v): v for v in explicit_graph_inputs([cost])}
+    named = {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}
+    bound = {**(given or {}), **named}
+    missing = [key for key, variable in inputs.items() if variable not in bound]
+    if missing:
+        raise ArgumentError(
+            f"{name}: no value for {listing(missing)}. Use --at {missing[0]}=…, or return "
+            "(cost, wrt, given)."
+        )
+    return bound
 
 
 def show(words: object, end: str = "\n") -> None:
@@ -99,26 +127,19 @@ def show(words: object, end: str = "\n") -> None:
         raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
 
 
-def load_loop(name: str, option: str = "--loop") -> Loop:
+def load_loop(name: str, option: str) -> Loop:
     """Return a gallery loop, or the Loop of ``module:function``; errors name the `option`."""
     loop = load(option, name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(
-            f"{option} {shorten(name)}: expected a lab.Loop, not {quote(loop)} of type "
-            f"{type(loop).__name__}."
-        )
+        raise _unexpected(option, name, loop, "a lab.Loop")
     return loop
 
 
-def load_graph(name: str, subject: object = None) -> tuple[Any, Any, Any]:
-    """Return ``(cost, wrt, given)`` of a named object or of `subject`; `given` may be None.
+def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
+    """Return ``(cost, wrt, given)`` of the object `name`; `given` may be None.
 
-    For a loop or a PyMC model, `wrt` is the first variable.
+    For a loop, `wrt` is the first variable. Raises ArgumentError for other objects.
     """
-    subject = load("NAME", name) if subject is None else subject
-    density = log_density(subject)
-    if density is not None:
-        return density.cost, density.resolve_wrt()[0], density.given
     if isinstance(subject, Loop):
         graph = subject.build()
         first = next(iter(graph.inputs[v] for v in subject.variables))
@@ -128,10 +149,13 @@ def load_graph(name: str, subject: object = None) -> tuple[Any, Any, Any]:
             return cost, wrt, None
         case (Variable() as cost, wrt, None | Mapping() as given):
             return cost, wrt, given
-    raise ArgumentError(
-        f"{name} = {quote(subject)}: expected (cost, wrt) or (cost, wrt, given), where cost is a "
-        "PyTensor variable and given a dictionary with the values of inputs."
-    )
+    raise _unexpected(option, name, subject, f"a lab.Loop, a PyMC model, {RETURNED}")
+
+
+def _unexpected(option: str, name: str, subject: object, expected: str) -> ArgumentError:
+    """Return the error for an object of the wrong type."""
+    got = f"{quote(subject)} of type {type(subject).__name__}"
+    return ArgumentError(f"{option} {shorten(name)}: expected {expected}, got {got}.")
 
 
 def load(option: str, name: str) -> object:
@@ -153,7 +177,7 @@ def load(option: str, name: str) -> object:
         result = member() if callable(member) else member
     except (LabError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # whatever the user's module raises
+    except BaseException as error:  # the user's module may raise any error
         why = first_line(error)
         if isinstance(error, ModuleNotFoundError):
             why += ". Run the command in the folder of the module."

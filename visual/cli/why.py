@@ -2,18 +2,13 @@
 
 import argparse
 
-from pytensor.graph.traversal import explicit_graph_inputs
-
-from lab.errors import ArgumentError, check_choice, listing
-from lab.gradients.derivative import Derivative, derivative
+from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.trace import Trace
-from lab.traces.tracing import trace
-from visual.cli.shared import Commands, add, derivative_options, has_default, load, load_graph, show
-from visual.drawing.draw import cached_study
-from visual.drawing.study import choose
-from visual.options import AT, DERIVATIVE, ORDER, STEPS
+from visual.cli.shared import Commands, add, drawing_arguments, show
+from visual.drawing.draw import study_of
+from visual.options import DERIVATIVE, STEPS
 
 MANY_STEPS = 20_000  # PyTensor runs longer loops, because a trace would need too much memory
 
@@ -52,30 +47,7 @@ def _why(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace) -> Trace | Derivative:
     """Return the trace of the derivative, or the derivative of a loop with many steps."""
-    subject = load("NAME", options.graph)
-    if isinstance(subject, Loop):
-        choice = choose(**derivative_options(options))
-        study, steps = cached_study(subject, choice), choice.steps or subject.steps
-        return study.trace if steps <= MANY_STEPS else study.derivative
-    cost, wrt, given = load_graph(options.graph)
-    given_options = [
-        choice.option
-        for choice in DERIVATIVE.values()
-        if choice not in (ORDER, AT) and not has_default(options, choice)
-    ]
-    if given_options:
-        raise ArgumentError(
-            f"{listing(given_options)}: only for loops; for a graph, expected --order or --at."
-        )
-    inputs = {
-        variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
-    }
-    named = AT.parse(options.at)
-    values = {inputs[check_choice("--at", name, inputs)]: value for name, value in named.items()}
-    missing = [name for name, v in inputs.items() if v not in {**(given or {}), **values}]
-    if missing:
-        raise ArgumentError(
-            f"{options.graph}: no value for {listing(missing)}. Use --at {missing[0]}=…, or return "
-            "(cost, wrt, given)."
-        )
-    return trace(derivative(cost, wrt, options.order), {**(given or {}), **values})
+    subject, given, about = drawing_arguments(options, options.graph, "NAME")
+    study = study_of(subject, given, about)
+    is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
+    return study.derivative if is_long else study.trace

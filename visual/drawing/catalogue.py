@@ -9,12 +9,19 @@ Numbers of Scans start at 1, as in headings, and numbers of steps at 0. `visual.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import GraphError, Registry, argument_error, check_choice, listing, shorten
+from lab.errors import (
+    ArgumentError,
+    GraphError,
+    Registry,
+    UnknownNameError,
+    argument_error,
+    closest_match,
+    listing,
+)
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.drawing.study import Study
-from visual.layout.columns import one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
@@ -22,15 +29,12 @@ from visual.options import (
     SHOWN,
     WIDTH,
     Choice,
-    Control,
     OneOf,
     Switch,
     Value,
     Whole,
     check_step,
-    numbers,
     selected_scan,
-    words,
 )
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.arrange import arrange
@@ -82,11 +86,17 @@ class PictureKind:
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
             refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
-        message = f"the options of the picture {self.name} are {{}}."
-        return {
-            n: own[check_choice("option", n, own, message)].check(value)
-            for n, value in options.items()
-        }
+            if name not in own:
+                raise _unknown_option(name, options[name], self.name, own)
+        return {name: own[name].check(value) for name, value in options.items()}
+
+
+def _unknown_option(name: str, value: object, picture: str, known: Iterable[str]) -> ArgumentError:
+    """Return the error for an option that the picture does not have."""
+    like = closest_match(name, known)
+    advice = f" Did you mean {like}?" if like else ""
+    own = f"the picture {picture} has no such option.{advice} Its options are {listing(known)}."
+    return argument_error(name, value, own, UnknownNameError)
 
 
 def _unrolled(study: Study, scan: int | None = None, **options: Value) -> Scene:
@@ -116,33 +126,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
 NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks"
 
 
-class StepOrSteps(Choice):
-    """A step or several steps."""
-
-    def check(self, value: object) -> Value:
-        """Return the step or the steps as integers; the picture checks the range."""
-        steps = one_or_more(self.name, value)
-        return steps if steps[1:] else next(iter(steps), None)
-
-    def parse(self, text: Value) -> tuple[int, ...]:
-        """Split the text at commas."""
-        return numbers(f"{self.option} {shorten(text)}", words(text))
-
-    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Describe a text field with the steps, separated by commas."""
-        return self._control("text", ", ".join(map(str, one_or_more(self.name, value))))
-
-    def from_form(self, entry: object) -> object:
-        """Split the text at commas."""
-        return numbers(self.name, words(str(entry)))
-
-
-STEP = StepOrSteps(
-    "step",
-    "step to show, from 0, in addition to the ends of a long loop",
-    "show step",
-    metavar="STEP",
-)
+STEP = Whole("step", "step to show, from 0, in addition to the ends of a long loop", "show step")
 SCAN = Whole("scan", "number of the Scan to show, as in the headings", "Scan number", least=1)
 ALL = Switch("all", "show everything in a picture of any size", "show everything")
 

@@ -8,11 +8,11 @@ from shutil import rmtree
 from lab.errors import (
     ArgumentError,
     LabError,
+    argument_error,
     check_choice,
     check_sequence,
     check_type,
     listing,
-    quote,
 )
 from lab.progress import progress_bar
 from lab.traces.run import Values
@@ -63,8 +63,8 @@ def export(
     try:
         path.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"folder = {quote(str(path))} cannot be created: {reason}.") from error
+        reason = f"cannot be created: {getattr(error, 'strerror', None) or error}."
+        raise argument_error("folder", str(path), reason) from error
     try:
         files = _files(study_of(subject, given, choices), options, formats, theme, scale)
         return [write_whole(path / name, content) for name, content in files.items()][-1]

@@ -169,7 +169,8 @@ class Several(Choice):
     def argument(self) -> Argument:
         """The keyword arguments of `add_argument`; the help ends with the default."""
         usual = ",".join(map(str, self.usual))
-        return {"metavar": f"{self.metavar},…", "help": f"{self.help} (default: {usual})"}
+        words = {"metavar": f"{self.metavar},…", "help": f"{self.help} (default: {usual})"}
+        return {**super().argument, **words}
 
     def check(self, value: object) -> Value:
         """Return the checked values; None stands for the default."""
@@ -186,7 +187,7 @@ def _cost(value: object) -> str:
 
 
 def _rule(value: object) -> object:
-    return value if value == CORRECT else RULE.check(value)
+    return value if value == CORRECT else replace(RULE, name="rules").check(value)
 
 
 CHOICES = (

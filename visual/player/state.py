@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from lab.errors import ArgumentError, argument_error, check_choice, check_type, quote
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
-NUMBERS = ("steps", "order", "cost", "truncate", "moment")
+NUMBERS = ("steps", "order", "cost", "moment")
 MAPPINGS = ("taps", "at", "options")  # by name
 KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
 SEPARATORS = ",;|"  # of the numbers of a vector, the rows of a matrix, matrices
@@ -49,18 +49,18 @@ def from_text(text: str) -> dict[str, object]:
     for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
-        check_choice("key", key, KEYS)
-        if not equals or bool(name) != (key in MAPPINGS):
+        if not equals or (key in KEYS and bool(name) != (key in MAPPINGS)):
             raise ArgumentError(
-                f"text: {quote(pair)}: expected a pair as in 'order=2' or 'at.x=1'."
+                f"link: {quote(pair)}: expected a pair, as in 'loop=square&order=2&at.x=1'."
             )
+        check_choice("key", key, KEYS)
         value = unquote(written)
         if name:
             entries = state.setdefault(key, {})
             assert isinstance(entries, dict)
-            entries[name] = _read(value, key == "options")
+            entries[name] = _read(f"{key}.{name}", value, key == "options")
         else:
-            state[key] = value if key in TEXTS else _read(value, key == "cost")
+            state[key] = value if key in TEXTS else _read(key, value, key == "cost")
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 
 
@@ -82,12 +82,15 @@ def _depth(value: object) -> int:
     return 1 + max(map(_depth, value), default=0)
 
 
-def _read(text: str, is_word: bool) -> object:
-    """Return the value of a text; if `is_word`, return a text without a number unchanged."""
+def _read(key: str, text: str, is_word: bool) -> object:
+    """Return the value of a text; if `is_word`, return a text without a number unchanged.
+
+    Raises ArgumentError about the `key` for another text.
+    """
     for separator in reversed(SEPARATORS):
         if separator in text:
             parts = text.removesuffix(separator).split(separator) if text != separator else []
-            return tuple(_read(part, is_word) for part in parts)
+            return tuple(_read(key, part, is_word) for part in parts)
     if text in WORDS:
         return WORDS[text]
     for kind in (int, float, complex):
@@ -97,4 +100,4 @@ def _read(text: str, is_word: bool) -> object:
             continue
     if is_word:
         return text
-    raise ArgumentError(f"text: {quote(text)}: expected a number.")
+    raise argument_error(key, text, "expected a number.")

@@ -58,8 +58,8 @@ def test_export_accepts_a_graph_or_describes_it(tmp_path, monkeypatch, capsys):
     assert "-0.3564" in (tmp_path / "set" / "tapes.svg").read_text("utf-8")  # √(√(√9 − 1) − 1) − 1
     capsys.readouterr()
     for said, words in (
-        (["exported:nothing"], "expected a lab.Loop, not 5"),
-        (["exported:graph", "--steps", "4"], "not an option of a lab.Derivative"),
+        (["exported:nothing"], "expected a lab.Loop, a PyMC model"),
+        (["exported:graph", "--steps", "4"], "only for a loop. For a graph, pass --order or --at."),
     ):
         assert main(["export", "-o", "no", "--loop", *said]) == 2
         assert words in capsys.readouterr().err
@@ -73,7 +73,7 @@ def test_why_accepts_the_values_of_a_graph_or_asks_for_them(tmp_path, monkeypatc
     for said, words in (
         ([], "no value for x. Use --at x=…"),
         (["--at", "y=1"], "--at 'y': expected one of x"),
-        (["--at", "x=1.5", "--steps", "4"], "for a graph, expected --order or --at"),
+        (["--at", "x=1.5", "--steps", "4"], "For a graph, pass --order or --at."),
     ):
         assert main(["why", "rooted:graph", *said]) == 2
         assert words in capsys.readouterr().err
