@@ -87,7 +87,7 @@ def test_a_text_is_a_loop_that_runs_or_is_refused(seed):
 
 
 def parse_by_python(source):
-    return ast.parse(source.formula, mode="eval").body
+    return ast.parse(source.text).body
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 
 from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
-from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # the default name of a loop from texts
 NAME = re.compile(r"[^\W\d]\w*")
+TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
 START = ("x**2", "x = 0.95")
 STEPS = 4
 

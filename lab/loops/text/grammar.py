@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 
 from lab.errors import ArgumentError, argument_error, closest_match, listing, quote
-from lab.loops.text.source import DEEPEST, Source, identifier, source_error, statements
+from lab.loops.text.source import Source, identifier
 from lab.loops.text.terms import (
     COMPARISONS,
     CONNECTIVES,
@@ -33,10 +33,10 @@ from lab.notation import Call, Leaf, Number, Term
 LONGEST = 2000  # largest number of characters of a text
 FARTHEST = 100  # largest distance of a tap in steps
 LARGEST = 1e12  # largest number in a formula
-HIGHEST = 64  # exponent
-TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
+HIGHEST = 64  # largest exponent
+DEEPEST = 30  # largest number of nested operations
 STEPS_BACK = re.compile(r"(.*[^0-9])([0-9]+)")
-# Signs of printed formulas, as Python's parser reads them.
+# The signs of printed formulas, and the operators that Python's parser reads instead.
 TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 RESERVED = ("t", "until")
@@ -72,48 +72,53 @@ def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
         raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: expected at most {LONGEST} characters, got {len(text)}.")
-    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
-    text = raised.translate(TYPED)
+    lines_of_text = re.sub("\r\n?", "\n", text)
+    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", lines_of_text)
+    source = Source(raised.translate(TYPED))
     lines: list[SourceLine] = []
-    for start, stop in statements(text):
+    for statement in source.parse():
         earlier = tuple(line.target for line in lines if line.target)
-        lines.append(_Reader(text, start, stop, names, earlier).line())
+        lines.append(_Reader(source, names, earlier).line(statement))
     if not lines:
         raise ArgumentError("step = '': expected a formula, such as 'x**2'.")
     return tuple(lines)
 
 
 class _Reader:
-    """Parser of the line from `start` to `stop`; `earlier` are the targets of earlier lines."""
+    """Reader of one line of a `source`; `earlier` are the targets of earlier lines."""
 
-    def __init__(
-        self, text: str, start: int, stop: int, names: Names, earlier: tuple[str, ...]
-    ) -> None:
-        assigned = TARGET.match(text, start, stop)
-        self.source = Source(text, assigned.end() if assigned else start, stop)
-        self.names, self.earlier = names, earlier
-        self.target = identifier(assigned.group(1)) if assigned else ""
+    def __init__(self, source: Source, names: Names, earlier: tuple[str, ...]) -> None:
+        self.names, self.earlier, self._error = names, earlier, source.error_at
         self.tapped = (*names.states, *names.sequences)
-        if assigned and self.target in (*names.sequences, *names.parameters, *RESERVED):
-            why = "cannot be assigned to; states and outputs can."
-            raise source_error(text, *assigned.span(1), why)
-        if assigned and self.target in earlier:
-            raise source_error(
-                text, *assigned.span(1), "is assigned twice; keep only one of these lines."
-            )
 
-    def line(self) -> SourceLine:
+    def line(self, statement: ast.stmt) -> SourceLine:
         """Return the line; raise ArgumentError unless it is a formula or ``until(…)``."""
-        tree = self.source.parse()
-        if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
-            self._check_arguments(tree, 1, 1)
-            self._check_depth(tree.args[0])
-            return SourceLine("", ast.unparse(tree), self._condition(tree.args[0]), is_until=True)
+        match statement:
+            case ast.Assign(targets=[place], value=tree):
+                target = self._target(place)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="until")) as tree):
+                self._check_arguments(tree, 1, 1)
+                self._check_depth(tree.args[0])
+                condition = self._condition(tree.args[0])
+                return SourceLine("", ast.unparse(tree), condition, is_until=True)
+            case ast.Expr(value=tree):
+                target = ""
+            case _:
+                raise self._error(statement, "is not a formula; write lines such as 'x = x**2'.")
         self._check_depth(tree)
-        return SourceLine(self.target, ast.unparse(tree), self._number(tree))
+        return SourceLine(target, ast.unparse(tree), self._number(tree))
 
-    def _error(self, node: ast.expr, why: str) -> ArgumentError:
-        return self.source.error_at(node, why)
+    def _target(self, place: ast.expr) -> str:
+        """Return the name that a line ``x = …`` or ``x[t] = …`` assigns."""
+        match place:
+            case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id="t")):
+                if name in (*self.names.sequences, *self.names.parameters, *RESERVED):
+                    why = "cannot be assigned to; states and outputs can."
+                    raise self._error(place, why)
+                if name in self.earlier:
+                    raise self._error(place, "is assigned twice; keep only one of these lines.")
+                return name
+        raise self._error(place, "cannot be assigned to; write a name, as in 'x = …'.")
 
     def _check_depth(self, tree: ast.expr) -> None:
         """Raise ArgumentError for a tree that is too deep for recursive functions."""

@@ -1,23 +1,22 @@
-"""Split the text of a step into lines, and report errors with line and column."""
+"""Parse the text of a step with Python's parser, and report errors with line and column."""
 
 import ast
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from lab.errors import ArgumentError, check_choice, check_type, quote
 
 T = TypeVar("T")
-DEEPEST = 30
-CLOSING = {"(": ")", "[": "]"}
+BLANK = " \t"
 
 
 def identifier(name: T) -> T:
     """Return an identifier in Python's normal form NFKC, which maps the sign µ to the letter μ.
 
-    Return other values, such as the notations x₁ and x², unchanged.
+    Other values, such as the notations x₁ and x², are returned unchanged.
     """
     if isinstance(name, str) and name.isidentifier():
         return cast(T, unicodedata.normalize("NFKC", name))
@@ -44,86 +43,44 @@ def values_by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T
     return named
 
 
-def source_error(text: str, start: int, stop: int, why: str) -> ArgumentError:
-    """Return an error that quotes the text from `start` to `stop`, with line and column."""
-    excerpt = text[start:stop].strip() or text[start:].strip()
-    excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
-    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-    location = f"line {line}, column {column}" if "\n" in text else f"column {column}"
-    return ArgumentError(f"step, {location}: {excerpt!r} {why}")
-
-
-def statements(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line; a line can contain line breaks inside brackets."""
-    begin, opened = 0, list[int]()
-    for place, sign in enumerate(text):
-        if sign in CLOSING:
-            opened.append(place)
-            if len(opened) > DEEPEST:
-                raise source_error(
-                    text, place, place + 1, f"is nested deeper than {DEEPEST} brackets."
-                )
-        elif sign in CLOSING.values():
-            if not opened or CLOSING[text[opened.pop()]] != sign:
-                raise source_error(text, place, place + 1, "closes a bracket that is not open.")
-        elif sign == "#" or (sign < " " and sign not in "\t\r\n") or sign == "\\":
-            raise source_error(text, place, place + 1, "is not part of a formula; leave it out.")
-        elif sign in ";\n" and not opened:
-            if text[begin:place].strip():
-                yield begin, place
-            begin = place + 1
-    if opened:
-        raise source_error(
-            text, opened[-1], opened[-1] + 1, "opens a bracket that is never closed."
-        )
-    if text[begin:].strip():
-        yield begin, len(text)
-
-
 @dataclass(frozen=True)
 class Source:
-    """The formula from `start` to `stop` of a text."""
+    """The text of a step; lines may be indented."""
 
     text: str
-    start: int
-    stop: int
 
     @property
-    def formula(self) -> str:
-        """The formula in parentheses, so that it can contain line breaks."""
-        return f"({self.text[self.start : self.stop]}\n)"
+    def lines(self) -> list[str]:
+        """The lines without indentation, which has no meaning in a step."""
+        return [line.lstrip(BLANK) for line in self.text.split("\n")]
 
-    def parse(self) -> ast.expr:
-        """Parse the formula with Python's parser."""
-        if not self.text[self.start : self.stop].strip():
-            raise source_error(
-                self.text, self.start - 1, self.start, "must be followed by a formula."
-            )
+    def parse(self) -> list[ast.stmt]:
+        """Return the statements of the text; raise ArgumentError with the place of an error."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(self.formula, mode="eval").body
+                return ast.parse("\n".join(self.lines)).body
         except SyntaxError as error:
-            place = self._index(error.lineno or 1, max(1, error.offset or 0) - 1)
-            place = min(max(place, self.start), self.stop - 1)
-            why = "cannot be read as a formula, such as 'x**2 + 1'."
-            raise source_error(self.text, place, self.stop, why) from None
+            line = min(error.lineno or 1, len(self.lines))
+            text = self.lines[line - 1]
+            start = min(max(1, error.offset or 0), max(1, len(text))) - 1
+            why = f"cannot be read as a formula, such as 'x**2 + 1': {error.msg}."
+            raise self._error(line, start, text[start:].strip() or text, why) from None
         except (ValueError, MemoryError, RecursionError):
-            why = "cannot be read; write a shorter formula."
-            raise source_error(self.text, self.start, self.stop, why) from None
+            why = "cannot be read; write a shorter formula of printable characters."
+            raise self._error(1, 0, self.lines[0], why) from None
 
-    def error_at(self, node: ast.expr, why: str) -> ArgumentError:
-        """Return an error that quotes a node of the tree."""
-        begin = self._index(node.lineno, self._characters(node.lineno, node.col_offset))
-        row = node.end_lineno or node.lineno
-        end = self._index(row, self._characters(row, node.end_col_offset or 0))
-        return source_error(self.text, max(begin, self.start), min(end, self.stop), why)
+    def error_at(self, node: ast.expr | ast.stmt, why: str) -> ArgumentError:
+        """Return an error that quotes the text of a node."""
+        line = self.lines[node.lineno - 1]
+        start = len(line.encode()[: node.col_offset].decode())  # the parser counts bytes
+        excerpt = ast.get_source_segment("\n".join(self.lines), node) or line[start:]
+        return self._error(node.lineno, start, excerpt, why)
 
-    def _index(self, row: int, column: int) -> int:
-        """Return the index in the text of a row and column of the formula."""
-        rows = self.formula.split("\n")
-        return self.start - 1 + sum(len(line) + 1 for line in rows[: row - 1]) + column
-
-    def _characters(self, row: int, count: int) -> int:
-        """Return the number of characters in the first `count` bytes of a row."""
-        return len(self.formula.split("\n")[row - 1].encode()[:count].decode())
+    def _error(self, line: int, start: int, excerpt: str, why: str) -> ArgumentError:
+        """Return an error about a line, from 1, at the index `start` of the unindented line."""
+        whole = self.text.split("\n")[line - 1]
+        column = len(whole) - len(self.lines[line - 1]) + start + 1
+        location = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"
+        excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
+        return ArgumentError(f"step, {location}: {excerpt!r} {why}")

@@ -40,7 +40,8 @@ FORMULAS = [
     ("where(not x >= u or u <= 0, x, w)", lambda x, u, w: x if not x >= u or u <= 0 else w),
     ("where(x == x, u, w) + where(x != x, u, w)", lambda x, u, w: u + w),
     ("(x +\n u)", lambda x, u, w: x + u),
-    (" x + u ;; ", lambda x, u, w: x + u),
+    (" x + u ; ", lambda x, u, w: x + u),
+    ("x*u  # a comment", lambda x, u, w: x * u),
 ]
 
 
@@ -123,15 +124,16 @@ REFUSED = [
     ("1e400", "1e400", "column 1", "too large"),
     ("x**65", "65", "column 4", "exponent can be up to 64"),
     ("9**9**9**9", "9**9**9**9", "column 1", "power in its exponent"),
-    ("(" * 40 + "x" + ")" * 40, "(", "column 31", "nested deeper"),
+    ("abs(" * 40 + "x" + ")" * 40, "abs", "column 117", "nested deeper"),
+    ("(" * 400 + "x" + ")" * 400, "(", "column", "too many nested"),
     ("-" * 1900 + "x", "---", "column", ""),
     ("+".join("x" * 900), "x+", "column 1", "nested deeper"),
     ("(x", "(", "column 1", "never closed"),
-    ("x)", ")", "column 2", "not open"),
+    ("x)", ")", "column 2", "unmatched"),
+    ("u\n  + (x\r\n", "(x", "line 2, column 5", "never closed"),
     ("x +", "+", "column 3", "cannot be read"),
     ("x @@ u", "@ u", "column 4", "cannot be read"),
-    ("x # y", "#", "column 3", "not part of a formula"),
-    ("x\0", "\\x00", "column 2", "not part of a formula"),
+    ("x\0", "\\x00", "column 1", "cannot be read"),
     ("x if u else w", "x if u else w", "column 1", "where("),
     ("x, u", "x, u", "column 1", "one line"),
     ("where(x, u, w)", "x", "column 7", "not a condition"),
@@ -151,7 +153,10 @@ REFUSED = [
     ("x = x; y = x[t]; z = y[t-1]", "y[t-1]", "column 22", "look back"),
     ("x = x; x = u", "x", "column 8", "twice"),
     ("w = x", "w", "column 1", "cannot be assigned"),
-    ("x = ", "=", "column 3", "followed by"),
+    ("x = ", "x =", "column 4", "cannot be read"),
+    ("x = y = u", "x = y = u", "column 1", "not a formula"),
+    ("x += u", "x += u", "column 1", "not a formula"),
+    ("x[t-1] = u", "x[t-1]", "column 1", "cannot be assigned"),
 ]
 
 
