@@ -222,66 +222,55 @@ def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = P
 
 
 class _Writer:
-    """Writer of one expression from left to right, up to `MAX_CHARACTERS`."""
+    """Writer of one expression from left to right, up to about `MAX_CHARACTERS`."""
 
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
-        self.pieces: list[str] = []
         self.remaining = MAX_CHARACTERS
-        self.written = set[int]()  # ids of the written operations
+        self.operations = set[int]()  # ids of the written operations
         self.is_cut = False
 
     def write(self, expression: Expression) -> str:
         """Return the text of an expression."""
-        self._write(body_of(expression), COMPARISON)
+        pieces = [self._term(body_of(expression), COMPARISON)]
         for binding in expression.bindings if isinstance(expression, Let) else ():
             if not self.is_cut:
-                self._add(self.style.behind)
-                if self.remaining > 0:
-                    self._add(f"{binding.name} := ")
-                self._write(binding.term, COMPARISON)
-        if self.is_cut:
-            self._add_missing_count(expression)
-        return "".join(self.pieces)
-
-    def _add_missing_count(self, expression: Expression) -> None:
+                name = f"{binding.name} := " if self.remaining > 0 else ""
+                self.remaining -= len(self.style.behind) + len(name)
+                pieces.append(f"{name}{self._term(binding.term, COMPARISON)}")
+        text = self.style.behind.join(pieces)
+        if not self.is_cut:
+            return text
         total = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
-        more = total - len(self.written)
-        if more:
-            note = f"({more:,} more operation{'' if more == 1 else 's'})"
-            self._add(rf"\ \text{{{note}}}" if self.style.latex else f" {note}")
+        more = total - len(self.operations)
+        note = f"({more:,} more operation{'' if more == 1 else 's'})"
+        note = rf"\ \text{{{note}}}" if self.style.latex else f" {note}"
+        return text + note if more else text
 
-    def _add(self, piece: str) -> None:
-        self.pieces.append(piece)
-        self.remaining -= len(piece)
-
-    def _write(self, term: Term, needed: int) -> None:
-        """Write a term, in parentheses if its precedence is lower than `needed`."""
+    def _term(self, term: Term, needed: int) -> str:
+        """Return the text of a term, in parentheses if its precedence is lower than `needed`."""
         if self.remaining <= 0:
             self.is_cut = True
-            self._add(self.style.dots)
-        elif isinstance(term, Call):
-            self.written.add(id(term))
-            brackets = self._strength(term) < needed
-            self._add("(" if brackets else "")
-            self._call(term)
-            self._add(")" if brackets else "")
-        elif isinstance(term, Slice):
+            return self.style.dots
+        if isinstance(term, Call):
+            self.operations.add(id(term))
+            self.remaining -= len(term.name) + 2  # brackets
+            text = self._call(term)
+            return f"({text})" if self._strength(term) < needed else text
+        if isinstance(term, Slice):
             ends = (term.start, term.stop, term.step)[: 2 if term.step is None else 3]
-            for number, end in enumerate(ends):
-                self._add(":" if number else "")
-                if end is not None:
-                    self._write(end, COMPARISON)
-        else:
-            self._add(self._atom(term, needed))
+            return ":".join("" if end is None else self._term(end, COMPARISON) for end in ends)
+        text = self._atom(term, needed)
+        self.remaining -= len(text)
+        return text
 
     def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
         """Return the text of an operand, in parentheses if a leading minus requires them."""
         if isinstance(term, Leaf):
-            written = self.leaf(term)
+            text = self.leaf(term)
         else:
-            written = term.written if isinstance(term, Number) else term.name
-        return f"({written})" if written.startswith(("-", "−")) and needed > SUM else written
+            text = term.written if isinstance(term, Number) else term.name
+        return f"({text})" if text.startswith(("-", "−")) and needed > SUM else text
 
     def _strength(self, call: Call) -> int:
         """Return the precedence of the outermost operator."""
@@ -289,74 +278,65 @@ class _Writer:
             return ATOM
         return STRENGTH.get(call.name, ATOM)
 
-    def _list(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> None:
-        """Write terms with a separator, up to the length limit."""
+    def _terms(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> str:
+        """Return the texts of terms with a separator, up to the length limit."""
+        text = ""
         for number, term in enumerate(terms):
             if number and self.is_cut:
                 break
-            self._add(between if number else "")
-            self._write(term, rest if number else first)
+            self.remaining -= len(between)
+            text += f"{between if number else ''}{self._term(term, rest if number else first)}"
+        return text
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: Call) -> str:
         name, arguments, style = call.name, call.arguments, self.style
         if style.latex and name == "TrueDiv":
-            for opening, argument in zip((r"\frac{", "{"), arguments, strict=True):
-                self._add(opening)
-                self._write(argument, COMPARISON)
-                self._add("}")
-        elif name == "Add":
-            self._sum(arguments)
-        elif name in style.operators:
+            above, below = (self._term(argument, COMPARISON) for argument in arguments)
+            return rf"\frac{{{above}}}{{{below}}}"
+        if name == "Add":
+            return self._sum(arguments)
+        if name in style.operators:
             strength = STRENGTH[name]
             first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
-            rest = first if name in ("Add", "Mul", "Dot") else first + 1
-            self._list(arguments, style.operators[name], first, rest)
-        elif name == "Neg":
-            self._add(style.minus)
-            self._write(arguments[0], PRODUCT)
-        elif name == "Pow":
-            self._write(arguments[0], ATOM)
-            self._exponent(arguments[1])
-        elif name == "transpose":
-            self._write(arguments[0], ATOM)
-            self._add("^T" if style.latex else "ᵀ")
-        elif name == "at":
-            self._write(arguments[0], ATOM)
-            self._add("[")
-            self._list(arguments[1:], ", ", COMPARISON, COMPARISON)
-            self._add("]")
-        else:
-            safe = name.replace("_", r"\_")
-            command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{safe}}}"
-            self._add(rf"{command}\left(" if style.latex else f"{name}(")
-            self._list(arguments, ", ", COMPARISON, COMPARISON)
-            self._add(r"\right)" if style.latex else ")")
+            rest = first if name in ("Mul", "Dot") else first + 1
+            return self._terms(arguments, style.operators[name], first, rest)
+        if name == "Neg":
+            return f"{style.minus}{self._term(arguments[0], PRODUCT)}"
+        if name == "Pow":
+            return f"{self._term(arguments[0], ATOM)}{self._exponent(arguments[1])}"
+        if name == "transpose":
+            return f"{self._term(arguments[0], ATOM)}{'^T' if style.latex else 'ᵀ'}"
+        if name == "at":
+            array = self._term(arguments[0], ATOM)
+            return f"{array}[{self._terms(arguments[1:], ', ', COMPARISON, COMPARISON)}]"
+        inside = self._terms(arguments, ", ", COMPARISON, COMPARISON)
+        if not style.latex:
+            return f"{name}({inside})"
+        safe = name.replace("_", r"\_")
+        command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{safe}}}"
+        return rf"{command}\left({inside}\right)"
 
-    def _sum(self, terms: tuple[Term, ...]) -> None:
-        """Write a sum; a term with a negative factor is subtracted."""
+    def _sum(self, terms: tuple[Term, ...]) -> str:
+        """Return the text of a sum; a term with a negative factor is subtracted."""
+        text, signs = "", self.style.operators
         for number, term in enumerate(terms):
             if number and self.is_cut:
                 break
+            self.remaining -= len(signs["Add"])
             factors = _negated_factors(term)
             if factors is None or (isinstance(term, Number) and not number):
-                self._add(self.style.operators["Add"] if number else "")
-                self._write(term, SUM)
+                text += f"{signs['Add'] if number else ''}{self._term(term, SUM)}"
             else:
-                self.written.add(id(term))
-                self._add(self.style.operators["Sub"] if number else self.style.minus)
-                self._list(factors, self.style.operators["Mul"], PRODUCT, PRODUCT)
+                self.operations.add(id(term))
+                text += signs["Sub"] if number else self.style.minus
+                text += self._terms(factors, signs["Mul"], PRODUCT, PRODUCT)
+        return text
 
-    def _exponent(self, term: Term) -> None:
-        written = self._atom(term, ATOM) if isinstance(term, Leaf | Number) else ""
+    def _exponent(self, term: Term) -> str:
         if self.style.latex:
-            self._add("^{")
-            self._write(term, COMPARISON)
-            self._add("}")
-        elif written.isdigit():
-            self._add(written.translate(RAISED))
-        else:
-            self._add("^")
-            self._write(term, ATOM)
+            return f"^{{{self._term(term, COMPARISON)}}}"
+        text = self._atom(term, ATOM) if isinstance(term, Leaf | Number) else ""
+        return text.translate(RAISED) if text.isdigit() else f"^{self._term(term, ATOM)}"
 
 
 ONE = Number("1")
