@@ -182,25 +182,30 @@ def summands_of(expression: Expression) -> tuple[Term, ...]:
     return body.arguments if isinstance(body, Call) and body.name == "Add" else (body,)
 
 
+def operands_of(term: Term) -> tuple[Term, ...]:
+    """Return the arguments of an operation or the ends of a slice; empty for an operand."""
+    if isinstance(term, Call):
+        return term.arguments
+    if isinstance(term, Slice):
+        return tuple(end for end in (term.start, term.stop, term.step) if end is not None)
+    return ()
+
+
 def parts_of(expression: Expression | None) -> Iterator[Term]:
     """Yield every part of an expression once, from left to right, each before its own parts."""
-    named = {}
+    if expression is None:
+        return
+    named: dict[str, Term] = {}
     if isinstance(expression, Let):
         named = {binding.name: binding.term for binding in expression.bindings}
-        expression = expression.body
-    seen, waiting = set[int](), [expression]
+    seen, waiting = set[int](), [body_of(expression)]
     while waiting:
         part = waiting.pop()
-        if part is None or id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, Call):
-            waiting += reversed(part.arguments)
-        elif isinstance(part, Slice):
-            waiting += (part.step, part.stop, part.start)
-        elif isinstance(part, SharedTerm):
-            waiting.append(named.get(part.name))
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            is_shared = isinstance(part, SharedTerm) and part.name in named
+            waiting += [named[part.name]] if is_shared else reversed(operands_of(part))
 
 
 def leaves_of(expression: Expression | None) -> list[Leaf]:

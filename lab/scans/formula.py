@@ -18,9 +18,9 @@ from lab.errors import printable
 from lab.notation import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
-from lab.scans.naming import name_parts
 from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
+from lab.scans.shared_terms import name_parts
 from lab.scans.slices import index_parts
 
 # The maximum number of factors of a nested product to join: longer products could double.
@@ -80,13 +80,6 @@ def formulas(
 ) -> tuple[Expression, ...]:
     """Return the simplified expressions of `results`; `leaves` names the arguments of the step."""
     pause()
-    return _uninterrupted_formulas(results, leaves)
-
-
-def _uninterrupted_formulas(
-    results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
-) -> tuple[Expression, ...]:
-    """Return the result of `formulas`, without pausing for other threads."""
     terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
     for node in toposort(simple, blockers=leaves):  # without recursion, because graphs can be deep
@@ -101,11 +94,9 @@ def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Express
 
     The result is cached: equal steps with the same leaves share their expressions.
     """
-    pause()
     inner = (n.op for n in graph.toposort() if isinstance(n.op, HasInnerGraph))
-    return _cached_formulas(
-        graph, tuple(leaves), tuple(op.name for op in inner if hasattr(op, "name"))
-    )
+    names = tuple(op.name for op in inner if hasattr(op, "name"))
+    return _cached_formulas(graph, tuple(leaves), names)
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +108,7 @@ def _cached_formulas(
     `names` are the names of inner loops, which the equality of graphs ignores.
     """
     arguments, results = fresh_graph(graph)
-    return _uninterrupted_formulas(results, dict(zip(arguments, leaves, strict=True)))
+    return formulas(results, dict(zip(arguments, leaves, strict=True)))
 
 
 def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:

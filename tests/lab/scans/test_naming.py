@@ -15,7 +15,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
 from lab.scans.names import readable
-from lab.scans.naming import MAX_DEPTH, name_parts
+from lab.scans.shared_terms import MAX_DEPTH, name_parts
 
 X = Leaf("x", -1, 0)
 

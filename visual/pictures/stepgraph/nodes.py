@@ -13,7 +13,7 @@ from lab.equations.numbers import array_of
 from lab.notation import Call, Expression, Leaf, SharedTerm, Slice, Term, calls_of, leaves_of
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
-from lab.scans.naming import name_common_parts
+from lab.scans.shared_terms import name_common_parts
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
 from lab.traces.untaken import values_of

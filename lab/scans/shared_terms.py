@@ -20,6 +20,7 @@ from lab.notation import (
     Term,
     body_of,
     leaves_of,
+    operands_of,
 )
 
 MAX_DEPTH = 24  # levels of nested operations without a name
@@ -39,9 +40,9 @@ def name_common_parts(expressions: Iterable[Expression], always: Collection[str]
         """Return the term without names, in which equal parts are the same object."""
         if isinstance(term, SharedTerm):
             return named[term.name]
-        inside = [whole(part, named) for part in _parts(term)]
+        inside = [whole(part, named) for part in operands_of(term)]
         if inside:
-            term = _with_parts(term, dict(zip(map(id, _parts(term)), inside, strict=True)))
+            term = _with_parts(term, dict(zip(map(id, operands_of(term)), inside, strict=True)))
         name: object = term.name if isinstance(term, Call) else ()
         if isinstance(term, Slice):
             name = term.start is None, term.stop is None
@@ -67,13 +68,13 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
     order = list(_parts_first(term))
     uses = dict.fromkeys(map(id, order), 0)
     for user in order:
-        for part in _parts(user):
+        for part in operands_of(user):
             uses[id(part)] += 1
     letters: dict[int, int] = {}  # the length of each part, in which names replace named parts
     levels: dict[int, int] = {}
     named: list[Term] = []
     for part in order:
-        inside = _parts(part)
+        inside = operands_of(part)
         length = _own_letters(part) + sum(letters[id(p)] for p in inside)
         level = 1 + max((levels[id(p)] for p in inside), default=0)
         many = uses[id(part)] - 1
@@ -96,14 +97,6 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
     return Let(tuple(reversed(bound)), tree)
 
 
-def _parts(term: Term) -> tuple[Term, ...]:
-    if isinstance(term, Call):
-        return term.arguments
-    if isinstance(term, Slice):
-        return tuple(end for end in (term.start, term.stop, term.step) if end is not None)
-    return ()
-
-
 def _parts_first(term: Term) -> Iterator[Term]:
     """Yield every object in `term` once, after its parts."""
     seen, done, waiting = set[int](), set[int](), [term]
@@ -111,7 +104,7 @@ def _parts_first(term: Term) -> Iterator[Term]:
         part = waiting[-1]
         if id(part) not in seen:
             seen.add(id(part))
-            waiting += reversed(_parts(part))
+            waiting += reversed(operands_of(part))
             continue
         waiting.pop()
         if id(part) not in done:
@@ -130,8 +123,8 @@ def _own_letters(term: Term) -> int:
 
 def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
     """Return `term` with its parts replaced by id, or `term` itself if no part changes."""
-    inside = tuple(replacements[id(part)] for part in _parts(term))
-    if all(new is old for new, old in zip(inside, _parts(term), strict=True)):
+    inside = tuple(replacements[id(part)] for part in operands_of(term))
+    if all(new is old for new, old in zip(inside, operands_of(term), strict=True)):
         return term
     if isinstance(term, Call):
         return replace(term, arguments=inside)
