@@ -204,8 +204,8 @@ def parts_of(expression: Expression | None) -> Iterator[Term]:
         if id(part) not in seen:
             seen.add(id(part))
             yield part
-            is_shared = isinstance(part, SharedTerm) and part.name in named
-            waiting += [named[part.name]] if is_shared else reversed(operands_of(part))
+            shared = named.get(part.name) if isinstance(part, SharedTerm) else None
+            waiting += reversed(operands_of(part)) if shared is None else [shared]
 
 
 def leaves_of(expression: Expression | None) -> list[Leaf]:

@@ -138,7 +138,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     readings = {reading.variable: reading for reading in derivation.readings}
     cuts = _cuts_of(derivation.forward, derivation.parent)
     known = dict(zip(derivation.forward.variables, cuts, strict=True))
-    n_steps = constant_value(derivation.steps.made)
+    n_steps = constant_value(derivation.steps.forward)
     cuts_with_length = []
     for part, original in zip(parts.variables, derivation.backward.variables, strict=True):
         reading = readings.get(original)

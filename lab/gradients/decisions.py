@@ -1,8 +1,9 @@
-"""The decisions of the eleven phases of a pullback, with PyTensor variables.
+"""The results of the eleven phases of a pullback, in terms of PyTensor variables.
 
-A `PullbackRule` contains the decisions that a faulty pullback gets wrong.  `StepCount` to `Total`
-are the results of the phases, and `Decisions` contains all of them.  A
-`lab.gradients.record.DerivationRecord` is the same as plain data.
+`Decisions` contains the results of all phases.  Each class from `StepCount` to `Total` contains the
+result of one phase, or of consecutive phases.  `lab.gradients.record.DerivationRecord` describes
+the same results as plain data.  A `PullbackRule` contains the choices in which a faulty pullback
+differs from the correct pullback.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,16 +25,17 @@ from lab.tape import Tape
 
 @dataclass(frozen=True)
 class PullbackRule:
-    """The decisions of the pullback that a faulty pullback can get wrong.
+    """The choices in which a faulty pullback differs from the correct pullback.
 
     The default values are correct; `lab.reports.breaking.rules` contains faulty values.
 
     `accumulates` maps a tape to the read taps at which a backward step adds its contribution to the
-    old value of the slot.  Later steps read preserved values only, so these are the preserved taps.
-    `reverses` selects the order of forward values: from the last step to the first.  With
-    `replays`, the pullback recomputes values that a mit-mot has overwritten.  `recalls` maps a
-    state or output to the array that contains its forward values: the filled buffer.  `binds` maps
-    a tape to the order of its read taps as arguments of a backward step: the order of the tape.
+    old value of the slot.  The correct taps are the preserved taps, because later forward steps
+    read preserved values only.  If `reverses` is true, a backward loop reads the forward values
+    from the last step to the first.  If `replays` is true, the pullback recomputes values that a
+    mit-mot has overwritten.  `recalls` maps a state or output to the array of its forward values;
+    the correct array is the filled buffer.  `binds` maps a tape to the order in which its read taps
+    become arguments of a backward step; the correct order is the order of the tape.
     """
 
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
@@ -47,7 +49,7 @@ RULE = PullbackRule()
 
 
 class ReadingGroup(StrEnum):
-    """The five groups of reversed sequences of phase 7."""
+    """The five kinds of values that a backward step reads from reversed sequences (phase 7)."""
 
     SEQUENCE = "forward sequence"
     TAPS = "value of a mit-mot or mit-sot"
@@ -58,16 +60,19 @@ class ReadingGroup(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class StepCount:
-    """Phase 1: the number `made` of forward steps, and the number `reversed` of backward steps."""
+    """Phase 1: the numbers of forward and backward steps; `source` describes their origin."""
 
-    made: TensorVariable
-    reversed: TensorVariable
+    forward: TensorVariable
+    backward: TensorVariable
     source: str
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The arguments of every phase: the loop, the gradients of its outputs, and the rule."""
+    """The arguments of every phase: the loop, the gradients of its outputs, and the rule.
+
+    `given` maps each output of the loop to the gradient with respect to the output.
+    """
 
     op: Scan
     forward: ScanParts
@@ -82,13 +87,16 @@ class Task:
 
         This holds for derivatives that this package has built, unless they are truncated.
         """
-        made_here = decisions_of(self.op) is not None
-        return made_here and self.forward.truncate_gradient == -1
+        is_derivative = decisions_of(self.op) is not None
+        return is_derivative and self.forward.truncate_gradient == -1
 
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """Phase 2: the variables whose outputs have a gradient, and the arguments that receive one."""
+    """Phase 2: the variables whose outputs have a gradient, with the status of the gradient.
+
+    `arguments` are the arguments of the step that receive a gradient.
+    """
 
     reached: dict[LoopVariable, Status]
     arguments: frozenset[Variable]
@@ -116,7 +124,11 @@ class StepGradients:
 
 @dataclass(frozen=True, eq=False)
 class ReverseState:
-    """Phases 6 and 8: the mit-mot that contains the gradients of a state."""
+    """Phases 6 and 8: the mit-mot `variable` that contains the gradients of a state.
+
+    At the read taps `accumulated` of the state, a backward step adds its contribution to the old
+    value.  At the taps `cleared` of the mit-mot, a backward step writes 0.
+    """
 
     state: LoopVariable
     variable: LoopVariable
@@ -126,7 +138,11 @@ class ReverseState:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Phase 7: a reversed sequence of the backward Scan, and the forward value that it contains."""
+    """Phase 7: a reversed sequence `variable` of the backward Scan.
+
+    The sequence contains the values of the forward variable `source` at `tap`.  `slices` are the
+    slices that select the rows, as text.
+    """
 
     group: ReadingGroup
     source: LoopVariable
@@ -171,7 +187,7 @@ class Decisions:
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
-        """The forward variable whose values or gradients each backward variable contains."""
+        """Backward variables, with the forward variables whose values or gradients they contain."""
         built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
         built |= {reverse.variable: reverse.state for reverse in self.states}
         return built | {total.variable: total.source for total in self.totals}
@@ -184,11 +200,12 @@ def decisions_of(op: Op) -> Decisions | None:
 
 
 def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
-    """Return unique names for the loops among `nodes`, and names of derivatives that contain them.
+    """Return a name for each Scan in `nodes`, which are in topological order.
 
-    `nodes` are in topological order.  Loops of equal names are numbered, as ``scan_fn2``.  The loop
-    of a derivative by PyTensor is the only loop of that name that the derivative reads without
-    another Scan in between.  If there are several such loops, the name has no number.
+    Loops with equal names receive numbers, as in ``scan_fn2``.  The name of a derivative contains
+    the name of its loop.  A derivative by PyTensor contains the plain name of its loop, without a
+    number.  The derivative receives the number if it reads only one loop of this name, without
+    another Scan in between.
     """
     loops = [node for node in nodes if not split_name(_plain_name(node))[0]]
     names = dict(zip(loops, unique_names([scan_name(node.op) for node in loops]), strict=True))
@@ -208,7 +225,11 @@ def _plain_name(node: Apply) -> str:
 
 
 def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
-    """Return the loop of a derivative by its record, or the only one of `loops` that it reads."""
+    """Return the loop that a derivative differentiates; None if the loop is unknown.
+
+    Without a record of its derivation, a derivative differentiates the loop of `loops` that it
+    reads without another Scan in between, if there is exactly one.
+    """
     while (decisions := decisions_of(node.op)) is not None:
         node = decisions.parent
     if node in loops:

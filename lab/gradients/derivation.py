@@ -1,6 +1,7 @@
-"""Describe the decisions of the eleven phases; `Derivation` contains decisions and description.
+"""Describe the results of the eleven phases of a pullback as plain data.
 
-The names of the phases are from PyTensor's documentation ("How Scan.L_op Works").
+A `Derivation` contains the results and their description.  The names of the phases are from
+PyTensor's documentation ("How Scan.L_op Works").
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ Texts = Mapping[Variable, str]
 
 
 def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRecord:
-    """Return a derivation as plain data."""
+    """Return the description of a derivation, with the `outcomes` of its gradients."""
     names = PartNames.of(derivation)
     texts = _texts(derivation, names)
     phase_items: tuple[Iterable[Item], ...] = (
@@ -90,9 +91,9 @@ def _slots(part: LoopVariable) -> str:
 
 
 def _steps(d: Decisions) -> Iterator[Item]:
-    yield Item("steps made", f"read from {d.steps.source}", _count(d.steps.made))
+    yield Item("steps made", f"read from {d.steps.source}", _count(d.steps.forward))
     yield Item(
-        "steps reversed", "the number of steps of the backward Scan", _count(d.steps.reversed)
+        "steps reversed", "the number of steps of the backward Scan", _count(d.steps.backward)
     )
 
 
@@ -247,7 +248,7 @@ def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
 
 @dataclass(frozen=True, eq=False)
 class Derivation(Decisions):
-    """The decisions of the eleven phases, and their description."""
+    """The results of the eleven phases, with their description as plain data."""
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:

@@ -1,4 +1,4 @@
-"""Derivatives of any order through loops, and the Scan from which each Scan was derived."""
+"""Build derivatives of any order, and list the Scans of a derivative."""
 
 import warnings
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ MANY_SCANS, MOST_SCANS = 32, 16_384
 
 
 class ManyScansWarning(UserWarning):
-    """A derivative will take noticeable time, because it builds many Scans."""
+    """A warning that a derivative builds many Scans, which takes noticeable time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Descent:
 class Derivative:
     """The derivatives of a cost up to an order: ``values[k]`` is the k-th derivative.
 
-    `given` has known values of inputs of the graph.  `by` is the label of `wrt`, such as x₀, and
+    `given` contains values of inputs of the graph.  `by` is the label of `wrt`, such as x₀, and
     `cost` is the label of the cost, such as x₄; the default labels are the names of the variables.
     `mode` and `direction` are the arguments of `lab.derivative`.
     """
@@ -102,9 +102,9 @@ class Derivative:
 
         PyTensor compiles the same graph: the result shows whether the trace is correct, not whether
         the derivatives are (see `lab.compare`).  Derivatives in Taylor mode are also compared with
-        reverse mode, up to order 2.  Differences are absolute below 1 and relative above.  `mode`
-        is a PyTensor compilation mode.  Raises ArgumentError for a trace of another graph, and
-        LabError if PyTensor fails.
+        reverse mode, up to order 2.  Differences are absolute for values below 1, and relative for
+        larger values.  `mode` is a compilation mode of PyTensor.  Raises ArgumentError for a trace
+        of another graph, and LabError if PyTensor fails.
         """
         others: list[TensorVariable] = []
         if self.mode != "reverse":
@@ -141,8 +141,8 @@ def derivative(
     Both modes return the same values.  In mode "reverse", each order is the pullback of the
     previous order: the graph has 2ⁿ Scans at order n.  In mode "taylor", the derivative of order n
     is n! times a coefficient of a power series.  One Scan computes the values and all coefficients.
-    If `wrt` is not a scalar, two Scans compute them, one for the cost and one for its gradient.
-    The second coefficient of x has the name x⟨2⟩.
+    If `wrt` is not a scalar, the cost and its gradient need one Scan each.  The name x⟨2⟩ stands
+    for the second coefficient of x.
 
     If `wrt` is not a scalar, derivative k+1 is the gradient of the inner product of derivative k
     with `direction` (default: ones).  The graph is not modified: all Scans are copied as
@@ -213,7 +213,7 @@ def _reverse(
 def _taylor(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
-    """Return the derivatives of all orders: k! times coefficients of the cost or its gradient."""
+    """Return the derivatives of all orders: k! times coefficient k of the cost or its gradient."""
     for node in scan_nodes([cost]):
         if (limit := node.op.truncate_gradient) != -1:
             raise GradientError(
@@ -238,7 +238,7 @@ def _taylor(
 
 
 MODES = {"reverse": _reverse, "taylor": _taylor}
-HIGHEST = 64  # order in Taylor mode
+HIGHEST = 64  # largest order in Taylor mode
 
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:

@@ -1,4 +1,4 @@
-"""Replace PyTensor's pullback of Scan in a context, for the current thread only.
+"""Replace the pullback of PyTensor's Scan during a context, for the current thread only.
 
 >>> with lab.our_pullback():
 ...     gradient = pytensor.grad(cost, wrt)  # of any graph
@@ -20,7 +20,7 @@ from lab.scans.node import with_initial_values
 
 Replacement = Callable[..., Any]  # receives the original method, then its arguments
 _NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
-_CHOSEN = ContextVar("exchanged", default=_NONE)
+_REPLACEMENTS = ContextVar("replacements", default=_NONE)
 _LOCK = Lock()  # the first thread replaces methods of the class, the last restores them
 _USERS: Counter[type[Scan]] = Counter()
 _OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
@@ -29,15 +29,18 @@ METHODS = ("pullback", "connection_pattern")
 
 @contextmanager
 def replace_methods(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
-    """Context manager: replace `METHODS` of the Scan class `kind` in this thread."""
+    """Replace methods of the Scan class `kind` during a context, for the current thread only.
+
+    The keywords are names in `METHODS`.
+    """
     with _LOCK:
         _USERS[kind] += 1
         if _USERS[kind] == 1:
             _OWN[kind] = {name: vars(kind)[name] for name in METHODS if name in vars(kind)}
             for name in METHODS:
-                type.__setattr__(kind, name, _chosen(kind, name, getattr(kind, name)))
+                type.__setattr__(kind, name, _dispatch(kind, name, getattr(kind, name)))
     try:
-        with set_context(_CHOSEN, {**_CHOSEN.get(), kind: replacements}):
+        with set_context(_REPLACEMENTS, {**_REPLACEMENTS.get(), kind: replacements}):
             yield
     finally:
         with _LOCK:
@@ -49,11 +52,11 @@ def replace_methods(kind: type[Scan], **replacements: Replacement) -> Iterator[N
                     type.__setattr__(kind, name, method)
 
 
-def _chosen(kind: type[Scan], name: str, original: Replacement) -> Replacement:
-    """Return a method that calls this thread's replacement, or else the `original`."""
+def _dispatch(kind: type[Scan], name: str, original: Replacement) -> Replacement:
+    """Return a method that calls the replacement of the current thread, or else the `original`."""
 
     def method(*arguments: object) -> object:
-        replacement = _CHOSEN.get().get(kind, {}).get(name)
+        replacement = _REPLACEMENTS.get().get(kind, {}).get(name)
         return original(*arguments) if replacement is None else replacement(original, *arguments)
 
     return method
@@ -61,12 +64,12 @@ def _chosen(kind: type[Scan], name: str, original: Replacement) -> Replacement:
 
 @contextmanager
 def our_pullback() -> Iterator[None]:
-    """Context manager: differentiate PyTensor's Scans by `lab.pullback` in this thread.
+    """Differentiate PyTensor's Scans by `lab.pullback` during a context, in the current thread.
 
     In the context, ``pytensor.grad`` and every function that calls it build `TapeScan`s with a
     `derivation`.  Gradients of these Scans use `lab.pullback` even after the context ends.  Other
-    threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph keeps
-    its first derivative, which may be PyTensor's.
+    threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph
+    caches its first derivative, which PyTensor's pullback may have built.
     """
     with replace_methods(
         Scan,

@@ -1,13 +1,13 @@
-"""The gradient of every outer input of a Scan with a reason, and unique names of variables.
+"""Describe the gradient of every outer input of a Scan, and give every variable a unique name.
 
 The outcome of an input is a gradient (with the expression that contains it), zero, or no gradient.
-There is no gradient if the cost does not depend on the input, if no derivative exists, or if a
-derivative needs values that are not stored.
+An input has no gradient if the cost does not depend on the input, if no derivative exists, or if
+the derivative needs values that are not stored.
 
 `PartNames` contains unique names.  A derivative has one sequence for each tap at which it reads a
-variable, and one gradient for each of these sequences.  Their names contain the taps of the loop:
-x[-2] and x[-1], d2x[-2] and d2x[-1].  The names of sequences cut from the same array contain the
-index that step 0 reads: u[0], u[1], and u[2].
+variable, and one gradient for each of these sequences.  The names of sequences and gradients
+contain the taps of the loop: x[-2] and x[-1], d2x[-2] and d2x[-1].  If several sequences were cut
+from the same array, their names contain the index that step 0 reads: u[0], u[1], and u[2].
 """
 
 from collections import Counter
@@ -77,7 +77,7 @@ def _forward(d: Decisions) -> Names:
 
 
 def _backward(d: Decisions) -> Names:
-    """Return names for the variables of the derivative, with taps if several share a name."""
+    """Return names for the variables of the derivative, with taps if variables share a name."""
     forward, parts = _forward(d), d.backward.variables
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
@@ -149,7 +149,7 @@ def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNa
 
 
 def verdict_of(status: Status) -> Verdict:
-    """Return the verdict of a status."""
+    """Return the verdict that describes a status."""
     if isinstance(status, ThroughUntraced):
         return Verdict.UNTRACED
     if isinstance(status, Undefined):

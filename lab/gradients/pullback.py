@@ -4,14 +4,14 @@ The derivative of a loop runs the steps backward.  Every backward step reads the
 values that the forward step wrote, multiplies them by the local derivatives, and accumulates the
 products in the gradients of the values that the forward step read.  Every loop variable is a tape,
 and the reverse of a tape is a tape (`Tape.reverse`).  Therefore the result is a loop of the same
-kind, and can be differentiated again.
+kind, which can be differentiated again.
 
-`derive` returns a `Derivation` with the decisions of each phase.  `pullback` returns the gradients
+`derive` returns a `Derivation` with the results of each phase.  `pullback` returns the gradients
 only, with the arguments of ``Scan.pullback``.
 
-The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values are read from
-the buffers of the forward Scan, not from a record of its reads, unless the buffer no longer
-contains a value that a step had read (see `lab.gradients.rows`).
+The phases have the names of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values are read
+from the filled buffers of the forward Scan.  If a buffer no longer contains a value that a step has
+read, the forward Scan runs again (see `lab.gradients.rows`).
 """
 
 from collections.abc import Sequence
@@ -96,13 +96,13 @@ def derive(
     output_gradients: Sequence[Variable],
     rule: PullbackRule | None = None,
 ) -> Derivation:
-    """Build the reverse derivative of a Scan, and record the decisions of each phase.
+    """Build the reverse derivative of a Scan, and record the results of each phase.
 
-    The arguments are the arguments of `pullback`, and a `rule`, which can be a faulty rule for
-    demonstrations.  Derivatives of the result follow the same rule.
+    The first four arguments are the arguments of `pullback`.  `rule` can be a faulty rule, for
+    demonstrations; derivatives of the result follow the same rule.
 
     Raises GradientError if no correct gradient can be computed: for a loop with an until condition
-    and no output that counts its steps, and for a mit-mot that writes below all its read taps.
+    and no output that counts its steps, and for a mit-mot with a write tap below all read taps.
     """
     pause()
     check_type("op", op, Scan, "the op of a Scan's node")
@@ -134,13 +134,13 @@ def derive(
     gradients = _reorder(task, derivation, derivation.node)  # phase 11
     derivation = replace(derivation, gradients=gradients)
     if derivation.node is not None:
-        made_by = derivation.node.op
-        label(made_by, replace(labels_of(made_by), derivation=derivation))
+        op = derivation.node.op
+        label(op, replace(labels_of(op), derivation=derivation))
     return derivation
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
-    """Return the order of a gradient: above the order of `op`, at least that of each cotangent."""
+    """Return the order of a gradient: above the order of `op`, and not below any cotangent."""
     own = decisions_of(op)
     nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
     orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
@@ -166,7 +166,7 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
-    """Return `given` as a tuple, if it contains `count` variables; raise an error otherwise."""
+    """Return `given` as a tuple; raise an error unless it contains `count` variables."""
     variables = check_sequence(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
         raise argument_error(argument, given, f"expected {count} variables, as this Scan has.")
@@ -188,7 +188,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """Return the number of steps of an until loop, counted in an output, and the count's source."""
+    """Return the number of steps that an until loop runs, and the output that determines it."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"
@@ -221,7 +221,7 @@ def _assemble(
     )
     return ScanParts(
         name=f"grad_of_{task.forward.name}",
-        n_steps=task.steps.reversed,
+        n_steps=task.steps.backward,
         variables=built + parameters,
         truncate_gradient=task.forward.truncate_gradient,
         mode=task.forward.mode,

@@ -1,6 +1,6 @@
-"""A derivation as plain data: eleven phases, their decisions, and the outcome of every gradient.
+"""A derivation as plain data: eleven phases with their decisions, and all gradients.
 
-The record can be drawn, compared, and pickled.
+You can draw, compare, and pickle the record.
 """
 
 from dataclasses import dataclass

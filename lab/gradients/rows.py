@@ -69,7 +69,7 @@ def values_read(
 
 
 def reverse_sequences(task: Task, values: Sequence[ValueRead]) -> tuple[Reading, ...]:
-    """Phase 7, outside: build a reversed sequence for each of the `values`."""
+    """Phase 7, outside of the step: build a reversed sequence for each of the `values`."""
     group = ReadingGroup
     lost = _lost_values(task.forward, {v for *_, v in values}) if task.rule.replays else {}
     readings = []
@@ -91,12 +91,12 @@ def reverse_sequences(task: Task, values: Sequence[ValueRead]) -> tuple[Reading,
 def _lost_values(
     forward: ScanParts, arguments: set[Variable]
 ) -> dict[Variable, tuple[Variable, int]]:
-    """Map arguments whose values the filled buffers no longer contain to an array and a first row.
+    """Map each argument with overwritten values to another array, and to the row of step 0.
 
     After a step reads a slot of a mit-mot at tap r, this step or a later step can write the slot
-    again, at any tap up to r.  If a write changes the slot, the forward loop runs again, with the
-    values that it reads as outputs.  Loops by `pytensor.scan` and backward loops need no second
-    run, because no gradient depends on the values that they overwrite.
+    again, at any tap up to r.  If a write changes the slot, the forward loop runs again, with
+    outputs for the values that its steps read.  Loops by `pytensor.scan` and backward loops need no
+    second run, because no gradient depends on the values that they overwrite.
     """
     lost = []
     for part in forward.of_kind(Kind.MIT_MOT):
@@ -119,18 +119,18 @@ def _lost_values(
 def _reversed_rows(
     array: TensorVariable, first: int, steps: StepCount, rule: PullbackRule
 ) -> tuple[TensorVariable, str]:
-    """Return the rows of `array` for the reversed steps, last step first, and the slices as text.
+    """Return the rows of `array` that the backward steps read, and the slices as text.
 
-    Step 0 reads row `first`.
+    Forward step 0 reads row `first`.  The rows are in the order of the backward steps.
     """
-    n_steps, count = constant_value(steps.made), constant_value(steps.reversed)
+    n_steps, count = constant_value(steps.forward), constant_value(steps.backward)
     if not rule.reverses:
-        return array[first : first + steps.made], f"[{first}:{first}+steps]"
+        return array[first : first + steps.forward], f"[{first}:{first}+steps]"
     if n_steps is None or count is None:
-        rows, text = array[first : first + steps.made][::-1], f"[{first}:{first}+steps][::-1]"
-        if steps.reversed is steps.made:
+        rows, text = array[first : first + steps.forward][::-1], f"[{first}:{first}+steps][::-1]"
+        if steps.backward is steps.forward:
             return rows, text
-        return rows[: steps.reversed], f"{text}[:reversed]"
+        return rows[: steps.backward], f"{text}[:reversed]"
     last, stop = first + n_steps - 1, first + n_steps - 1 - count
     if last < 0:
         return array[:0], "[:0]"
@@ -187,13 +187,13 @@ def _has_exact_rows(task: Task, state: LoopVariable) -> bool:
 
 def _rows_in_use(task: Task, state: LoopVariable) -> TensorVariable:
     """Return the number of rows that the loop reads or writes in the buffer of a state."""
-    return state.tape.origin + max(state.tape.taps) + task.steps.made
+    return state.tape.origin + max(state.tape.taps) + task.steps.forward
 
 
 def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) -> TensorVariable:
     """Return the gradient wrt a sequence from `rows`, a row for each step, in time order."""
     whole = as_tensor(sequence.outer_input)
-    if rows.type.ndim > 1 and constant_value(task.steps.made) is None:
+    if rows.type.ndim > 1 and constant_value(task.steps.forward) is None:
         # With 0 steps, the width of the outputs of a Scan is unknown.
         rows = rows.reshape((rows.shape[0], *whole.shape[1:]))
     is_exact = task.exact or is_cut_to(whole, task.forward.n_steps)
@@ -201,10 +201,10 @@ def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) 
 
 
 def running_total(task: Task, parameter: LoopVariable) -> TensorVariable:
-    """Return zeros for a parameter's gradient: an initial value, and a row for each step."""
+    """Return zeros for the gradient of a parameter: an initial value, and a row for each step."""
     like = as_tensor(parameter.outer_input)
-    known = constant_value(task.steps.reversed)
-    count = task.steps.reversed + 1 if known is None else known + 1
+    known = constant_value(task.steps.backward)
+    count = task.steps.backward + 1 if known is None else known + 1
     lengths = enumerate(like.type.shape)
     shape = [like.shape[axis] if length is None else length for axis, length in lengths]
     return pt.zeros((count, *shape), dtype=gradient_dtype(parameter.inner_inputs[0]))

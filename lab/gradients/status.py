@@ -1,7 +1,7 @@
 """The status of a gradient: connected, disconnected, or undefined.
 
 A gradient is *disconnected* if the cost does not depend on the variable, and *undefined* if the
-cost depends on it but has no derivative, or none that PyTensor can compute.  PyTensor marks both
+cost depends on the variable but has no derivative that PyTensor can compute.  PyTensor marks both
 with variables of special types, which `status_of` reads.  A gradient through an untraced state,
 such as a random generator, is undefined.
 """
@@ -93,7 +93,7 @@ def status_of(gradient: Variable | None) -> Status:
 
 
 def _reason(why_null: str) -> str:
-    """Rewrite PyTensor's reason as a sentence that counts arguments from 1."""
+    """Rewrite PyTensor's reason as a sentence in which the first argument has the number 1."""
     match = NO_GRADIENT.match(why_null)
     if match is None:
         return why_null
@@ -123,9 +123,11 @@ def pytensor_gradients(
     known: Mapping[Variable, Variable] | None = None,
     what: str = "the gradient",
 ) -> list[Variable]:
-    """Return PyTensor's gradients; a gradient that is not connected is a marker for `status_of`.
+    """Return PyTensor's gradients of `cost` with respect to the variables `wrt`.
 
-    `known` has gradients of variables of the graph, which replace or add to the `cost`.  `what`
+    A gradient that is not connected is a marker, which `status_of` reads.
+
+    `known` maps variables of the graph to their gradients, and can replace the `cost`.  `what`
     names the gradient in a message.
 
     Raises GradientError if a pullback fails, and the errors of our own pullback.

@@ -179,7 +179,7 @@ def _propagate_undefined(
 
 @dataclass
 class Numbering:
-    """Numbers of variables: two variables with the same number have the same value.
+    """The numbers of variables: two variables with the same number have the same value.
 
     Two results have the same number if the same operation computes them from inputs with the same
     numbers.
@@ -188,17 +188,17 @@ class Numbering:
     known: dict[Variable, int] = field(default_factory=dict)
     _seen: dict[object, int] = field(default_factory=dict)
 
-    def of(self, variable: Variable) -> int:
+    def number_of(self, variable: Variable) -> int:
         """Return the number of a variable; an unknown variable receives a new number."""
         if variable not in self.known:
             key = variable.signature() if isinstance(variable, Constant) else variable
             self.known[variable] = self._seen.setdefault(key, len(self._seen))
         return self.known[variable]
 
-    def learn(self, variable: Variable) -> None:
+    def add_result(self, variable: Variable) -> None:
         """Number the result of an operation by the operation and the numbers of its inputs."""
         node = variable.owner
-        key = node.op, tuple(self.of(v) for v in node.inputs), node.outputs.index(variable)
+        key = node.op, tuple(self.number_of(v) for v in node.inputs), node.outputs.index(variable)
         self.known[variable] = self._seen.setdefault(key, len(self._seen))
 
 
@@ -219,13 +219,13 @@ def reuse(
         return expressions, set()
     numbers = Numbering()
     for variable in (v for node in toposort(stored) for v in node.outputs):
-        numbers.learn(variable)
-    targets = {numbers.of(result): result for result in reversed(stored)}
+        numbers.add_result(variable)
+    targets = {numbers.number_of(result): result for result in reversed(stored)}
     hits = {}
     for variable in (v for node in toposort(expressions) for v in node.outputs):
-        numbers.learn(variable)
-        if numbers.of(variable) in targets:
-            hits[variable] = targets[numbers.of(variable)]
+        numbers.add_result(variable)
+        if (number := numbers.number_of(variable)) in targets:
+            hits[variable] = targets[number]
     if not hits:
         return expressions, set()
     replaced = clone_replace(expressions, replace={v: replacements[r] for v, r in hits.items()})

@@ -119,7 +119,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
 def _outer(task: Task, source: LoopVariable) -> Variable:
     """Return the initial buffer of a gradient, or the number of rows for a sequence."""
     if source.kind is Kind.SEQUENCE:
-        return task.steps.made
+        return task.steps.forward
     if source.kind is Kind.PARAMETER:
         return rows.running_total(task, source)
     return rows.reversed_gradient(task, source)

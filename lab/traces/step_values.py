@@ -72,7 +72,9 @@ class StepValues:
             self._number_arguments(derivation, parts, parent.parts)
         known = {}
         if parent is not None:
-            known = {self._numbers.of(v): i for i, v in reversed(list(enumerate(parent.inside)))}
+            known = {
+                self._numbers.number_of(v): i for i, v in reversed(list(enumerate(parent.inside)))
+            }
         places: dict[Variable, Source] = dict(argument_leaves(parts))
 
         def source(variable: Variable) -> Source:
@@ -88,14 +90,14 @@ class StepValues:
         fixed, unwritten = set[Variable](), set[Variable]()
         for number, (variable, values) in enumerate(recording.inside.items()):
             node = variable.owner
-            self._numbers.learn(variable)
+            self._numbers.add_result(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
                 fixed.add(variable)  # a value that is constant over steps is no repetition
             name = plain_name(node)  # uninitialized memory is never equal
             if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
                 unwritten.add(variable)
                 values = np.empty(0)
-            repeats = None if variable in fixed else known.get(self._numbers.of(variable))
+            repeats = None if variable in fixed else known.get(self._numbers.number_of(variable))
             readings.append(
                 StepValue(
                     operation_name(node, variable),
@@ -129,4 +131,4 @@ class StepValues:
             else:
                 continue
             if there is not None:
-                self._numbers.known[part.inner_inputs[0]] = self._numbers.of(there)
+                self._numbers.known[part.inner_inputs[0]] = self._numbers.number_of(there)

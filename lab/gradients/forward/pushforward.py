@@ -1,8 +1,8 @@
-"""Forward derivatives: compute the tangents of outputs from the tangents of inputs.
+"""Compute the tangents of outputs from the tangents of inputs: derivatives in forward mode.
 
-PyTensor's forward derivative assigns a tangent of zero to constant inputs and multiplies it by the
-local derivative.  If the local derivative is nan, as for log(x) and x**2 at negative x, the sum is
-nan.  Here, a constant has no tangent.
+PyTensor's forward derivative multiplies the local derivative wrt a constant by a tangent of zero.
+If the local derivative is nan, as for the exponent of x**2 at negative x, the sum is nan.  Here, a
+constant has no tangent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -127,7 +127,7 @@ def _transpose_pullback(
 
 
 def _zero_tangent(node: Apply, variable: Variable) -> Variable:
-    """Return a zero tangent for the operation `node`: zeros, or PyTensor's "disconnected"."""
+    """Return the tangent of an input without a tangent: zeros, or PyTensor's "disconnected"."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)

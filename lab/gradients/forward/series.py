@@ -3,7 +3,7 @@
 The jet of a variable is ``x + x₁ε + x₂ε² + …``; its tangent is x₁.  The coefficients of a tape are
 tapes with the same taps, filled in the same direction; only cotangents need `Tape.reverse`.
 Therefore the forward derivative of a Scan is the Scan with a twin variable for every coefficient of
-every variable that has a jet.  A coefficient of None is zero.
+every variable that has a jet.  None stands for a coefficient of zero.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
-Coefficients = tuple[Variable | None, ...]  # coefficients of ε, ε², …; None is zero
+Coefficients = tuple[Variable | None, ...]  # of ε, ε², …; None is zero
 Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 
@@ -42,8 +42,8 @@ class JetPropagation:
 
     `rule` returns the coefficients of the results of an operation from the coefficients of its
     inputs.  `prefix` begins the names of the new Scans, and `twin` returns the name of a
-    coefficient of a loop variable.  If `renewed`, values are also read from the new Scans, which
-    then replace the original Scans.
+    coefficient of a loop variable.  If `renewed` is true, values are also read from the new Scans,
+    which then replace the original Scans.
     """
 
     rule: Rule
@@ -71,7 +71,7 @@ class JetPropagation:
         return jets
 
     def _through_operation(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
-        """Return the jets of the results of an operation."""
+        """Yield the jets of the results of an operation."""
         none = Jet(node.inputs[0], (None,) * self.count)
         inputs = [jets.get(v, replace(none, value=v)) for v in node.inputs]
         values = [jets.value for jets in inputs]
@@ -84,7 +84,7 @@ class JetPropagation:
             yield Jet(output, tuple(_of_type(output, each) for each in coefficients))
 
     def _through_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
-        """Return the jets of the outputs of a Scan, from a Scan with twin variables."""
+        """Yield the jets of the outputs of a Scan, computed by a Scan with twin variables."""
         parts = read_node(node)
         moved, inner = self._through_step(parts, jets)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
@@ -127,7 +127,7 @@ class JetPropagation:
     def _through_step(
         self, parts: ScanParts, jets: Mapping[Variable, Jet]
     ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
-        """Return the coefficients of loop variables as arguments, and the jets of the results.
+        """Return new arguments for the coefficients of loop variables, and the jets of the results.
 
         The jet of a result is the jet of its state in the next step.  Therefore the propagation
         repeats until no state receives another coefficient.
@@ -135,7 +135,7 @@ class JetPropagation:
         moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
 
         def move(part: LoopVariable, numbers: Iterable[int]) -> bool:
-            """Add arguments for coefficients; return whether some were new."""
+            """Add arguments for coefficients of a variable; return whether any of them is new."""
             known = moved.setdefault(part, {})
             new = [k for k in numbers if k not in known]
             for k in new:
@@ -183,7 +183,7 @@ class JetPropagation:
 
 
 def is_empty(variable: Variable) -> bool:
-    """Return whether `variable` is uninitialized memory; its tangent may be uninitialized, too."""
+    """Return whether `variable` is uninitialized memory, which needs no initialized tangent."""
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 

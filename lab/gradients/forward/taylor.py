@@ -24,7 +24,7 @@ from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
-LARGEST = 64  # largest exponent of a power computed as a product, which is correct for base 0
+LARGEST = 64  # largest exponent of a power that is a product of factors, also for base 0
 Term = Any  # a tensor, a number, or None, which is zero
 
 
@@ -104,7 +104,7 @@ def _times(first: Term, second: Term) -> Term:
     return second if isinstance(first, float) and first == 1 else first * second
 
 
-def follow(first: Term, x: Power, slope: Callable[[Power], Power]) -> Power:
+def integrate(first: Term, x: Power, slope: Callable[[Power], Power]) -> Power:
     """Return the series y with y₀ = `first` and y′ = slope(y)·x′."""
 
     def coefficient(k: int) -> Term:
@@ -116,14 +116,14 @@ def follow(first: Term, x: Power, slope: Callable[[Power], Power]) -> Power:
 
 
 def _root(x: Power) -> Power:
-    return follow(pt.sqrt(x[0]), x, lambda y: 0.5 / y)
+    return integrate(pt.sqrt(x[0]), x, lambda y: 0.5 / y)
 
 
 def _exp(x: Power) -> Power:
-    return follow(pt.exp(x[0]), x, lambda y: y)
+    return integrate(pt.exp(x[0]), x, lambda y: y)
 
 
-# The derivative of y = f(x), by the name of f.
+# For each function f, the derivative f′ as an expression in x and y = f(x).
 SLOPES: dict[str, Callable[[Power, Power], Power]] = {
     "Exp": lambda x, y: y,
     "Exp2": lambda x, y: y * log(2),
@@ -133,11 +133,11 @@ SLOPES: dict[str, Callable[[Power, Power], Power]] = {
     "Log10": lambda x, y: (1 / log(10)) / x,
     "Log1p": lambda x, y: 1 / (x + 1),
     "Sqrt": lambda x, y: 0.5 / y,
-    "Sin": lambda x, y: follow(pt.cos(x[0]), x, lambda _: -y),
-    "Cos": lambda x, y: -follow(pt.sin(x[0]), x, lambda _: y),
+    "Sin": lambda x, y: integrate(pt.cos(x[0]), x, lambda _: -y),
+    "Cos": lambda x, y: -integrate(pt.sin(x[0]), x, lambda _: y),
     "Tan": lambda x, y: 1 + y * y,
-    "Sinh": lambda x, y: follow(pt.cosh(x[0]), x, lambda _: y),
-    "Cosh": lambda x, y: follow(pt.sinh(x[0]), x, lambda _: y),
+    "Sinh": lambda x, y: integrate(pt.cosh(x[0]), x, lambda _: y),
+    "Cosh": lambda x, y: integrate(pt.sinh(x[0]), x, lambda _: y),
     "Tanh": lambda x, y: 1 - y * y,
     "ArcSin": lambda x, y: 1 / _root(1 - x * x),
     "ArcCos": lambda x, y: -1 / _root(1 - x * x),
@@ -146,17 +146,20 @@ SLOPES: dict[str, Callable[[Power, Power], Power]] = {
     "ArcCosh": lambda x, y: 1 / _root(x * x - 1),
     "ArcTanh": lambda x, y: 1 / (1 - x * x),
     "Sigmoid": lambda x, y: y * (1 - y),
-    "Softplus": lambda x, y: follow(pt.sigmoid(x[0]), x, lambda s: s * (1 - s)),
+    "Softplus": lambda x, y: integrate(pt.sigmoid(x[0]), x, lambda s: s * (1 - s)),
     "Erf": lambda x, y: _exp(-(x * x)) * (2 / sqrt(pi)),
     "Erfc": lambda x, y: _exp(-(x * x)) * (-2 / sqrt(pi)),
 }
 
 
 def _power(x: Power, r: Variable, y: Variable) -> Power:
-    """Return x to a constant power: a product of factors, or the solution of x·y′ = r·y·x′."""
+    """Return y = x to the constant power r.
+
+    For a small integer r, y is a product of factors; otherwise y solves x·y′ = r·y·x′.
+    """
     number = _constant(r)
     if number is None or number != int(number) or abs(number) > LARGEST:
-        return follow(y, x, lambda y: y * Power.of(r) / x)
+        return integrate(y, x, lambda y: y * Power.of(r) / x)
     product, square, left = _series(1.0), x, abs(int(number))
     while left:
         product = product * square if left % 2 else product
@@ -166,8 +169,8 @@ def _power(x: Power, r: Variable, y: Variable) -> Power:
 
 def _exponential(x: Power, r: Power, y: Variable) -> Power:
     """Return x raised to a variable power, computed as exp(r·log(x))."""
-    logarithm = follow(pt.log(x[0]), x, lambda _: 1 / x)
-    return follow(y, r * logarithm, lambda y: y)
+    logarithm = integrate(pt.log(x[0]), x, lambda _: 1 / x)
+    return integrate(y, r * logarithm, lambda y: y)
 
 
 def _constant(variable: Variable) -> float | None:
@@ -178,7 +181,7 @@ def _constant(variable: Variable) -> float | None:
         return None
 
 
-def _chosen(condition: Term, one: Power, other: Power) -> Power:
+def _select(condition: Term, one: Power, other: Power) -> Power:
     """Return the series `one` where `condition` is true, and `other` elsewhere."""
 
     def coefficient(k: int) -> Term:
@@ -190,7 +193,7 @@ def _chosen(condition: Term, one: Power, other: Power) -> Power:
 
 
 def _clipped(x: Power, low: Power, high: Power) -> Power:
-    return _chosen(pt.lt(x[0], low[0]), low, _chosen(pt.gt(x[0], high[0]), high, x))
+    return _select(pt.lt(x[0], low[0]), low, _select(pt.gt(x[0], high[0]), high, x))
 
 
 # Operations that are expressions in their inputs.
@@ -203,9 +206,9 @@ WRITTEN: dict[str, Callable[..., Power]] = {
     "Reciprocal": lambda x: 1 / x,
     "Sqr": lambda x: x * x,
     "Abs": lambda x: x * Power.of(pt.sign(x[0])),
-    "Switch": lambda condition, one, other: _chosen(condition[0], one, other),
-    "ScalarMaximum": lambda x, y: _chosen(pt.ge(x[0], y[0]), x, y),
-    "ScalarMinimum": lambda x, y: _chosen(pt.le(x[0], y[0]), x, y),
+    "Switch": lambda condition, one, other: _select(condition[0], one, other),
+    "ScalarMaximum": lambda x, y: _select(pt.ge(x[0], y[0]), x, y),
+    "ScalarMinimum": lambda x, y: _select(pt.le(x[0], y[0]), x, y),
     "Clip": _clipped,
     "Second": lambda _, x: x,
     "Cast": lambda x: x,
@@ -216,7 +219,7 @@ WRITTEN |= {"Maximum": WRITTEN["ScalarMaximum"], "Minimum": WRITTEN["ScalarMinim
 STILL = {"Sgn", "Sign", "Floor", "Ceil", "Trunc", "IntDiv"}
 STILL |= {"RoundHalfToEven", "RoundHalfAwayFromZero"}
 
-# Operations that are jointly linear in some of their inputs.
+# Operations that are jointly linear in some of their inputs, and the slice of these inputs.
 ONE, TWO = slice(0, 1), slice(0, 2)
 LINEAR: dict[str, slice] = {
     **dict.fromkeys(("DimShuffle", "Sum", "Subtensor", "AdvancedSubtensor"), ONE),
@@ -244,7 +247,7 @@ def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]
     if name in STILL:
         y = Power.of(output)
     elif name in SLOPES:
-        y = follow(output, x[0], lambda y: SLOPES[name](x[0], y))
+        y = integrate(output, x[0], lambda y: SLOPES[name](x[0], y))
     elif name == "Pow":
         is_fixed = all(one is None for one in given[1])
         r = node.inputs[1]
@@ -285,7 +288,7 @@ def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficie
 
 
 def _shaped(term: Term, like: Variable) -> Variable | None:
-    """Return a coefficient, broadcast to the shape of the result."""
+    """Return a coefficient with the shape of the result; None for zero."""
     if term is None:
         return None
     tensor = pt.as_tensor_variable(term)

@@ -55,7 +55,7 @@ def saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Save
 
     `symbols` are the names of the arguments of the forward Scan, in their order.
     """
-    steps = constant_value(derivation.steps.made)
+    steps = constant_value(derivation.steps.forward)
     names = dict(zip(derivation.forward.variables, symbols, strict=True))
 
     def array(part: LoopVariable, purpose: str, more: int, name: str = "") -> SavedArray:
