@@ -129,4 +129,5 @@ def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
         pairs = zip(part.terms, tracks, strict=True)
         terms = [{**_plain(term), **_plain(way, 2)} for term, way in pairs]
         parts.append({**_plain(part, without=("terms",)), "terms": terms})
-    return {**_plain(group, without=("parts",)), "weight": group.weight, "parts": parts}
+    computed = {"weight": group.weight, "shown": group.shown, "parts": parts}
+    return _plain(group, without=("parts",)) | computed

@@ -37,7 +37,7 @@ class Machine {
     this.draw(this.suited());
     this.title.textContent = data.title;
     this.root.dataset.moments = data.moments;
-    this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(isLong)));
+    this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
     this.contribute(this.options.contributor);
     this.words.open(data, this.options.onExample);
     showLegend(this.legend, data);

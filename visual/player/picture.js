@@ -10,7 +10,7 @@
  *   points: Point[], chip: Point|null, turn: number, saved: number[], drops: Point[][]}} Term
  * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean, sentence: Phrase[],
  *   by_entry: Phrase[][], exact: string, formula: string, terms: Term[], is_second: boolean}} Part
- * @typedef {{weight: number, summary: Phrase[], reason: string, parts: Part[]}} Group
+ * @typedef {{weight: number, summary: Phrase[][], reason: string, shown: number[], parts: Part[]}} Group
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
  * @typedef {{scan: number, tape: string, position: number, name: string, label: string, x: number,

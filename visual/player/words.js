@@ -14,28 +14,6 @@ const LEGEND = [
 ];
 
 /**
- * The parts whose sentences are shown: the first two or, with two runs, a pair that differs.
- * @param {Group|undefined} group
- * @returns {Part[]}
- */
-function shownParts(group) {
-  const parts = group?.parts ?? [], second = parts.filter((part) => part.is_second);
-  const first = parts.filter((part) => !part.is_second);
-  if (!second.length || !first.length) return parts.slice(0, 2);
-  const n = Math.max(0, second.findIndex((part) => !first.some((other) => other.new === part.new)));
-  return [first[Math.min(n, first.length - 1)], second[n]];
-}
-
-/** The lines of a sentence: a piece with a line break ends one. @param {Phrase[]} pieces */
-function lines(pieces) {
-  const end = pieces.findIndex(({ text }) => text === "\n");
-  return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
-}
-
-/** Whether a group has more than one sentence. @param {any} record */
-const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
-
-/**
  * The provenance of a number: the sum that computed the number, the steps that read the number, and
  * the earlier numbers of the slot.
  * @param {any} data @param {number} number @param {Place} at
@@ -112,12 +90,11 @@ class Words {
 
   /** Describe the group that plays. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
   say(at, entry, withBuffers) {
-    const { runs, results, mistake } = this.data, parts = shownParts(at.event?.groups[at.group]);
-    const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
-    const isPair = runs.length && group?.parts.some((part) => part.is_second);
+    const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
+    const parts = group?.shown.map((n) => group.parts[n]) ?? [];
     this.sentence.replaceChildren();
-    if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
-    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact, isPair ? `${runs[Number(part.is_second)]} ` : "");
+    if (group?.summary.length) for (const line of group.summary) this.line(line);
+    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact);
     if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
     this.reason.textContent = this.reason.title = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.more.textContent = [
@@ -138,10 +115,9 @@ class Words {
     return `first wrong number; ${reader ? `first read by ${reader.heading}` : "no step reads it"}`;
   }
 
-  /** @param {Phrase[]} sentence @param {string=} exact @param {string=} before */
-  line(sentence, exact = "", before = "") {
+  /** @param {Phrase[]} sentence @param {string=} exact */
+  line(sentence, exact = "") {
     const line = html("div", { class: "line", title: exact }, this.sentence);
-    if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
     for (const { text, ink } of sentence) html("span", { class: ink }, line, text);
   }
 

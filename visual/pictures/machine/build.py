@@ -188,9 +188,8 @@ class _Builder:
         writes = [write for write in event.writes if address(write.slot) in self.columns.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield PartGroup(
-                parts, filling_sentence(self.wording, event), filling_reason(event, self.trace)
-            )
+            summary = (filling_sentence(self.wording, event),)
+            yield PartGroup(parts, summary, filling_reason(event, self.trace))
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:

@@ -50,7 +50,6 @@ class Phrase:
 
 
 MOST_ENTRIES, LISTED = 64, 4
-LINE = Phrase("\n")  # ends a line of a sentence
 
 
 @dataclass(frozen=True)
@@ -142,18 +141,24 @@ class Part:
     check: tuple[Instruction, ...] = ()
     by_entry: tuple[tuple[Phrase, ...], ...] = ()  # the sentence of each entry of a short array
 
+    @property
+    def reads(self) -> Iterator[int]:
+        """The cells that the terms read."""
+        for term in self.terms:
+            yield from term.saved if term.source is None else (term.source, *term.saved)
+
 
 @dataclass(frozen=True)
 class PartGroup:
     """Parts that play at the same time: a single sum, or several fills, restored values, or zeros.
 
-    `summary` is a sentence for all parts, or a sentence for each run, separated by `LINE`. Without
-    a summary, each part has its own sentence. With `hides_factors`, lines have no factors, because
-    several sums add only zeros.
+    `summary` has a sentence for all parts, or one for each run. Without a summary, each part has
+    its own sentence. With `hides_factors`, lines have no factors, because several sums add only
+    zeros.
     """
 
     parts: tuple[Part, ...]
-    summary: tuple[Phrase, ...] = ()
+    summary: tuple[tuple[Phrase, ...], ...] = ()
     reason: str = ""
     hides_factors: bool = False
 
@@ -164,6 +169,23 @@ class PartGroup:
         if PartKind.FILL in kinds:
             return 0.8
         return 0.5 if PartKind.RESTORED in kinds else 1.0
+
+    @property
+    def shown(self) -> list[int]:
+        """The parts whose sentences are shown: the first two, or a pair of runs that differs."""
+        parts = list(enumerate(self.parts))
+        first = [n for n, part in parts if not part.is_second]
+        second = [n for n, part in parts if part.is_second]
+        if not first or not second:
+            return [n for n, _ in parts[:2]]
+        results = {self.parts[n].new for n in first}
+        pair = next((k for k, n in enumerate(second) if self.parts[n].new not in results), 0)
+        return [first[min(pair, len(first) - 1)], second[pair]]
+
+    @property
+    def lines(self) -> tuple[tuple[Phrase, ...], ...]:
+        """The shown sentences."""
+        return self.summary or tuple(self.parts[n].sentence for n in self.shown)
 
 
 @dataclass(frozen=True)

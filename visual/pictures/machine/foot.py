@@ -6,7 +6,6 @@ from enum import IntEnum
 
 from visual.pictures.machine.arrange import NARROW, Arrangement
 from visual.pictures.machine.content import (
-    LINE,
     Ink,
     MachineContent,
     MachineEvent,
@@ -70,29 +69,13 @@ def _sentence_lines(arrangement: Arrangement) -> int:
     return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
 
 
-def sentences(machine: MachineContent, group: PartGroup | None) -> list[tuple[Phrase, ...]]:
-    """Return the sentence of a group, or for two runs a sentence with the sign of each run."""
-    if group is None:
-        return []
-    if group.summary:
-        ends = [n for n, piece in enumerate(group.summary) if piece == LINE]
-        starts = [0, *(n + 1 for n in ends)]
-        return [group.summary[a:b] for a, b in zip(starts, [*ends, None], strict=True)]
-    if not machine.runs or not any(part.is_second for part in group.parts):
-        return [group.parts[0].sentence] if group.parts else []
-    result = []
-    for run, is_second in zip(machine.runs, (False, True), strict=True):
-        part = next((part for part in group.parts if part.is_second == is_second), None)
-        result += [(Phrase(f"{run} "), *part.sentence)] if part else []
-    return result
-
-
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the sentence, its reason, and the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
     group, results = moment.playing, arrangement.machine.results
-    for n, sentence in enumerate(sentences(arrangement.machine, group)):
-        yield from _sentence(sentence, 8, y + n * LINE_HEIGHT, room)
+    runs = len(arrangement.machine.runs) or 1
+    for n, line in enumerate(group.lines[:runs] if group else ()):
+        yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
     values = [f"{name} = {''.join(value)}" for name, value in results]
     reason = group.reason if group else " · ".join(values)
     y += (_sentence_lines(arrangement) - 1) * LINE_HEIGHT
@@ -145,10 +128,8 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
-        signs = [f"{machine.runs[p.is_second]} " if machine.runs else "" for p in group.parts]
-        each = [(Phrase(s), *p.sentence) for s, p in zip(signs, group.parts, strict=True)]
-        words = sentences(machine, group) if group.summary else each
-        lines += ["".join(piece.text for piece in pieces) for pieces in words]
+        sentences = group.summary or [part.sentence for part in group.parts]
+        lines += ["".join(piece.text for piece in pieces) for pieces in sentences]
         lines += [f"  {group.reason}"] if group.reason else []
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]

@@ -188,11 +188,7 @@ def _touched(moment: Moment, ended: bool) -> set[int]:
         return set()
     groups = event.groups if ended else event.groups[moment.group : moment.group + 1]
     parts = [part for group in groups for part in group.parts]
-    cells = {part.target for part in parts}
-    for part in parts:
-        for term in part.terms:
-            cells |= {*term.saved, *([] if term.source is None else [term.source])}
-    return cells
+    return {cell for part in parts for cell in (part.target, *part.reads)}
 
 
 def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:

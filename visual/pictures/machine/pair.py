@@ -4,7 +4,7 @@ With a faulty rule, rows that never differ appear once. Below each other row is 
 faulty run, and both versions of a sum play together.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,22 +18,17 @@ from visual.pictures.machine.columns import MOST_COLUMNS
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
-    MachineEvent,
-    Movement,
     PartGroup,
     Phrase,
     RuleEffect,
     SlotCell,
+    TapeRow,
 )
-from visual.pictures.machine.stack import aligned, common_summary, moved_part, stacked
+from visual.pictures.machine.lockstep import aligned, merged
 
 CLOSE = 1e-9  # the largest relative difference of equal numbers
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
-TWICE = (
-    "The gradient of the old value equals that of the new one. ✗ adds the old content as well, "
-    "and counts it twice."
-)
 
 
 def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
@@ -42,8 +37,18 @@ def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineCo
     names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
     parts = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
     title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True))
-    machines = [machine_of(trace, entry=entry) for trace in (first, second)]
-    return stacked(machines[0], machines[1], LETTERS, title)
+    machines = (machine_of(trace, entry=entry) for trace in (first, second))
+    a, b = aligned(*map(_with_sign, machines, LETTERS))
+    twins = _twins(a, b, lambda row, cell: (row.scan, row.name, cell.column))
+    both = merged(a, b, LETTERS, twins, range(len(b.rows)), below=len(a.scans))
+    return replace(both, title=title, results=(*a.results, *b.results))
+
+
+def _with_sign(machine: MachineContent, run: str) -> MachineContent:
+    """Return a machine with the sign of its run in the names of its Scans and results."""
+    scans = tuple(replace(scan, run=run) for scan in machine.scans)
+    results = tuple((f"{run} {name}", value) for name, value in machine.results)
+    return replace(machine, scans=scans, results=results)
 
 
 def _run_names(trace: Trace) -> list[str]:
@@ -64,22 +69,17 @@ def _run_names(trace: Trace) -> list[str]:
 
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
-    correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
-    machine = _with_red_numbers(_with_faulty_rows(correct, faulty))
-    mistake = _mistake(machine, breakage)
-    if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
-        machine = _with_explanation(machine, mistake.first_wrong)
-    return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
+    runs = (machine_of(run, most=most) for run in (breakage.true, breakage.broken))
+    machine = _with_red_numbers(_with_faulty_rows(*aligned(*runs)))
+    return replace(machine, title=_title(breakage), mistake=_mistake(machine, breakage))
 
 
-def _with_explanation(machine: MachineContent, first: int) -> MachineContent:
-    """Return a machine that explains both rules at its first wrong moment."""
-    event = machine.events[first - 1]
-    last = replace(event.groups[-1], reason=TWICE)
-    explained = replace(event, groups=(*event.groups[:-1], last))
-    return replace(
-        machine, events=(*machine.events[: first - 1], explained, *machine.events[first:])
-    )
+def _twins(
+    first: MachineContent, second: MachineContent, place: Callable[[TapeRow, SlotCell], object]
+) -> list[int | None]:
+    """Return the cell of the first machine in the same place for each cell of the second."""
+    known = {place(first.rows[cell.row], cell): n for n, cell in enumerate(first.cells)}
+    return [known.get(place(second.rows[cell.row], cell)) for cell in second.cells]
 
 
 def _with_red_numbers(machine: MachineContent) -> MachineContent:
@@ -99,10 +99,10 @@ def _with_red_numbers(machine: MachineContent) -> MachineContent:
 
 def _with_marks(group: PartGroup) -> PartGroup:
     """Return a group with red numbers where the faulty rule is wrong."""
-    correct = {part.sentence[0].text: part.sentence for part in group.parts if not part.is_second}
+    correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
     parts = (
-        replace(part, sentence=_with_red(part.sentence, correct[part.sentence[0].text]))
-        if part.is_second and part.sentence[0].text in correct
+        replace(part, sentence=_with_red(part.sentence, correct[part.sentence[1].text]))
+        if part.is_second and part.sentence[1].text in correct
         else part
         for part in group.parts
     )
@@ -114,7 +114,7 @@ def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[
 
     If the sums have different terms, only the written values are compared.
     """
-    compared = len(faulty) if len(faulty) == len(correct) else 2
+    compared = len(faulty) if len(faulty) == len(correct) else 3
     pairs = zip(faulty[:compared], correct[:compared], strict=True)
     red = (
         replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and _differ(a.full, b.full) else a
@@ -125,75 +125,21 @@ def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[
 
 def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
     """Return the correct run, with the faulty row below each row in which a number differs."""
-    correct, faulty = aligned(correct, faulty)
-    known = {_place(correct, cell): n for n, cell in enumerate(correct.cells)}
-    equal = [known.get(_place(faulty, cell)) for cell in faulty.cells]
+    twins = _twins(correct, faulty, lambda row, cell: (row.scan, row.name, cell.column, cell.name))
     starts = [
-        None if n is None else _first_difference(correct.cells[n], cell)
-        for n, cell in zip(equal, faulty.cells, strict=True)
+        None if twin is None else _first_difference(correct.cells[twin], cell)
+        for twin, cell in zip(twins, faulty.cells, strict=True)
     ]
     differing = {
         cell.row
-        for cell, n, start in zip(faulty.cells, equal, starts, strict=True)
-        if n is None or start is not None
+        for cell, twin, start in zip(faulty.cells, twins, starts, strict=True)
+        if twin is None or start is not None
     }
-    names = {(row.scan, row.name): n for n, row in enumerate(correct.rows)}
-    places = [(row.scan, n, False, n) for n, row in enumerate(correct.rows)]
-    for n, row in enumerate(faulty.rows):
-        if n in differing:
-            places.append((row.scan, names.get((row.scan, row.name), len(names)), True, n))
-    order = [(is_second, n) for _, _, is_second, n in sorted(places)]
-    rows = tuple(
-        replace(faulty.rows[n], name=f"✗ {faulty.rows[n].name}", is_second=True)
-        if is_second
-        else correct.rows[n]
-        for is_second, n in order
-    )
-    cells = [replace(cell, row=order.index((False, cell.row))) for cell in correct.cells]
-    numbers: list[int] = []
-    for twin, cell, start in zip(equal, faulty.cells, starts, strict=True):
-        numbers.append(len(cells) if twin is None or cell.row in differing else twin)
-        if cell.row in differing:
-            cells.append(replace(cell, row=order.index((True, cell.row)), wrong_from=start))
-    events = tuple(
-        replace(event, groups=tuple(_paired_groups(event, other, equal, numbers)))
-        for event, other in zip(correct.events, faulty.events, strict=True)
-    )
-    scans = (*correct.scans, *faulty.scans[len(correct.scans) :])
-    return replace(correct, rows=rows, cells=tuple(cells), scans=scans, events=events)
-
-
-def _paired_groups(
-    event: MachineEvent, other: MachineEvent, equal: Sequence[int | None], numbers: Sequence[int]
-) -> Iterator[PartGroup]:
-    """Yield the groups of the correct run, with the faulty sums in the same slots, then the rest.
-
-    `equal` has the cell of the correct run for each cell of the faulty run, and `numbers` the cell
-    that shows the faulty number.
-    """
-    own = {part.target for group in event.groups for part in group.parts}
-    second = [
-        [part for part in group.parts if numbers[part.target] != equal[part.target]]
-        for group in other.groups
-    ]
-    filled = next((group.summary for group in other.groups), ())
-    for group in event.groups:
-        targets = {part.target for part in group.parts}
-        pairs = [p for parts in second for p in parts if equal[p.target] in targets]
-        faulty = tuple(moved_part(part, numbers) for part in pairs)
-        summary = group.summary
-        if faulty and filled != summary:
-            summary = common_summary(SIGNS, (summary, filled))
-        yield replace(group, parts=(*group.parts, *faulty), summary=summary)
-    for group, parts in zip(other.groups, second, strict=True):
-        rest = tuple(moved_part(p, numbers) for p in parts if equal[p.target] not in own)
-        if rest:
-            yield replace(group, parts=rest)
-
-
-def _place(machine: MachineContent, cell: SlotCell) -> tuple[int, str, int, str]:
-    row = machine.rows[cell.row]
-    return row.scan, row.name, cell.column, cell.name
+    marked = zip(faulty.cells, starts, strict=True)
+    faulty = replace(faulty, cells=tuple(replace(c, wrong_from=start) for c, start in marked))
+    both = merged(correct, faulty, SIGNS, twins, differing)
+    rows = (replace(row, name=f"✗ {row.name}") if row.is_second else row for row in both.rows)
+    return replace(both, rows=tuple(rows))
 
 
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
@@ -266,16 +212,9 @@ def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
 def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[int]:
     """Yield the events that read a wrong number."""
     for moment, event in enumerate(machine.events, start=1):
-        for part in (part for group in event.groups for part in group.parts):
-            used = [cell for term in part.terms for cell in _cells(term)]
-            if any(wrong.get(cell, moment) < moment for cell in used):
-                yield moment
-
-
-def _cells(term: Movement) -> Iterator[int]:
-    yield from term.saved
-    if term.source is not None:
-        yield term.source
+        used = {cell for group in event.groups for part in group.parts for cell in part.reads}
+        if any(wrong.get(cell, moment) < moment for cell in used):
+            yield moment
 
 
 def _number(value: np.ndarray | None, entry: tuple[int, ...]) -> str:

@@ -1,0 +1,206 @@
+"""Two machines as one machine: on a common clock, with the sums of both runs in pairs.
+
+Scans with the same number run in lockstep: their events of the same step end at the same moment,
+and a column shows the results of the same step. A run without such an event rests meanwhile.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from visual.layout.columns import Gap, numbers, with_gaps
+from visual.pictures.machine.content import (
+    MachineContent,
+    MachineEvent,
+    Part,
+    PartGroup,
+    Phrase,
+    SlotCell,
+)
+
+TOUCHED = ("overwritten", "preserved", "restored", "saved", "written")
+Tick = tuple[int, int]  # a Scan and a step, or -1 for the filling of its tapes
+Twins = Sequence[int | None]  # the cell of the first machine for each cell of the second machine
+
+
+def aligned(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
+    """Return both machines with the same columns and on a common clock.
+
+    If only one run has an event, the other run gets an event without groups.
+    """
+    events = [_events(machine) for machine in (first, second)]
+    ticks = sorted({*events[0], *events[1]})
+    times = tuple(with_gaps({*numbers(first.times), *numbers(second.times)}))
+    common = {tick: events[0].get(tick) or events[1][tick] for tick in ticks}
+    return _on_clock(first, common, times), _on_clock(second, common, times)
+
+
+def _events(machine: MachineContent) -> dict[Tick, MachineEvent]:
+    """Return the events of a machine by their ticks."""
+    return {(e.scan, -1 if e.step is None else e.step): e for e in machine.events}
+
+
+def _on_clock(
+    machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
+) -> MachineContent:
+    """Return a machine with the events of a clock, and with these columns."""
+    own = {tick: moment for moment, tick in enumerate(_events(machine), start=1)}
+    played = [
+        machine.events[own[tick] - 1] if tick in own else replace(event, groups=())
+        for tick, event in common.items()
+    ]
+    scans = []
+    for scan in machine.scans:
+        steps = [n for n, tick in enumerate(common) if tick[0] == scan.number]
+        scans.append(replace(scan, events=range(steps[0], steps[-1] + 1) if steps else range(0)))
+
+    def on_clock(cell: SlotCell) -> SlotCell:
+        """Return a cell on the common clock; no step touches the cell while its run rests."""
+        keys, last = [cell.keys[0]], 0
+        for moment, tick in enumerate(common, start=1):
+            last = own.get(tick, last)
+            key = cell.at(last)
+            role = "intermediate" if tick not in own and key.role in TOUCHED else key.role
+            if (role, key.text) != (keys[-1].role, keys[-1].text):
+                keys.append(replace(key, moment=moment, role=role))
+        return replace(cell, column=times.index(machine.times[cell.column]), keys=tuple(keys))
+
+    return replace(
+        machine,
+        scans=tuple(scans),
+        cells=tuple(map(on_clock, machine.cells)),
+        events=tuple(played),
+        times=times,
+    )
+
+
+def merged(
+    first: MachineContent,
+    second: MachineContent,
+    runs: tuple[str, str],
+    twins: Twins,
+    shown: Collection[int],
+    below: int = 0,
+) -> MachineContent:
+    """Return an aligned pair of machines as one machine; `runs` are their signs, as ``A``, ``B``.
+
+    `shown` has the rows of the second machine that the result contains; the numbers in all other
+    rows equal the numbers of their twins. A row of the second machine is below the row of the same
+    Scan with the same name. With the number of the first machine's Scans as `below`, all rows of
+    the second machine are below the first machine.
+    """
+    names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
+    moved_rows = [replace(row, scan=row.scan + below, is_second=True) for row in second.rows]
+    places = [(row.scan, n, False, n) for n, row in enumerate(first.rows)]
+    for n, row in enumerate(moved_rows):
+        if n in shown:
+            place = names.get((row.scan, row.name), len(names))
+            places.append((row.scan, place, True, n))
+    order = [(is_second, n) for _, _, is_second, n in sorted(places)]
+    cells = [replace(cell, row=order.index((False, cell.row))) for cell in first.cells]
+    targets: list[int] = []
+    for twin, cell in zip(twins, second.cells, strict=True):
+        if cell.row in shown:
+            targets.append(len(cells))
+            cells.append(replace(cell, row=order.index((True, cell.row))))
+        else:
+            assert twin is not None  # a row without twins is shown
+            targets.append(twin)
+    pairing = _Pairing(runs, twins, targets, has_both_reasons=below > 0)
+    events = [
+        replace(
+            event,
+            scan=event.scan if event.groups else other.scan + below,
+            groups=tuple(pairing.groups(event, other)),
+        )
+        for event, other in zip(first.events, second.events, strict=True)
+    ]
+    return replace(
+        first,
+        runs=runs,
+        rows=tuple((first.rows, moved_rows)[is_second][n] for is_second, n in order),
+        cells=tuple(cells),
+        scans=(*first.scans, *second.scans[len(first.scans) - below :]),
+        events=tuple(events),
+    )
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """The groups of two events at the same moment; `targets` are the new cells of the second run.
+
+    `has_both_reasons` says whether a pair has the reasons of both runs.
+    """
+
+    runs: tuple[str, str]
+    twins: Twins
+    targets: Sequence[int]
+    has_both_reasons: bool
+
+    def groups(self, event: MachineEvent, other: MachineEvent) -> Iterator[PartGroup]:
+        """Yield the sums of the second run without a twin, then the groups of the first run.
+
+        A sum of the second run plays together with the sum of the first run in the same slot.
+        """
+        groups = [_signed(group, self.runs[0]) for group in event.groups]
+        owners = {part.target: n for n, group in enumerate(groups) for part in group.parts}
+        pairs: list[list[tuple[PartGroup, Part]]] = [[] for _ in groups]
+        for group in (_signed(group, self.runs[1]) for group in other.groups):
+            rest = []
+            for part in group.parts:
+                twin = self.twins[part.target]
+                if twin == self.targets[part.target]:
+                    continue
+                owner = None if twin is None else owners.get(twin)
+                if group.summary and groups:
+                    owner = 0  # both events fill tapes
+                if owner is None:
+                    rest.append(self._moved(part))
+                else:
+                    pairs[owner].append((group, self._moved(part)))
+            if rest:
+                yield replace(group, parts=tuple(rest))
+        for group, others in zip(groups, pairs, strict=True):
+            yield self._pair(group, others) if others else group
+
+    def _pair(self, group: PartGroup, others: Sequence[tuple[PartGroup, Part]]) -> PartGroup:
+        """Return a group with sums of the second run, and the sentences of both runs."""
+        other = others[0][0]
+        reasons = {run: each.reason for run, each in zip(self.runs, (group, other), strict=True)}
+        reason = group.reason
+        if self.has_both_reasons and other.reason != group.reason:
+            reason = "  ".join(f"{run}: {text}" for run, text in reasons.items() if text)
+        summary = group.summary
+        if other.summary != summary:
+            summary = tuple(
+                (Phrase(f"{run} "), *line)
+                for run, each in zip(self.runs, (group, other), strict=True)
+                for line in each.summary
+            )
+        parts = (*group.parts, *(part for _, part in others))
+        return replace(group, parts=parts, summary=summary, reason=reason)
+
+    def _moved(self, part: Part) -> Part:
+        """Return a sum of the second run between the new cells."""
+        terms = tuple(
+            replace(
+                term,
+                source=None if term.source is None else self.targets[term.source],
+                saved=tuple(self.targets[cell] for cell in term.saved),
+            )
+            for term in part.terms
+        )
+        return replace(part, target=self.targets[part.target], terms=terms, is_second=True)
+
+
+def _signed(group: PartGroup, run: str) -> PartGroup:
+    """Return a group whose sums have sentences that begin with the sign of their run."""
+    sign = Phrase(f"{run} ")
+    parts = (
+        replace(
+            part,
+            sentence=(sign, *part.sentence),
+            by_entry=tuple((sign, *pieces) for pieces in part.by_entry),
+        )
+        for part in group.parts
+    )
+    return replace(group, parts=tuple(parts))
