@@ -49,6 +49,7 @@ def opened_at(browser, path, link="", **options):
 def type_values(page, values):
     for name, value in values.items():
         page.get_by_label(f"{name}, exactly").fill(str(value))
+        page.get_by_label(f"{name}, exactly").press("Enter")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 

@@ -259,6 +259,14 @@ class ChoiceGrid:
             for choices in product(self.taps[loop.name], self.orders, self.costs, self.rules)
         )
 
+    def indices(self, combination: Combination) -> str:
+        """Return the indices of a combination's choices, as ``0,1,0,0,0`` for the second taps."""
+        loop = combination.loop
+        choices = (self.loops, self.taps[loop.name], self.orders, self.costs, self.rules)
+        chosen = (loop, combination.taps, combination.order, combination.cost, combination.rule)
+        pairs = zip(choices, chosen, strict=True)
+        return ",".join(str(values.index(value)) for values, value in pairs)
+
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
     """Return the checked choices of `visual.Page`; None stands for the default."""

@@ -1,9 +1,8 @@
 // A page of machines to choose from. The part of the address after # contains the choices, the
 // values, and the moment in the format of visual.player.state; unknown parts are ignored.
 
-const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // the order of the runs
+const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // as in the keys of the runs
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
-const NARROW = 600; // pixels below which the arrangement for phones is shown
 const CORRECT = "correct";
 const HIGH = 500; // pixels below the controls that a machine needs
 
@@ -34,12 +33,9 @@ class Choices {
     return field === "taps" ? this.data.loops[this.at.loop].taps : this.data[`${field}s`];
   }
 
+  /** The number of the packed run, or the reason why there is no machine. */
   get run() {
-    const { loops, runs } = this.data, [, ...others] = FIELDS;
-    const size = (taps) => others.reduce((product, field) => product * (field === "taps" ? taps : this.options(field).length), 1);
-    let before = loops.slice(0, this.at.loop).reduce((sum, loop) => sum + size(loop.taps.length), 0), index = 0;
-    for (const field of others) index = index * this.options(field).length + this.at[field];
-    return runs[before + index];
+    return this.data.runs[FIELDS.map((field) => this.at[field])];
   }
 
   get pairs() {
@@ -241,9 +237,8 @@ class Lesson {
     this.keepFitting();
     this.note.textContent = this.run.why;
     if (isOther) this.sliders();
-    const data = this.run[this.place.clientWidth < NARROW ? "narrow" : "wide"];
-    data.live ??= new Live(this.run, data);
-    this.live = data.live;
+    const data = this.run.machine;
+    this.live = this.run.live ??= new Live(this.run, data);
     this.live.compute(this.values);
     const at = moment ?? Math.min(Number(this.machine?.root.dataset.moment ?? data.first), data.moments);
     if (!this.machine) this.make(data, at);
@@ -275,40 +270,33 @@ class Lesson {
   // ---- values -------------------------------------------------------------------------------
 
   sliders() {
-    const list = this.run.sliders ?? [], few = list.length <= 6;
-    this.fields = new Map();
-    const fields = list.map((slider) => this.field(slider));
-    const inside = few ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
+    const list = this.run.sliders ?? [];
+    this.fields = new Map(list.map((slider) => {
+      const [, name, entry] = slider.key;
+      const control = createControl(slider, (text) => this.set(name, entry, Number(text)));
+      for (const start of ["focusin", "pointerdown"]) control.root.addEventListener(start, () => (this.isNew = true));
+      return [`${name} ${entry}`, { ...control, name, entry, step: slider.step }];
+    }));
+    const fields = [...this.fields.values()].map(({ root }) => root);
+    const inside = list.length <= 6 ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
     this.dragged.replaceChildren(...inside);
   }
 
-  field({ kind, label, key: [, name, place], min, max, step }) {
-    if (kind !== "range") return element("span", { class: "field" }, label);
-    const range = element("input", { type: "range", min, max, step: step / 10, "aria-label": label });
-    const exact = element("input", { type: "number", step: "any", "aria-label": `${label}, exactly` });
-    for (const input of [range, exact]) {
-      input.addEventListener("focus", () => (this.isNew = true));
-      input.addEventListener("pointerdown", () => (this.isNew = true));
-      input.addEventListener("input", () => input.value !== "" && this.set(name, place, Number(input.value)));
-    }
-    this.fields.set(`${name} ${place}`, { range, exact, step });
-    return element("label", { class: "field" }, element("span", {}, label), range, exact);
+  showSliders() {
+    for (const { name, entry, set } of this.fields.values()) set(this.value(name)[entry]);
   }
 
-  showSliders() {
-    for (const [key, { range, exact }] of this.fields) {
-      const [name, place] = key.split(" ");
-      const value = (this.values[name] ?? this.run.base[name])[Number(place)];
-      if (Number(range.value) !== value) range.value = String(value);
-      if (exact !== document.activeElement && Number(exact.value || NaN) !== value) exact.value = String(value);
-    }
+  /** The present entries of a given value. @param {string} name @returns {number[]} */
+  value(name) {
+    return this.values[name] ?? this.run.base[name];
   }
 
   /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */
   set(name, place, value) {
+    if (!Number.isFinite(value)) return;
     if (this.isNew) this.remember();
     this.isNew = false;
-    const entries = [...(this.values[name] ?? this.run.base[name])];
+    const entries = [...this.value(name)];
     entries[place] = value;
     this.values = { ...this.values, [name]: entries };
     this.recompute();
@@ -334,17 +322,15 @@ class Lesson {
   /** Let the reader drag a cell with a given value; a drag to the right increases the value. */
   drag() {
     let dragged = null;
-    const input = (event) => {
+    const slider = (event) => {
       const cell = event.target.closest?.("[data-cell]");
       const place = cell && this.machine.data.cells[Number(cell.dataset.cell)].given;
       const [operation, name, entry] = this.run?.lines?.[place] ?? [];
-      return operation === "input" && this.fields.has(`${name} ${entry}`) ? { name, entry } : null;
+      return operation === "input" ? this.fields.get(`${name} ${entry}`) : undefined;
     };
     this.stage.addEventListener("pointerdown", (event) => {
-      const given = event.button ? null : input(event);
-      if (!given) return;
-      const { step } = this.fields.get(`${given.name} ${given.entry}`);
-      dragged = { ...given, step, x: event.clientX, from: (this.values[given.name] ?? this.run.base[given.name])[given.entry], isMoved: false };
+      const given = event.button ? undefined : slider(event);
+      if (given) dragged = { ...given, x: event.clientX, from: this.value(given.name)[given.entry], isMoved: false };
     });
     addEventListener("pointermove", (event) => {
       const away = dragged ? event.clientX - dragged.x : 0;

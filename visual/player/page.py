@@ -18,38 +18,33 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lab.errors import ArgumentError, LabError, listing, quote
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops.loop import Loop
 from lab.loops.variables import RandomState, value_of
 from lab.progress import progress_bar
 from lab.records import cached_property
-from lab.reports.breaking.breakage import Breakage
-from lab.traces.program import Program, program_of
+from lab.traces.program import program_of
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
-from visual.drawing.study import Study
-from visual.layout.sheet import SCREEN
 from visual.options import Value
-from visual.pictures.machine.arrange import arrange, most_columns
+from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
-from visual.player.data import as_data
+from visual.player.data import for_page
 from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, choice_grid
 from visual.player.state import link_text
 from visual.player.widget import DARK, MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
+from visual.widgets.module import CONTROLS
 from visual.widgets.sliders import sliders
 from visual.widgets.widget import save_page
 
 HERE = Path(__file__).parent
 LARGEST = 50_000_000  # bytes of a page
-WIDTHS = {"wide": SCREEN.width, "narrow": 312.0}  # arrangements: for screens, and for phones
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
     "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value: "
@@ -135,10 +130,12 @@ class Page:
     def data(self) -> str:
         """All choices and machines as JSON for a script element."""
         packed: dict[str, int] = {}
-        runs = [
-            str(run) if isinstance(run, LabError) else packed.setdefault(run, len(packed))
-            for run in self.runs.values()
-        ]
+        runs = {
+            self.grid.indices(combination): str(run)
+            if isinstance(run, LabError)
+            else packed.setdefault(run, len(packed))
+            for combination, run in self.runs.items()
+        }
         return in_script({**_choices(self.grid), "runs": runs, "packed": list(packed)})
 
     @property
@@ -189,10 +186,9 @@ class Page:
 
 @cache
 def module() -> str:
-    """Return the ES module: the machine, the numbers, and the choices."""
-    files = (HERE / name for name in ("numbers.js", "page.js"))
-    own = "".join(file.read_text(encoding="utf-8") for file in files)
-    return MODULE + own
+    """Return the ES module: the machine, the sliders, the numbers, and the choices."""
+    files = (CONTROLS, HERE / "numbers.js", HERE / "page.js")
+    return MODULE + "".join(file.read_text(encoding="utf-8") for file in files)
 
 
 @cache
@@ -237,47 +233,27 @@ def _packed(combination: Combination) -> str | LabError:
 
 
 def _run(combination: Combination) -> dict[str, Any]:
+    """Return the machine of a combination, and the instructions and sliders of its given values."""
     study, breakage = combination.study, combination.breakage
     if breakage is not None:
-        return {"why": BY_BOTH, **_arranged(study, breakage)}
+        return {"why": BY_BOTH, "machine": for_page(pair_of(breakage))}
     try:
         program = program_of(study.derivative.values, study.given, study.also)
-        machines = _arranged(study, None, program)
+        machine = for_page(machine_of(study.trace, program=program))
     except LabError as error:
-        return {"why": f"Values cannot be dragged here: {error}", **_arranged(study)}
-    values = _values(combination)
+        why = f"Values cannot be dragged here: {error}"
+        return {"why": why, "machine": for_page(machine_of(study.trace))}
     variables = combination.loop.with_taps(combination.taps.chosen).variables
+    known = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
+    values = {name: value for name, value in known.items() if value.dtype.kind == "f"}
     return {
         "why": "",
         "lines": program.instructions.lines,
         "base": {name: value.ravel().tolist() for name, value in values.items()},
         "shapes": {name: value.shape for name, value in values.items()},
         "sliders": list(sliders(values, values, variables)),
-        **machines,
+        "machine": with_places(machine),
     }
-
-
-def _arranged(
-    study: Study, breakage: Breakage | None = None, program: Program | None = None
-) -> dict[str, Any]:
-    """Return the data of the machine in each arrangement."""
-    arranged = {}
-    for name, width in WIDTHS.items():
-        most = most_columns(width)
-        machine = (
-            machine_of(study.trace, most=most, program=program)
-            if breakage is None
-            else pair_of(breakage, most)
-        )
-        arranged[name] = with_places(as_data(arrange(machine, width)))
-    return arranged
-
-
-def _values(combination: Combination) -> dict[str, np.ndarray]:
-    """Return the values of a loop, without integers and random states."""
-    variables = combination.loop.with_taps(combination.taps.chosen).variables
-    values = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
-    return {name: value for name, value in values.items() if value.dtype.kind == "f"}
 
 
 def with_places(data: Any) -> Any:

@@ -100,10 +100,10 @@ def test_a_page_has_each_combination_in_both_arrangements():
     (data,) = Data(page.page()).found
     assert len(data["runs"]) == (2 + 1) * 2 * 2
     for run in map(unpacked, data["packed"]):
-        assert {"wide", "narrow", "lines", "base", "sliders"} < set(run)
+        assert {"machine", "lines", "base", "sliders"} < set(run)
         assert run["why"] == ""
-        for name in ("wide", "narrow"):
-            places = [line for line in run[name]["cells"] if line["given"] is not None]
+        for machine in (run["machine"], run["machine"]["narrow"]):
+            places = [line for line in machine["cells"] if line["given"] is not None]
             assert all(run["lines"][cell["given"]][0] == "input" for cell in places)
 
 
