@@ -5,7 +5,7 @@ Start with `choice_grid`. A `Combination` has a value of each choice. The taps o
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
@@ -229,18 +229,10 @@ class Combination:
         loop = self.loop.with_taps(self.taps.chosen)
         return break_rule(loop, self.rule, max(self.order, 1), cost=self.cost)
 
-    @property
-    def words(self) -> str:
-        """The choices for a reader."""
-        rule = "" if self.rule == CORRECT else f", rule {self.rule}"
-        return (
-            f"{self.loop.name}, taps {self.taps.words}, order {self.order}, cost {self.cost}{rule}"
-        )
-
 
 @dataclass(frozen=True)
 class ChoiceGrid:
-    """All choices of a page in order; `named` has the names of the choices of the author."""
+    """All choices of a page, in order."""
 
     loops: tuple[Loop, ...]
     taps: Mapping[str, tuple[Pattern, ...]]
@@ -248,7 +240,6 @@ class ChoiceGrid:
     costs: tuple[str, ...]
     rules: tuple[str, ...]
     title: str
-    named: frozenset[str] = field(compare=False)
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
@@ -270,11 +261,9 @@ class ChoiceGrid:
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
     """Return the checked choices of `visual.Page`; None stands for the default."""
-    given = {"loops": loops, **chosen}
-    named = frozenset(name for name, value in given.items() if value is not None)
     loops = loops_of(loops, LOOPS)
     taps = taps_of(loops, {} if taps is None else taps)
     checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}
     if not isinstance(title, str) or not title.strip():
         raise argument_error("title", title, "expected a text, not empty.")
-    return ChoiceGrid(loops, taps, title=title, named=named, **checked)
+    return ChoiceGrid(loops, taps, title=title, **checked)

@@ -18,9 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError, listing, quote
+from lab.errors import ArgumentError, LabError
 from lab.gradients.derivative import ManyScansWarning
-from lab.loops.loop import Loop
 from lab.loops.variables import RandomState, value_of
 from lab.progress import progress_bar
 from lab.records import cached_property
@@ -71,8 +70,8 @@ class Page:
     Raises
     ------
     lab.ArgumentError
-        If a choice is impossible in every combination. The page lists the other impossible
-        combinations.
+        If no combination has a machine. If a reader chooses a combination without a machine, the
+        page shows the reason.
 
     """
 
@@ -104,22 +103,11 @@ class Page:
         return runs
 
     def _check(self, runs: Mapping[Combination, str | LabError]) -> None:
-        """Raise LabError for a choice of the author without a machine, and for a too large page."""
-        missing = {
-            combination: run for combination, run in runs.items() if isinstance(run, LabError)
-        }
-        if len(missing) == len(runs):
-            raise next(iter(missing.values()))
-        shown = runs.keys() - missing.keys()
-        for name in sorted(self.grid.named & {"loops", "orders", "costs", "rules"}):
-            choice = name.removesuffix("s")
-            values = [getattr(combination, choice) for combination in shown]
-            for combination, error in missing.items():
-                if getattr(combination, choice) not in values:
-                    option = getattr(combination, choice)
-                    option = option.name if isinstance(option, Loop) else option
-                    raise ArgumentError(f"{name}: {quote(option)} has no machine. {error}")
-        size = sum(len(run) for run in runs.values() if isinstance(run, str))
+        """Raise LabError for a page without a machine, and for a page that is too large."""
+        packed = [run for run in runs.values() if isinstance(run, str)]
+        if not packed:
+            raise next(run for run in runs.values() if isinstance(run, LabError))
+        size = sum(map(len, packed))
         if size > LARGEST:
             raise ArgumentError(
                 f"orders: expected a page of at most {LARGEST // 10**6} MB, got "
@@ -145,7 +133,7 @@ class Page:
         twin = f"<noscript><pre>{text(first.text())}</pre></noscript>"
         return (
             f'<div class="scantape-lesson" data-lesson>{twin}'
-            f'<script type="application/json">{self.data}</script></div>\n{self._missing()}'
+            f'<script type="application/json">{self.data}</script></div>\n'
         )
 
     def fragment(self) -> str:
@@ -169,19 +157,6 @@ class Page:
         )
         trace = combination.study.trace
         return still(arrange(machine_of(trace)), 0, trace)
-
-    def _missing(self) -> str:
-        """Return the combinations without a machine as HTML; empty if all have a machine."""
-        reasons: dict[str, list[str]] = {}
-        for combination, run in self.runs.items():
-            if isinstance(run, LabError):
-                reasons.setdefault(str(run), []).append(combination.words)
-        rows = "".join(
-            f"<li>{text(listing(names))}: {text(reason)}</li>" for reason, names in reasons.items()
-        )
-        count = sum(map(len, reasons.values()))
-        summary = f"{count} of {len(self.runs)} combinations have no machine"
-        return rows and f"<details><summary>{summary}</summary><ul>{rows}</ul></details>\n"
 
 
 @cache

@@ -107,15 +107,15 @@ def test_a_page_has_each_combination_in_both_arrangements():
             assert all(run["lines"][cell["given"]][0] == "input" for cell in places)
 
 
-def test_combinations_without_a_machine_are_listed_with_the_reason(monkeypatch):
+def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
     monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 8)
     chosen = {"taps": {"square": [(-1,)], "coupled": [(-1,)]}, "orders": [1, 2], "costs": ["sum"]}
-    page = visual.Page(["square", "coupled"], **chosen)
-    assert "<summary>1 of 4 combinations have no machine</summary>" in page.page()
-    (reason,) = (run for run in page.runs.values() if isinstance(run, LabError))
-    assert "plays at most 8" in str(reason)
-    with pytest.raises(ArgumentError, match=r"orders: 2 has no machine"):
-        visual.Page(["coupled"], orders=[1, 2], costs=["sum"]).page()
+    (data,) = Data(visual.Page(["square", "coupled"], **chosen).page()).found
+    reasons = {key: run for key, run in data["runs"].items() if isinstance(run, str)}
+    assert list(reasons) == ["1,0,1,0,0"]  # coupled at order 2
+    assert "plays at most 8" in reasons["1,0,1,0,0"]
+    with pytest.raises(LabError, match=r"plays at most 8"):
+        visual.Page(["coupled"], orders=[2], costs=["sum"]).page()
 
 
 def test_where_a_page_cannot_compute_it_says_why(monkeypatch):

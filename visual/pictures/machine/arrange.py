@@ -99,6 +99,11 @@ class Arrangement:
     pitch: float
     is_tall: bool
 
+    @property
+    def is_cramped(self) -> bool:
+        """Whether the gap between two boxes of a row is too narrow for a factor."""
+        return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
+
 
 def most_columns(width: float) -> int:
     """Return the number of columns that fit on a sheet of a width."""

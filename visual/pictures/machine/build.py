@@ -3,14 +3,14 @@
 `lab.events` decides all roles and sums.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lab.equations.events.events import Events, events
 from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Slot, Write, WriteKind
+from lab.equations.events.records import Slot, SlotRole, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.records import cached_property
@@ -30,7 +30,6 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.naming import (
     common_factor,
-    filling_reason,
     filling_sentence,
     results,
     scan_rows,
@@ -41,6 +40,7 @@ from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # tapes of a machine
+State = tuple[int, SlotRole, np.ndarray | None]  # a moment, and a role and a value from then on
 
 
 def machine_of(
@@ -117,15 +117,7 @@ class _Builder:
     def _cell(self, place: Address, ends: Mapping[int, int]) -> SlotCell:
         slot = self.events.slot(*place)
         row, column = self.columns.places[place]
-        keys: list[Key] = []
-        for moment, number in self._changes(slot, ends):
-            role = self.events.role(slot, number).value
-            value = self.events.value(slot, number)
-            if self.places is not None:
-                self.places.learn_slot(slot, number, value)
-            key = key_of(self.wording, moment, role, value)
-            if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
-                keys.append(key)
+        keys = keys_of(self.wording, self._states(slot, ends))
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
         assert tape is not None
@@ -135,17 +127,22 @@ class _Builder:
             and bool(np.any(tape.initial[slot.row : slot.row + 1]))
         )
         return SlotCell(
-            row, column, slot.position, self.wording.quantity(slot), tuple(keys), has_seed=has_seed
+            row, column, slot.position, self.wording.quantity(slot), keys, has_seed=has_seed
         )
 
-    def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """Yield each moment at which the role or the number may change, with the run's moment."""
-        yield 0, 0
+    def _states(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[State]:
+        """Yield the state of a slot at each moment at which the role or the value may change.
+
+        `ends` has the moment of the machine at which an event of the run ends.
+        """
         changes = {n + d for n in self.events.moments(slot) for d in (0, 1)}
-        before = 0
-        for number, moment in ends.items():
-            if not changes.isdisjoint(range(before + 1, number + 1)):
-                yield moment, number
+        before = -1
+        for number, moment in {0: 0, **ends}.items():
+            if number == 0 or not changes.isdisjoint(range(before + 1, number + 1)):
+                value = self.events.value(slot, number)
+                if self.places is not None:
+                    self.places.learn_slot(slot, number, value)
+                yield moment, self.events.role(slot, number), value
             before = number
 
     # Events.
@@ -189,7 +186,11 @@ class _Builder:
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
             summary = (filling_sentence(self.wording, event),)
-            yield PartGroup(parts, summary, filling_reason(event, self.trace))
+            named = self.columns.named[event.scan]
+            order = named.scan.order
+            cost = () if named.seeded_by() else self.trace.names[order - 1 : order]
+            reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
+            yield PartGroup(parts, summary, reason)
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:
@@ -199,9 +200,7 @@ class _Builder:
             zeros = sum(part.kind is PartKind.SUM for part in parts)
             reason = self.wording.reason(event, quiet[0])
             yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
-        for write in is_quiet[
-            False
-        ]:  # last, because an event ends with the words of its last group
+        for write in is_quiet[False]:  # last: an event ends with the words of its last group
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
@@ -211,10 +210,15 @@ class _Builder:
         return self.columns.numbers.get(address(slot))
 
 
-def key_of(wording: Wording, moment: int, role: str, value: np.ndarray | None) -> Key:
-    """Return the key of a cell with a role and a value, valid from a moment on."""
-    full = "" if value is None else full_text(value)
-    return Key(moment, role, wording.number(value), full, wording.entries(value))
+def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
+    """Return the keys of a cell, without states that look like the previous state."""
+    keys: list[Key] = []
+    for moment, role, value in states:
+        full = "" if value is None else full_text(value)
+        key = Key(moment, role.value, wording.number(value), full, wording.entries(value))
+        if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
+            keys.append(key)
+    return tuple(keys)
 
 
 CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, or None

@@ -10,7 +10,7 @@ which the theme adds.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.traces.program import Instruction
@@ -42,11 +42,10 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True)
 class Phrase:
-    """A few characters of a sentence, and their meaning; `full` is a number with all digits."""
+    """A few characters of a sentence, and their meaning."""
 
     text: str
     ink: Ink = Ink.PLAIN
-    full: str = field(default="", compare=False)  # not in pages
 
 
 MOST_ENTRIES, LISTED = 64, 4

@@ -5,7 +5,7 @@ the nodes of all tapes, in the order in which the program appended them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +16,9 @@ from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
 from lab.records import cached_property
-from visual.pictures.machine.build import key_of, part_of
+from visual.pictures.machine.build import State, keys_of, part_of
 from visual.pictures.machine.content import (
     Ink,
-    Key,
     MachineContent,
     MachineEvent,
     PartGroup,
@@ -122,17 +121,17 @@ class _Builder:
 
     def _cell(self, slot: Slot) -> SlotCell:
         writes = {e.number: w for e in self.events for w in e.writes if w.slot == slot}
-        keys: list[Key] = []
-        value = None
-        for moment in range(len(self.events) + 1):
-            value = writes[moment].new if moment in writes else value
-            key = key_of(self.wording, moment, self.events.role(slot, moment).value, value)
-            if not keys or (keys[-1].role, keys[-1].full) != (key.role, key.full):
-                keys.append(key)
+        keys = keys_of(self.wording, self._states(slot, writes))
         row = self.rows.index((slot.scan, slot.argument))
         column = self.recording.tapes[slot.scan].nodes[slot.row]
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
-        return SlotCell(row, column, slot.position, slot.label, tuple(keys), has_seed=is_end)
+        return SlotCell(row, column, slot.position, slot.label, keys, has_seed=is_end)
+
+    def _states(self, slot: Slot, writes: Mapping[int, Write]) -> Iterator[State]:
+        value = None
+        for moment in range(len(self.events) + 1):
+            value = writes[moment].new if moment in writes else value
+            yield moment, self.events.role(slot, moment), value
 
     def _event(self, event: RunEvent) -> MachineEvent:
         (write,) = event.writes

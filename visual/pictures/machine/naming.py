@@ -126,19 +126,3 @@ def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
     zeros = len(nonzero) < len(event.writes)
     return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
-
-
-def filling_reason(event: Event, trace: Trace) -> str:
-    """Return a sentence about the origin of the initial gradients of a tape."""
-    sources = {
-        term.source.slot.scan + 1
-        for write in event.writes
-        for term in write.terms
-        if term.source is not None and term.source.slot is not None
-    }
-    direct = any(t.source is None for w in event.writes for t in w.terms)
-    origins = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
-    order = trace.scans[event.scan].order
-    cost = trace.names[order - 1] if 0 < order <= len(trace.names) else ""
-    origins += [f"direct contributions of the cost {cost}".rstrip()] if direct else []
-    return f"Initial gradients: {' and '.join(origins)}." if origins else ""

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.notation import integers, number_text
-from lab.reports.breaking.breakage import Breakage
+from lab.reports.breaking.breakage import Breakage, precise
 from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
 from visual.pictures.machine.build import machine_of
@@ -117,7 +117,7 @@ def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[
     compared = len(faulty) if len(faulty) == len(correct) else 3
     pairs = zip(faulty[:compared], correct[:compared], strict=True)
     red = (
-        replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and _differ(a.full, b.full) else a
+        replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and a.text != b.text else a
         for a, b in pairs
     )
     return (*red, *faulty[compared:])
@@ -168,7 +168,7 @@ def _title(breakage: Breakage) -> str:
         return f"With the faulty rule, {name} cannot be computed"
     if not entry and (ratio := _ratio(row.true, row.broken)):
         return f"With the faulty rule, {name} is {ratio} times its value"
-    true, faulty = (_number(value, entry) for value in (row.true, row.broken))
+    true, faulty = (precise(value[entry]) for value in (row.true, row.broken))
     return f"With the faulty rule, {name} is {faulty}, not {true}"
 
 
@@ -201,7 +201,8 @@ def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
     entry, table = _entry(breakage), []
     for row in breakage.rows:
         estimate = None if row.differences is None else row.differences.value
-        texts = [_number(value, entry) for value in (row.true, row.broken, estimate)]
+        values = (row.true, row.broken, estimate)
+        texts = [precise(None if value is None else value[entry]) for value in values]
         ratio = _ratio(row.true[entry], None if row.broken is None else row.broken[entry])
         table.append((_entry_name(row.name, entry), *texts, ratio))
     rule = breakage.rule
@@ -215,7 +216,3 @@ def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[
         used = {cell for group in event.groups for part in group.parts for cell in part.reads}
         if any(wrong.get(cell, moment) < moment for cell in used):
             yield moment
-
-
-def _number(value: np.ndarray | None, entry: tuple[int, ...]) -> str:
-    return "none" if value is None else f"{float(value[entry]):.6g}"

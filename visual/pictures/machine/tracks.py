@@ -7,7 +7,6 @@ from math import dist
 
 from visual.pictures.machine.arrange import (
     CHIP,
-    FACTOR,
     LANE,
     NAME,
     UNDER,
@@ -15,14 +14,7 @@ from visual.pictures.machine.arrange import (
     CellBox,
     Point,
 )
-from visual.pictures.machine.content import (
-    MachineContent,
-    Movement,
-    Part,
-    PartGroup,
-    PartKind,
-    SlotCell,
-)
+from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind, SlotCell
 from visual.scene.fonts import text_width
 
 
@@ -41,7 +33,11 @@ class Track:
 
 def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term of a sum to its target."""
-    return _Routes(arrangement).track(part, term)
+    way = _line(arrangement, term, part.target, part.kind is PartKind.FILL)
+    if way.chip is None:
+        return way
+    lines = (_drop(arrangement.boxes[n], way.chip, k) for k, n in enumerate(term.saved))
+    return replace(way, drops=tuple(lines))
 
 
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
@@ -49,12 +45,12 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
 
     Of two factors in the same place, only the first is shown; the sentences contain both.
     """
-    routes, result = _Routes(arrangement), list[list[Track]]()
+    result: list[list[Track]] = []
     occupied: list[tuple[float, float, float]] = []
     for part in group.parts:
         tracks = []
         for term in part.terms:
-            way = routes.track(part, term)
+            way = track(arrangement, part, term)
             if way.chip is not None and (term.factor or term.symbol):
                 (x, y), size = way.chip, factor_size(arrangement)
                 half = text_width(factor_text(term), size, bold=True) / 2 + 4
@@ -85,121 +81,92 @@ def divided(points: Sequence[Point], share: float) -> tuple[tuple[Point, ...], t
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
         if left <= length or n == len(lengths) - 1:
-            (x0, y0), (x1, y1) = points[n], points[n + 1]
-            k = left / length if length else 1.0
-            middle = (x0 + (x1 - x0) * k, y0 + (y1 - y0) * k)
+            middle = _between(points[n], points[n + 1], left / length if length else 1.0)
             return (*points[: n + 1], middle), (middle, *points[n + 1 :])
         left -= length
     return tuple(points), tuple(points)
 
 
-@dataclass(frozen=True, eq=False)
-class _Routes:
-    arrangement: Arrangement
+def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> Track:
+    """Return the line of a term with the place of its factor."""
+    to, cell = sheet.boxes[target], sheet.machine.cells[target]
+    if is_filled and term.source is None:  # above the names of the next row
+        below = to.bottom + (14 if sheet.is_tall else 7)
+        return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
+    side = _side(sheet, to, cell)
+    if term.source is None:
+        return _from_side(sheet, to, side)
+    start, source = sheet.boxes[term.source], sheet.machine.cells[term.source]
+    if term.source == target:
+        return Track(((to.x, to.top - 14), (to.x, to.top)), (side, to.y))
+    way = 1 if cell.column > source.column else -1
+    apart = abs(cell.column - source.column)
+    is_level = source.row == cell.row
+    if is_level and apart == 1 and sheet.is_cramped and term.factor:
+        return _under(start, to, way)
+    if is_level and apart > 1:
+        high = start.top - NAME - 3 - LANE * (1 + source.column % 2)
+        return _bow(start, to, way, high, to.x - way * sheet.pitch / 2)
+    if apart == 0:
+        return _down(start, to, side)
+    points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
+    share = 0.5 if is_level else 0.3 if sheet.is_cramped else 0.4
+    return Track(points, _between(*points, share), share)
 
-    @property
-    def machine(self) -> MachineContent:
-        return self.arrangement.machine
 
-    @property
-    def boxes(self) -> tuple[CellBox, ...]:
-        return self.arrangement.boxes
+def _from_side(sheet: Arrangement, to: CellBox, x: float) -> Track:
+    """Return the line of a value from no slot, which begins at the side or below the cell."""
+    if sheet.is_cramped:
+        low = to.bottom + UNDER
+        edge = to.x + (0.2 if x > to.x else -0.2) * to.width
+        return Track(((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3)
+    edge = to.left if x < to.x else to.right
+    return Track(((x, to.y), (edge, to.y)), (x, to.y), 0.3)
 
-    @property
-    def pitch(self) -> float:
-        return self.arrangement.pitch
 
-    def track(self, part: Part, term: Movement) -> Track:
-        way = self._line(term, part.target, part.kind is PartKind.FILL)
-        if way.chip is None:
-            return way
-        lines = (self._drop(cell, way.chip, n) for n, cell in enumerate(term.saved))
-        return replace(way, drops=tuple(lines))
+def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
+    """Return the middle of the gap between a box and the previous box of its Scan."""
+    scan = sheet.machine.scans[sheet.machine.rows[cell.row].scan - 1]
+    way = -1 if scan.is_backward else 1
+    x = to.x + way * sheet.pitch / 2
+    is_on_sheet = to.width / 2 < x < sheet.width - 18
+    return x if is_on_sheet else to.x - way * sheet.pitch / 2
 
-    def _line(self, term: Movement, target: int, is_filled: bool) -> Track:
-        """Return the line of a term with the place of its factor."""
-        to, cell = self.boxes[target], self.machine.cells[target]
-        if is_filled and term.source is None:  # above the names of the next row
-            below = to.bottom + (14 if self.arrangement.is_tall else 7)
-            return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
-        if term.source is None:
-            return self._from_side(to, cell)
-        start, source = self.boxes[term.source], self.machine.cells[term.source]
-        if term.source == target:
-            line = ((to.x, to.top - 14), (to.x, to.top))
-            return Track(line, (self._side(to, cell), to.y))
-        way = 1 if cell.column > source.column else -1
-        apart = abs(cell.column - source.column)
-        is_level = source.row == cell.row
-        if is_level and apart == 1 and self.is_cramped and term.factor:
-            return self._under(start, to, way)
-        if is_level and apart > 1:
-            return self._bow(start, to, way, source)
-        if apart == 0:
-            return self._down(start, to, cell)
-        points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        share = 0.5 if is_level else 0.3 if self.is_cramped else 0.4
-        return Track(points, _between(*points, share), share)
 
-    def _from_side(self, to: CellBox, cell: SlotCell) -> Track:
-        """Return the line of a value from no slot, which begins at the side or below the cell."""
-        x = self._side(to, cell)
-        if self.is_cramped:
-            low = to.bottom + UNDER
-            edge = to.x + (0.2 if x > to.x else -0.2) * to.width
-            return Track(((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3)
-        edge = to.left if x < to.x else to.right
-        return Track(((x, to.y), (edge, to.y)), (x, to.y), 0.3)
+def _bow(start: CellBox, to: CellBox, way: int, high: float, x: float) -> Track:
+    """Return a line at the height `high` between two slots of a row, with its factor at `x`."""
+    first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
+    points = (first, start.top), (first, high), (last, high), (last, to.top)
+    up, over = start.top - high, abs(last - first)
+    return Track(points, (x, high), (up + abs(x - first)) / (2 * up + over))
 
-    def _side(self, to: CellBox, cell: SlotCell) -> float:
-        """Return the middle of the gap between a box and the previous box of its Scan."""
-        scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
-        way = -1 if scan.is_backward else 1
-        x = to.x + way * self.pitch / 2
-        inside = to.width / 2 < x < self.arrangement.width - 18
-        return x if inside else to.x - way * self.pitch / 2
 
-    def _bow(self, start: CellBox, to: CellBox, way: int, source: SlotCell) -> Track:
-        """Return a line above the boxes between two slots of a row."""
-        lane = source.column % 2
-        high = start.top - NAME - 3 - LANE * (1 + lane)
-        first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
-        points = (first, start.top), (first, high), (last, high), (last, to.top)
-        chip = to.x - way * self.pitch / 2, high
-        up, over = start.top - high, abs(last - first)
-        return Track(points, chip, (up + abs(chip[0] - first)) / (2 * up + over))
+def _under(start: CellBox, to: CellBox, way: int) -> Track:
+    """Return a line below two neighboring boxes."""
+    low = start.bottom + UNDER
+    first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
+    points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
+    return Track(points, ((first + last) / 2, low))
 
-    @property
-    def is_cramped(self) -> bool:
-        """Whether the gap between two boxes of a row is too narrow for a factor."""
-        return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
 
-    def _under(self, start: CellBox, to: CellBox, way: int) -> Track:
-        """Return a line below two neighboring boxes."""
-        low = start.bottom + UNDER
-        first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-        points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
-        return Track(points, ((first + last) / 2, low))
+def _down(start: CellBox, to: CellBox, x: float) -> Track:
+    """Return a line to another row of the same column, through the gap at `x`."""
+    way = 1 if x > to.x else -1
+    edge = way * start.width / 2, way * to.width / 2
+    points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
+    return Track(points, (x, (start.y + to.y) / 2))
 
-    def _down(self, start: CellBox, to: CellBox, cell: SlotCell) -> Track:
-        """Return a line to another row of the same column, through the gap next to the column."""
-        x = self._side(to, cell)
-        way = 1 if x > to.x else -1
-        edge = way * start.width / 2, way * to.width / 2
-        points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
-        return Track(points, (x, (start.y + to.y) / 2))
 
-    def _drop(self, saved: int, chip: Point, number: int) -> tuple[Point, ...]:
-        """Return the line from a saved value to its factor."""
-        box = self.boxes[saved]
-        x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
-        if abs(box.x - chip[0]) < 1:
-            x = box.x
-        below = chip[1] > box.y
-        start = box.bottom if below else box.top
-        turn = start + (5 + 3 * number) * (1 if below else -1)
-        end = chip[1] - CHIP / 2 if below else chip[1] + CHIP / 2
-        return (box.x, start), (box.x, turn), (x, turn), (x, end)
+def _drop(box: CellBox, chip: Point, number: int) -> tuple[Point, ...]:
+    """Return the line from a saved value to its factor; lines of one factor have a `number`."""
+    x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
+    if abs(box.x - chip[0]) < 1:
+        x = box.x
+    below = chip[1] > box.y
+    start = box.bottom if below else box.top
+    turn = start + (5 + 3 * number) * (1 if below else -1)
+    end = chip[1] - CHIP / 2 if below else chip[1] + CHIP / 2
+    return (box.x, start), (box.x, turn), (x, turn), (x, end)
 
 
 def _between(start: Point, end: Point, share: float) -> Point:

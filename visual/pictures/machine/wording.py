@@ -19,7 +19,6 @@ from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
-from visual.layout.cells import full_text
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Places, check_of, numeral
 
@@ -60,8 +59,7 @@ class PrintedOperand:
 
     def piece(self) -> Phrase:
         """Return the number as a piece of a sentence."""
-        full = full_text(np.asarray(self.value))
-        return Phrase(numeral(self.text(), self.place, self.style), self.ink, full)
+        return Phrase(numeral(self.text(), self.place, self.style), self.ink)
 
 
 # The right side of an equation: its texts and numbers, its expression, and the index of the number
@@ -158,7 +156,7 @@ class Wording:
     def _new_value(self, write: Write) -> Phrase:
         """Return the written value, with a color if the step has read the old value."""
         ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
-        return Phrase(self.number(write.new), ink, full_text(write.new))
+        return Phrase(self.number(write.new), ink)
 
     def _operand(self, value: np.ndarray, ink: Ink, style: NumberStyle) -> PrintedOperand | None:
         number = self.scalar(value)
@@ -170,7 +168,7 @@ class Wording:
         """Return the sentence of a write: its sum, or its formula."""
         name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
-            value = Phrase(self.number(write.new), Ink.PRESERVED, full_text(write.new))
+            value = Phrase(self.number(write.new), Ink.PRESERVED)
             return Sentence((name, value, Phrase(" is written back unchanged")))
         equation = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
