@@ -1,6 +1,10 @@
-"""In JupyterLab: a lesson by keyboard and mouse, a shared workbench, and a kernel restart."""
+"""In JupyterLab: the workbench, all widgets in one box, and a lesson, by mouse and keyboard.
+
+One notebook contains the workbench and the box, because a page of JupyterLab loads for seconds.
+"""
 
 import re
+from xml.etree import ElementTree
 
 import jupytext
 import pytest
@@ -8,46 +12,453 @@ from in_browser.chromium import pytestmark  # noqa: F401 (marks)
 from in_browser.jupyter_lab import notebook, run_cell
 from sites import ROOT
 
-LESSON = jupytext.read(ROOT / "notebooks" / "01_loop.md")
-QUESTION = re.compile(r'visual\.Question\(\s*"(?P<question>.*?)",\s*"(?P<answer>.*?)",')
-BENCH = "import visual\nbench = visual.Workbench(order=2)\nbench"
-TAPS = ("t−4", "t−3", "t−2", "t−1")
-RESTING = 250  # milliseconds until the page reports a constant moment to the kernel
+import lab
+from lab.loops import gallery
+from visual.drawing.draw import draw
+
+OPENING = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
+SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'], view='tapes')"
+STATE = "print('state:', bench.state.order, dict(bench.state.taps))"
+OPEN_ONES = (
+    "from ipywidgets.widgets.widget import _instances\n"
+    "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
+)
+KERNEL = (
+    "import threading, time\n"
+    "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
+    "    time.sleep(0.01)\n"
+    "print('orders:', orders, 'no work is left')"
+)
+USABLE = (
+    "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
+)
 COPIES = ("visual.Workbench(bench.link)", "exec(bench.python)\nbench")
+BOX = """import ipywidgets, visual
+from lab import gallery
+trace = gallery.loops["square"].trace()
+machine, bench = visual.machine(trace), visual.Workbench(view="tapes")
+scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
+series = visual.Exercises.of(trace, ("taps", "preserved"))
+DONE = {series.tasks[0].question: {"tries": 0, "points": 0, "done": True}}
+label = ipywidgets.Label()
+scans.observe(lambda change: setattr(label, "value", f"points: {change.new}"), "points")
+ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
+PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
+COUNT = "from ipywidgets.widgets.widget import _instances; len(_instances)"
+SOURCES = (OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL, *COPIES, BOX, PYTHON, COUNT)
+SIZE = {"width": 1700, "height": 1600}  # space for all
+SHOWS = """([number, wanted]) => {
+  const cell = document.querySelectorAll('.jp-Notebook .jp-CodeCell')[number];
+  const bench = cell.querySelector('.scantape-bench');
+  const svgs = bench ? bench.querySelectorAll('.picture svg') : [];
+  const texts = svgs.length === 1 ? [...svgs[0].querySelectorAll('text')] : [];
+  return JSON.stringify(texts.map(text => text.textContent)) === JSON.stringify(wanted);
+}"""
+TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
+
+
+def texts(picture):
+    """The texts of a picture, in the order of its file."""
+    root = ElementTree.fromstring(picture.svg())
+    return ["".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def tapes(loop="square", **options):
+    return draw(gallery.loops[loop], "tapes", **options)
+
+
+class Notebook:
+    """A notebook in JupyterLab, and the workbench in its first cell."""
+
+    def __init__(self, page):
+        self.page = page
+        self.cells = page.locator(".jp-Notebook .jp-CodeCell")
+        self.bench = self.bench_in(OPENING)
+
+    def bench_in(self, source):
+        """The workbench in the output of a cell."""
+        return self.cells.nth(SOURCES.index(source)).locator(".scantape-bench")
+
+    def run(self, source):
+        """Run a cell, wait for its end, and return the cell."""
+        cell = self.cells.nth(SOURCES.index(source))
+        before = cell.locator(".jp-InputPrompt").inner_text()
+        run_cell(self.page, SOURCES.index(source))
+        ran = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\d"), has_not_text=before)
+        ran.wait_for()
+        return cell
+
+    def shows(self, picture, source=OPENING):
+        """Wait until the workbench of a cell shows only this picture."""
+        try:
+            self.page.wait_for_function(SHOWS, arg=[SOURCES.index(source), texts(picture)])
+        except Exception:
+            svg = self.bench_in(source).locator(".picture svg")
+            assert svg.evaluate(TEXTS) == texts(picture)
+            raise
+
+    def choose(self, label, value):
+        """Type a value into a control, and hand it in."""
+        control = self.bench.get_by_role("spinbutton", name=label, exact=True)
+        control.fill(value)
+        control.press("Enter")
+
+    def order(self, number):
+        """Choose an order by its button."""
+        self.bench.get_by_role("button", name=f"order {number}", exact=True).click()
+
+    def begin(self, loop="square", order=1):
+        """Show the tapes of a loop's derivative in any state: tests can run in any order."""
+        self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
+        self.bench.get_by_role("tab", name="tapes").click()
+        self.order(order)
+        self.shows(tapes(loop, order=order))  # the taps are the loop's own again
+
+    def busy(self, is_busy):
+        """Wait until the workbench starts or stops working."""
+        busy = f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]"
+        self.cells.nth(0).locator(busy).wait_for()
+
+    def machine(self):
+        """Choose the machine, and return it."""
+        self.bench.get_by_role("tab", name="machine").click()
+        machine = self.bench.locator(".scantape-machine")
+        machine.wait_for()
+        return machine
+
+
+@pytest.fixture(scope="module")
+def opened(browser, jupyter):
+    page, errors = jupyter.open(browser, "bench", notebook(*SOURCES), viewport=SIZE)
+    opened = Notebook(page)
+    opened.run(OPENING)
+    opened.bench.wait_for()
+    opened.bench.locator(".scantape-panel > summary").click()
+    yield opened
+    page.close()
+    assert errors == []
+
+
+def test_loop_order_and_taps_become_the_right_picture(opened):
+    form = opened.bench
+    opened.shows(tapes(order=2))
+    form.get_by_role("combobox", name="loop", exact=True).select_option("coupled")
+    opened.shows(tapes("coupled", order=2))
+    form.get_by_label("differentiate wrt").select_option("birth")
+    opened.shows(tapes("coupled", order=2, wrt="birth"))
+    form.get_by_role("combobox", name="loop", exact=True).select_option("square")
+    form.get_by_role("tab", name="tapes").click()
+    opened.shows(tapes(order=2))
+    form.get_by_role("checkbox", name="t−2").check()
+    opened.shows(tapes(order=2, taps={"x": (-2, -1)}))
+    opened.order(1)
+    opened.shows(tapes(taps={"x": (-2, -1)}))
+    assert "state: 1 {'x': (-2, -1)}" in opened.run(STATE).inner_text()
+
+
+def test_the_picture_comes_first(opened):
+    """With the panel folded it begins near the top, and has the whole width."""
+    panel = opened.bench.locator(".scantape-panel")
+    panel.locator("summary").first.click()
+    room = """bench => { const [all, picture] = [bench, bench.querySelector('.picture')]
+        .map(part => part.getBoundingClientRect());
+        return [picture.top - all.top, all.width - picture.width]; }"""
+    above, beside = opened.bench.evaluate(room)
+    assert above <= 150
+    assert beside < 1
+    panel.locator("summary").first.click()
+    opened.bench.get_by_label("differentiate wrt").wait_for()
+    assert opened.bench.evaluate(room)[1] > 200
+
+
+def test_the_picture_goes_with_a_dark_page(opened):
+    opened.begin()
+    theme = """wanted => { document.body.dataset.jpThemeLight = String(wanted === 'light');
+        return document.querySelector('[data-focus*=theme]').value === wanted; }"""
+    for wanted in ("dark", "light"):
+        opened.page.wait_for_function(theme, arg=wanted)
+    opened.shows(tapes())
+    opened.page.evaluate("""async () => { for (const light of ["false", "true"]) {
+        document.body.dataset.jpThemeLight = light;
+        await new Promise(requestAnimationFrame); } }""")
+    opened.order(2)  # the answers come in the order of the requests
+    opened.shows(tapes(order=2))
+    assert opened.page.evaluate("document.querySelector('[data-focus*=theme]').value") == "light"
+
+
+def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
+    before = opened.bench.locator(".picture svg").evaluate(TEXTS)
+    steps = opened.bench.get_by_role("spinbutton", name="steps", exact=True)
+    opened.choose("steps", "0")
+    told = opened.bench.get_by_text("steps = 0: expected an integer, 1 to 10000.")
+    told.wait_for()
+    assert steps.get_attribute("aria-describedby") == told.get_attribute("id")
+    assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
+    opened.choose("steps", "4")
+    told.wait_for(state="hidden")
+
+
+def test_keys_move_the_machine_and_delete_no_cell(opened):
+    opened.begin()
+    machine, cells = opened.machine(), opened.cells.count()
+    machine.get_by_label("moment").focus()
+    for key, moment in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
+        opened.page.keyboard.press(key)
+        opened.bench.locator(f".scantape-machine[data-moment='{moment}']").wait_for()
+    for key in "ddxxab":
+        opened.page.keyboard.press(key)
+    opened.bench.get_by_role("checkbox", name="−3").focus()
+    for key in "dd":
+        opened.page.keyboard.press(key)
+    assert opened.cells.count() == cells
+    opened.begin()
+
+
+def test_a_line_has_the_equation_and_a_hint(opened):
+    opened.begin(order=2)
+    assert opened.bench.locator(".scantape-hint").inner_text() == "click a Scan to open it"
+    assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
 
 
 @pytest.fixture
-def open_notebook(browser, jupyter):
-    """A function that opens a notebook in a new page, and reports errors of the page."""
-    opened = []
+def sized(opened):
+    """Set the size of the window, with the list of files if it is `listed`."""
+    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
+    panel = opened.bench.locator(".scantape-panel > summary")
+    folded = []
 
-    def open_page(name, content):
-        size = {"width": 1300, "height": 1500}
-        opened.append(jupyter.open(browser, name, content, viewport=size))
-        return opened[-1][0]
+    def size(width, height, *, listed=False):
+        panel.click()
+        folded.append(panel)
+        if not listed:
+            files.click()
+            folded.append(files)
+        opened.page.set_viewport_size({"width": width, "height": height})
 
-    yield open_page
-    for page, errors in opened:
-        page.close()
-        assert errors == []
+    yield size
+    opened.page.set_viewport_size(SIZE)
+    for one in reversed(folded):
+        one.click()
+    opened.begin()
 
 
-def test_a_lesson_runs_by_keyboard_and_its_question_is_answered_by_mouse(open_notebook):
-    page = open_notebook("lesson", LESSON)
-    cells = [cell for cell in LESSON.cells if cell.cell_type == "code"]
-    page.locator(".jp-Notebook .jp-Cell").first.click()
-    page.keyboard.press("Escape")
-    for _ in LESSON.cells:
-        page.keyboard.press("Shift+Enter")
-    page.locator(".jp-OutputPrompt", has_text=f"[{len(cells)}]:").wait_for()
-    assert page.locator("[data-mime-type$=stderr]").count() == 0
-    (question, answer), *_ = QUESTION.findall("\n".join(cell.source for cell in cells))
-    exercise = page.locator(".exercise").filter(has_text=question)
-    wrong = exercise.locator("label").filter(has_not_text=answer).first
-    for choice, verdict in ((wrong, "Wrong. "), (exercise.get_by_label(answer), "Right. ")):
-        choice.click()
-        exercise.locator("[type=submit]").click()
-        assert exercise.locator(".verdict").text_content().startswith(verdict)
+REST = """(part, frames) => new Promise((done) => {  // until a notebook no longer scrolls
+    let top, same = 0;
+    const look = () => {
+        const now = part.getBoundingClientRect().top;
+        [same, top] = [now === top ? same + 1 : 0, now];
+        same < frames ? requestAnimationFrame(look) : done();
+    };
+    look();
+})"""
+
+
+def box(part):
+    """The top and the bottom of a part of the page."""
+    found = part.bounding_box()
+    return found["y"], found["y"] + found["height"]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 800)])
+def test_a_step_of_the_machine_is_seen_with_its_sentence(opened, sized, size):
+    opened.begin(order=2)
+    machine = opened.machine()
+    sized(*size)
+    for name in ("undo", "redo"):
+        assert opened.bench.get_by_role("button", name=name).is_visible()
+    opened.bench.scroll_into_view_if_needed()
+    opened.bench.evaluate(REST, 60)
+    for moment in (6, 12, 16):
+        machine.evaluate("(e, moment) => e.machine.go(moment)", moment)
+        target = """e => { const m = e.machine, event = m.data.events[e.dataset.moment - 1];
+            return event.groups.at(-1).parts.at(-1).target; }"""
+        cell = machine.locator(f"[data-cell='{machine.evaluate(target)}']")
+        opened.bench.evaluate(REST, 15)
+        sentence = box(machine.locator(".scantape-sentence"))
+        begin, end = box(cell)
+        assert 60 <= begin < end <= sentence[0]
+        assert sentence[1] <= size[1]
+
+
+def test_the_menu_of_files_lies_above_the_options(opened, sized):
+    opened.begin()
+    sized(1280, 800, listed=True)
+    opened.bench.locator(".scantape-save > summary").click()
+    opened.bench.get_by_role("button", name="copy as Python").click()  # nothing covers it
+    opened.page.keyboard.press("Escape")
+
+
+def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):
+    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
+    try:
+        opened.begin()
+        files.click()
+        opened.page.set_viewport_size({"width": 360, "height": 780})
+        opened.bench.locator(".scantape-fold:not([open])").wait_for()
+        assert opened.bench.evaluate(MEASURED)[0] <= 0.4 * 780 - 100  # JupyterLab's own bars
+        opened.bench.locator(".scantape-fold > summary").click()
+        assert opened.bench.get_by_role("combobox", name="loop", exact=True).is_visible()
+    finally:
+        opened.page.set_viewport_size(SIZE)
+        files.click()
+        opened.begin()
+
+
+@pytest.mark.parametrize("how", ["click", "Enter"])
+def test_a_scan_is_opened_by_its_card(opened, how):
+    opened.begin(order=2)
+    card = opened.bench.locator("[data-cell='scan:2']")
+    card.click() if how == "click" else card.press(how)
+    opened.shows(tapes(order=2, scan=2))
+
+
+MEASURED = """bench => {  // where the picture begins, how high all of it is, the smallest letters
+  const svg = bench.querySelector('.picture svg');
+  const [all, picture] = [bench, svg].map(part => part.getBoundingClientRect());
+  const zoom = picture.width / svg.viewBox.baseVal.width;
+  const texts = [...svg.querySelectorAll('text')];
+  const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
+  return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
+}"""
+
+
+def test_a_step_is_presented_alone(opened):
+    opened.begin()
+    opened.bench.get_by_label("more views").select_option("stepgraph")
+    opened.shows(draw(gallery.loops["square"], "stepgraph"))
+    small = opened.bench.locator(".picture svg").bounding_box()["width"]
+    opened.bench.locator(".picture").focus()
+    opened.page.keyboard.press("f")
+    opened.page.wait_for_function("document.fullscreenElement?.matches('.scantape-stage')")
+    assert opened.bench.locator(".picture svg").bounding_box()["width"] > 1.3 * small
+    opened.bench.get_by_role("button", name="leave").click()
+    opened.page.wait_for_function("!document.fullscreenElement")
+    assert not opened.bench.get_by_role("button", name="leave").is_visible()
+    opened.bench.get_by_role("tab", name="tapes").click()
+
+
+def test_a_picture_is_saved(opened, tmp_path):
+    for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
+        opened.bench.locator(".scantape-save > summary").click()
+        with opened.page.expect_download() as waiting:
+            opened.bench.get_by_role("button", name=name).click()
+        told = opened.bench.locator(".scantape-hint").inner_text()
+        assert told.startswith(f"saved as {waiting.value.suggested_filename}, ")
+        waiting.value.save_as(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # it has closed
+
+
+def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
+    """If changes arrive faster than pictures, the last change is shown."""
+    opened.begin()
+    opened.bench.get_by_role("checkbox", name="t−2").check()
+    opened.shows(tapes(taps={"x": (-2, -1)}))
+    slider = opened.bench.get_by_role("slider", name="x₀", exact=True)
+    pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
+        .observe(bench.querySelector('.picture'), {childList: true}); }"""
+    opened.bench.evaluate(pictures)
+    drag = """slider => { for (let i = 0; i <= 40; i++) {
+        slider.value = 0.5 + i / 100; slider.dispatchEvent(new Event('input')); } }"""
+    slider.evaluate(drag)
+    taps, at = {"x": (-2, -1)}, {"x": (0.9, 0.95)}
+    opened.shows(tapes(taps=taps, at=at))
+    assert slider.input_value() == "0.9"
+    assert opened.page.evaluate("window.pictures") < 10
+
+
+def test_a_slow_change_is_given_up_by_the_next_one(opened):
+    opened.begin("rnn", 2)
+    opened.order(6)
+    opened.busy(True)
+    assert opened.bench.get_by_text("working …").is_visible()
+    assert "42" in opened.run(USABLE).inner_text()
+    opened.order(1)
+    opened.shows(tapes("rnn"))
+    opened.busy(False)
+    assert opened.bench.get_by_text("working").count() == 0
+    assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
+
+
+def test_a_slow_change_is_cancelled(opened):
+    opened.begin("rnn")
+    opened.order(6)
+    opened.bench.get_by_role("button", name="cancel").click()
+    opened.busy(False)
+    opened.bench.locator("[aria-pressed=true]", has_text="1").wait_for()
+    opened.shows(tapes("rnn"))
+
+
+def test_a_rule_is_broken_and_mended(opened):
+    square = gallery.loops["square"]
+    opened.begin()
+    rule = opened.bench.get_by_label("rule of the pullback")
+    rule.select_option("accumulate at overwritten taps")
+    machine = opened.bench.locator(".scantape-machine")
+    machine.get_by_text("With the faulty rule, C‴ is 3 times its value").wait_for()
+    assert machine.locator("[data-rule]").count() > 4
+    below = machine.locator(".legend").bounding_box()["y"]
+    boxes = [mark.bounding_box() for mark in machine.locator(".marks .mark").all()]
+    assert [box["y"] + box["height"] <= below + 0.5 for box in boxes] == [True, True]
+    faded = machine.locator("svg .faded .number")  # JupyterLab's own styles reach short class names
+    assert faded.count() > 4
+    fonts = faded.evaluate_all("texts => texts.map(text => getComputedStyle(text).fontFamily)")
+    assert {font.split(",")[0] for font in fonts} == {'"DejaVu Sans"'}
+    sentence = machine.locator(".scantape-sentence").bounding_box()
+    table = machine.locator("table").bounding_box()
+    assert sentence["x"] + sentence["width"] <= table["x"] + 0.5
+    assert sentence["width"] > 400
+    breakage = lab.break_rule(square, "accumulate-overwritten")
+    row = breakage.rows[2]
+    numbers = f"{float(row.broken):g} instead of {float(row.true):g}"
+    wrong = f"the first wrong derivative has order 3: {numbers}"
+    opened.bench.get_by_text(wrong).wait_for()
+    assert opened.bench.get_by_role("tab", selected=True).inner_text() == "faulty rule"
+    # 4 steps, a filling and 4 steps, a filling, and step 0 of Scan 3: the first wrong number
+    assert machine.locator(".counter").inner_text().startswith("11 / ")
+    rule.select_option("swap two taps")
+    machine.get_by_text("With the faulty rule, C′ is 0.1349 times its value").wait_for()
+    opened.bench.get_by_role("tab", name="tapes").click()
+    opened.shows(draw(square, "tapes", order=1))
+    assert rule.input_value() == "correct"
+
+
+def test_a_choice_is_undone_by_a_button_and_by_a_key(opened):
+    opened.begin(order=2)
+    opened.bench.get_by_role("button", name="undo").click()
+    opened.shows(tapes())
+    opened.bench.get_by_role("button", name="redo").click()
+    opened.shows(tapes(order=2))
+    assert opened.bench.get_by_role("button", name="redo").is_disabled()
+    opened.bench.get_by_role("tab", name="tapes").press("Control+z")
+    opened.shows(tapes())
+
+
+def test_a_cell_that_is_run_again_keeps_one_workbench(opened):
+    for _ in range(3):
+        opened.run(OPENING)
+    opened.shows(tapes(order=2))
+    assert opened.bench.count() == 1
+    assert "open: ['Layout', 'Workbench']" in opened.run(OPEN_ONES).inner_text()
+
+
+def test_two_workbenches_in_a_notebook(opened):
+    opened.run(SECOND)
+    before = opened.bench.locator(".picture svg").evaluate(TEXTS)
+    opened.bench_in(SECOND).get_by_role("button", name="order 0", exact=True).click()
+    opened.shows(tapes("gap", order=0), SECOND)
+    assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
+
+
+def test_axe_finds_nothing(opened):
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(opened.page, context=".scantape-bench")
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found.response["violations"]] == []
+
+
+TAPS = ("t−4", "t−3", "t−2", "t−1")
+RESTING = 250  # milliseconds until the page reports a constant moment to the kernel
 
 
 def choices(bench):
@@ -62,14 +473,12 @@ def choices(bench):
     )
 
 
-def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(open_notebook):
-    page = open_notebook("copies", notebook(BENCH, *COPIES))
-    run_cell(page, 0)
-    cells = page.locator(".jp-Notebook .jp-CodeCell")
-    benches = [cells.nth(number).locator(".scantape-bench") for number in range(3)]
-    first = benches[0]
+def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(opened):
+    opened.begin(order=2)
+    first, page = opened.bench, opened.page
+    opened.machine()
+    first.locator(".scantape-panel").evaluate("panel => { panel.open = true; }")
     first.get_by_role("checkbox", name="t−2").check()
-    first.locator(".scantape-panel > summary").click()
     first.get_by_label("rule of the pullback").select_option("swap two taps")
     first.get_by_text("With the faulty rule").wait_for()
     first.locator(".scantape-machine").get_by_label("moment").press("End")
@@ -77,9 +486,9 @@ def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(
     assert chosen[0] == "square"
     assert chosen[2:4] == (["2"], ["t−2", "t−1"])
     page.evaluate(f"new Promise((done) => setTimeout(done, {2 * RESTING}))")
-    for number in (1, 2):
-        run_cell(page, number)
-        assert choices(benches[number]) == chosen
+    for source in COPIES:
+        opened.run(source)
+        assert choices(opened.bench_in(source)) == chosen
 
     page.get_by_role("button", name="Restart the kernel", exact=True).click()
     page.locator(".jp-Dialog .jp-mod-accept").click()
@@ -89,7 +498,62 @@ def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(
     first.get_by_text("no kernel: run the cell again").wait_for()
     assert first.get_attribute("aria-busy") == "false"
     assert choices(first) == chosen
-    run_cell(page, 0)
+    opened.run(OPENING)
     first.get_by_text("no kernel: run the cell again").wait_for(state="detached")
-    first.get_by_role("button", name="order 1", exact=True).click()
+    opened.order(1)
     first.locator("[aria-pressed=true]", has_text="1").wait_for()
+
+
+def test_widgets_in_a_box_follow_the_user_and_python(opened):
+    box = opened.run(BOX)
+    box.locator(".scantape-bench svg").wait_for()
+    assert [box.locator(s).count() for s in (".exercise", ".scantape-bench")] == [4, 1]
+    # Python observes an answer, and the second view of the question shows it.
+    first, again = (box.locator(".exercise").nth(place) for place in (0, 3))
+    for answer in ("3", "2"):
+        first.locator("input").fill(answer)
+        first.get_by_role("button", name="Check").click()
+    box.get_by_text("points: 1").wait_for()
+    assert first.locator(".verdict").inner_text() == "Right. The loop, and its gradient."
+    again.get_by_text("for 1 of 2 points: 2.").wait_for()
+    # All views follow Python.
+    opened.run(PYTHON)
+    box.locator(".scantape-bench svg text", has_text="4 · ∇C′ through 1").first.wait_for()
+    box.locator(".scantape-machine[data-moment='3']").wait_for()
+    box.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
+    assert opened.page.evaluate("location.hash") == ""
+    assert box.get_by_text("1 of 2 answered.").is_visible()
+
+
+def test_a_new_box_replaces_the_widgets_of_the_old_box(opened):
+    counts = []
+    for _ in "ab":
+        opened.run(BOX).locator(".scantape-bench svg").wait_for()
+        counts.append(int(opened.run(COUNT).locator(".jp-OutputArea-output").inner_text()))
+    # ipywidgets keeps a label with its layout and style, and a box with its layout.
+    assert counts[1] - counts[0] == 5
+
+
+LESSON = jupytext.read(ROOT / "notebooks" / "01_loop.md")
+QUESTION = re.compile(r'visual\.Question\(\s*"(?P<question>.*?)",\s*"(?P<answer>.*?)",')
+
+
+def test_a_lesson_runs_by_keyboard_and_its_question_is_answered_by_mouse(browser, jupyter):
+    size = {"width": 1300, "height": 1500}
+    page, errors = jupyter.open(browser, "lesson", LESSON, viewport=size)
+    cells = [cell for cell in LESSON.cells if cell.cell_type == "code"]
+    page.locator(".jp-Notebook .jp-Cell").first.click()
+    page.keyboard.press("Escape")
+    for _ in LESSON.cells:
+        page.keyboard.press("Shift+Enter")
+    page.locator(".jp-OutputPrompt", has_text=f"[{len(cells)}]:").wait_for()
+    assert page.locator("[data-mime-type$=stderr]").count() == 0
+    (question, answer), *_ = QUESTION.findall("\n".join(cell.source for cell in cells))
+    exercise = page.locator(".exercise").filter(has_text=question)
+    wrong = exercise.locator("label").filter(has_not_text=answer).first
+    for choice, verdict in ((wrong, "Wrong. "), (exercise.get_by_label(answer), "Right. ")):
+        choice.click()
+        exercise.locator("[type=submit]").click()
+        assert exercise.locator(".verdict").text_content().startswith(verdict)
+    page.close()
+    assert errors == []

@@ -1,6 +1,7 @@
 """The page of machines in Chromium: dragged values give the numbers of a new run."""
 
 import math
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
 import pytest
@@ -161,28 +162,15 @@ def test_a_hostile_name_is_text(browser, tmp_path):
 
 def plain(value, digits):
     """A number as text by exact decimal arithmetic: half to even, no zeros after an exact one."""
-    from decimal import ROUND_HALF_EVEN, Context, Decimal
-
     if not math.isfinite(value):
         return f"⚠ {value}"
-    if value == 0:
-        return "0"
-    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
+    rounded = Context(digits, ROUND_HALF_EVEN).create_decimal(Decimal(value or 0))
     power = rounded.adjusted()
-    sign, figures = (
-        "-" * (value < 0),
-        "".join(map(str, rounded.as_tuple().digits)).ljust(digits, "0"),
-    )
-    is_all = abs(float(rounded) - value) <= 1e-12 * abs(value)
-    if -4 <= power < digits:
-        shift = power + 1
-        whole = figures[:shift] if shift > 0 else "0"
-        after = figures[max(shift, 0) :] if shift > 0 else "0" * -shift + figures
-    else:
-        whole, after = figures[0], figures[1:]
-    after = after.rstrip("0") if is_all else after
-    text = f"{whole}.{after}" if after else whole
-    return f"{sign}{text}" if -4 <= power < digits else f"{sign}{text}e{power}"
+    shift = 0 if -4 <= power < digits else power
+    text = f"{rounded.scaleb(-shift):.{digits - 1 - power + shift}f}"
+    if "." in text and abs(float(rounded) - value) <= 1e-12 * abs(value):
+        text = text.rstrip("0").rstrip(".")
+    return f"{text}e{shift}" if shift else text
 
 
 SPECIAL = [

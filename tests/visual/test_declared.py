@@ -2,17 +2,15 @@
 
 import argparse
 import json
-from dataclasses import replace
 from importlib import import_module
-from inspect import signature
 
 import pytest
 
 import visual
 from lab.loops import gallery
 from visual.cli.main import COMMANDS
-from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, PictureKind
-from visual.options import DERIVATIVE, RULE, SHOWN, STEPS, THEME, Whole
+from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
+from visual.options import DERIVATIVE, RULE, THEME
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import view_options
@@ -112,38 +110,3 @@ def test_a_page_offers_what_is_declared():
     assert set(data["labels"]) == {"loops", *(choice.name for choice in OF_A_PAGE)}
     assert set(data) == {"runs", "packed", *data["labels"]} | {"labels"}
     assert {choice.name.removesuffix("s") for choice in OF_A_PAGE} <= set(OF_A_WORKBENCH)
-
-
-NO_OPTIONS = {
-    *("trace", "theme", "system"),
-    *("derivation", "of"),  # phases are selected by the number of a Scan
-    *("tapes", "orders", "name"),  # the orders of taps are the orders of the derivative
-    "derivative",  # of influence
-    "ax",  # of plots
-    *("scans", "all_direct"),  # of unrolled, for the figures of a lesson
-    "source",
-    *("around", "entry", "contributor", "moment"),  # of the machine that plays
-}
-
-
-def undeclared(kind):
-    """The parameters of a picture's function that are not declared, and the other way round."""
-    declared = {option.name for option in kind.options if option is not SHOWN} | {"sheet"}
-    drawn = getattr(visual, kind.name)
-    return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_the_options_of_a_picture_are_those_of_its_function(name):
-    known = {"phases": {"scan"}, "machine": {"sheet", "other", "rule", "scan", "step"}}
-    assert undeclared(PICTURES[name]) == known.get(name, set())
-    for option in PICTURES[name].options:
-        usual = max(option.least, 1) if isinstance(option, Whole) else True
-        value = {"scan": 2, "step": 1, "steps": "0:2"}.get(option.name, usual)
-        visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
-
-
-def test_the_checker_sees_an_option_that_is_not_declared():
-    tapes = PICTURES["tapes"]
-    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"scan"}
-    assert undeclared(PictureKind("taps", "", visual.taps, (STEPS,))) == {"steps"}

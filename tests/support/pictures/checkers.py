@@ -76,7 +76,7 @@ class Drawn:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
 
 
-Known = dict[str, dict[str, str]]  # symbol: picture: value
+Known = dict[str, dict[str, str]]  # symbol: value: the first picture that has it
 Checker = Callable[[Drawn], Iterable[object]]
 
 
@@ -375,11 +375,13 @@ def conflicts(pictures: Iterable[tuple[str, str]]) -> tuple[list[str], Known]:
     wrong = []
     for name, svg in pictures:
         for symbol, told in told_values(svg):
-            for other_name, other in known[symbol].items():
+            if told in known[symbol]:
+                continue
+            for other, other_name in known[symbol].items():
                 one, two = _as_array(told), _as_array(other)
                 if one.shape == two.shape and not np.allclose(one, two, rtol=1e-5, equal_nan=True):
                     wrong.append(f"{symbol} is {told} in {name} and {other} in {other_name}")
-            known[symbol].setdefault(name, told)
+            known[symbol][told] = name
     return wrong, known
 
 

@@ -4,10 +4,11 @@ The checks compare pictures with NumPy cell by cell and arrow by arrow.
 """
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
-from structural_cases import Case, reference, reference_tangent
+from structural_cases import Case, reference, reference_gradients, reference_tangent
 
 import visual
 from visual.scene.shapes import Arrow, Group, walk
@@ -21,24 +22,18 @@ CUBE = np.arange(12.0).reshape(2, 3, 2)
 DRAWN = {
     "where, vectors": Case("where", (V, 10 * V), {"condition": V > 1.7}),
     "where, a number against a matrix": Case("where", (A, np.array(7.0)), {"condition": MIXED}),
-    "where, a matrix against a number": Case("where", (np.array(7.0), A), {"condition": MIXED}),
     "where, a row": Case("where", (A, A[0]), {"condition": MIXED}),
-    "where, a column": Case("where", (A, A[:, :1]), {"condition": MIXED[:, :1]}),
-    "where, a number against a vector": Case("where", (np.array(2.0), V), {"condition": V > 1.7}),
     "where, numbers": Case("where", (np.array(1.0), np.array(2.0)), {"condition": np.array(True)}),
     "where, only the condition is large": Case(
         "where", (np.array(1.0), np.array(2.0)), {"condition": MIXED}
     ),
     "cat, vectors": Case("cat", (V[:2], V, V[:1]), {"dim": 0}),
     "cat, a negative axis": Case("cat", (A[:, :1], A, A[:, :2]), {"dim": -1}),
-    "cat, rows": Case("cat", (A, A[:1]), {"dim": -2}),
     "cat, an interior axis": Case("cat", (CUBE, CUBE[:, :1]), {"dim": 1}),
-    "cat, one": Case("cat", (A,), {"dim": 0}),
     "cat, one that is empty": Case("cat", (A[:0], A), {"dim": 0}),
     "cat, complex": Case("cat", (1j * V[:2], 1 + V[:1] * 1j), {"dim": 0}),
     "narrow, a vector": Case("narrow", (V,), {"dim": 0, "start": 1, "length": 2}),
     "narrow, columns": Case("narrow", (A,), {"dim": -1, "start": 1, "length": 2}),
-    "narrow, rows": Case("narrow", (A,), {"dim": 0, "start": 1, "length": 1}),
     "narrow, nothing": Case("narrow", (A,), {"dim": 0, "start": 2, "length": 0}),
     "clamp, numbers": Case("clamp", (V, np.array(0.0), np.array(3.0))),
     "clamp, single precision": Case(
@@ -47,7 +42,6 @@ DRAWN = {
     "clamp, bounds that broadcast": Case(
         "clamp", (A, np.array([0.5, 1.5, 1.5]), np.array([[2.0], [4.5]]))
     ),
-    "clamp, no room": Case("clamp", (A, np.array(2.0), np.array(2.0))),
 }
 
 
@@ -91,22 +85,21 @@ def came_from(case):
 
 
 def expected(case):
-    """Return for each step the content of each cell by name: by NumPy, and by sums."""
+    """Return for each step the content of each cell by name, by NumPy."""
     tangents, cotangent = numbered(case)
-    z, dz = reference(case), reference_tangent(case, tangents)
-    sources = came_from(case)
-    steps = [{}, {}, {}]
-    for name, value, tangent in zip(names(case), case.inputs, tangents, strict=True):
-        for index in np.ndindex(np.shape(value)):
-            steps[0][indexed(name, index)] = np.asarray(value)[index]
-            steps[1][indexed(f"d{name}", index)] = tangent[index]
-            steps[2][indexed(f"g{name}", index)] = z.dtype.type(0)
-    for index, source in sources.items():
-        steps[0][indexed("z", index)] = z[index]
-        steps[1][indexed("dz", index)] = dz[index]
-        steps[2][indexed("gz", index)] = cotangent[index]
-        steps[2][f"g{source}"] = steps[2][f"g{source}"] + cotangent[index]
-    return steps
+    steps = (
+        ("", case.inputs, reference(case)),
+        ("d", tangents, reference_tangent(case, tangents)),
+        ("g", reference_gradients(case, cotangent), cotangent),
+    )
+    return [
+        {
+            indexed(f"{prefix}{name}", index): np.asarray(value)[index]
+            for name, value in zip((*names(case), "z"), (*inputs, output), strict=True)
+            for index in np.ndindex(np.shape(value))
+        }
+        for prefix, inputs, output in steps
+    ]
 
 
 def kinks(case):
@@ -198,14 +191,13 @@ def arrows_of(panel):
     return [shape for shape in walk(panel.shapes) if isinstance(shape, Arrow)]
 
 
-def row_at(found, y, right, prefix):
+def row_at(found, prefix, y, right):
     """Return the names of the cells in the row of an end of an arrow, on one side."""
-    return {
-        name.removeprefix(prefix)
+    return frozenset(
+        name
         for name, (_, _, box, *_) in found.items()
-        if box.y < y < box.y + box.height
-        and (name.removeprefix(prefix).partition("[")[0] == "z") == right
-    }
+        if box.y < y < box.y + box.height and name.startswith(f"{prefix}z") == right
+    )
 
 
 def check_arrows(case, scene):
@@ -213,30 +205,15 @@ def check_arrows(case, scene):
     sources = came_from(case)
     for step, panel in enumerate(panels(scene)):
         prefix, found = ("", "d", "g")[step], shown_in(panel)
-        pairs = set()
         left = max((b.x + b.width for n, (_, _, b, *_) in found.items() if "z" not in n), default=0)
         right = min((b.x for n, (_, _, b, *_) in found.items() if "z" in n), default=0)
+        rows = partial(row_at, found, prefix)
+        pairs = set()
         for arrow in arrows_of(panel):
             start, end = reversed(arrow.points) if step == 2 else arrow.points
             assert left <= start[0] < end[0] <= right
-            pairs.add(
-                (
-                    frozenset(row_at(found, start[1], False, prefix)),
-                    frozenset(row_at(found, end[1], True, prefix)),
-                )
-            )
-        shown = {name.removeprefix(prefix) for name in found}
-        wanted = set()
-        for index, source in sources.items():
-            target = f"z[{','.join(map(str, index))}]" if index else "z"
-            if target in shown and source in shown:
-                _, _, a, *_ = found[prefix + source]
-                _, _, b, *_ = found[prefix + target]
-                wanted.add(
-                    (
-                        frozenset(row_at(found, a.y + 5, False, prefix)),
-                        frozenset(row_at(found, b.y + 5, True, prefix)),
-                    )
-                )
-        assert pairs == wanted
+            pairs.add((rows(start[1], False), rows(end[1], True)))
+        ends = ((prefix + source, prefix + indexed("z", n)) for n, source in sources.items())
+        shown = [(found[a][2].y, found[b][2].y) for a, b in ends if {a, b} <= found.keys()]
+        assert pairs == {(rows(a + 5, False), rows(b + 5, True)) for a, b in shown}
         assert len(arrows_of(panel)) == len(pairs)

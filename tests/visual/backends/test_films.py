@@ -12,7 +12,6 @@ from PIL import Image, ImageSequence
 from strange_loops import trace_of
 
 import visual
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.backends.films import frames
 from visual.scene.shapes import Text
@@ -189,12 +188,3 @@ def test_a_film_carries_each_gradient_to_its_factor_and_each_product_to_its_slot
         centers = [float(group.find(f"{space}text").get("x")) for group in (first, second)]
         assert moved < 0  # to the left
         assert centers[0] + moved == pytest.approx(centers[1], abs=0.2)
-
-
-def test_a_film_has_the_theme_of_its_file():
-    machine = visual.draw(SQUARE, "machine")
-    film = machine.rendered(".svg", animate=True, theme="print")
-    assert film == machine.themed("print").rendered(".svg", animate=True)
-    assert film != machine.rendered(".svg", animate=True)
-    with pytest.raises(ArgumentError, match="theme = 'pink'"):
-        machine.rendered(".svg", theme="pink")

@@ -9,7 +9,6 @@ from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pypdfium2
@@ -18,7 +17,6 @@ from in_browser.chromium import needs_browser
 from PIL import Image
 from strange_loops import HOSTILE, trace_of
 
-import lab
 import visual
 from lab.errors import ArgumentError
 from visual.backends.page import document, to_page
@@ -32,7 +30,6 @@ from visual.scene.theme import LIGHT, THEMES, Role
 pytestmark = pytest.mark.same
 
 ROOT = Path(__file__).parents[3]
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -177,15 +174,6 @@ def test_names_are_never_mathematics(name):
     scene = Scene(400, 60, (Text(10, 30, name, mono=True),), name, "d")
     assert "".join(name.split()) in letters(scene.pdf())
     assert scene.png()
-    panel = values(one_state(name).trace(order=1))
-    tooltips = [element.text for element in ElementTree.fromstring(panel.svg()).iter(f"{SVG}title")]
-    assert any(found.startswith(f"1 · {name}: ") for found in tooltips)
-
-
-def one_state(name, step=lambda x: x * 0.5, start=1.0, n_steps=3):
-    return lab.Loop(
-        lambda **given: step(given[name]), states=(lab.State(name, start),), n_steps=n_steps
-    )
 
 
 def test_pdfs_contain_their_fonts_and_a_title():

@@ -14,8 +14,20 @@ from fuzzing.outcomes import check_sentence
 import scantape
 
 ROOT = Path(scantape.__file__).parent
+OLD = "__version__ = '3.0.6'\n"
 STRANGER = 'raise SystemExit("this file must not be run")\n'
 PRINT = "import warnings; warnings.simplefilter('always'); import {}; print('imported')"
+# Create the file or package `name`, run Python, and find a line with these words.
+SHADOWS = [
+    ("lab", True, STRANGER, ["-m", "scantape", "loops"], 2, "scantape: lab = {path}: expected"),
+    ("visual", False, STRANGER, ["-m", "scantape"], 2, "scantape: visual = {path}: expected"),
+    ("lab", False, STRANGER, ["-c", PRINT.format("visual")], 1, "ImportError: lab = {path}: "),
+    ("lab", False, "", ["-c", "import lab, visual"], 1, "ImportError: lab = {path}: expected"),
+    ("visual", True, STRANGER, ["-c", PRINT.format("lab")], 0, "UserWarning: visual = {path}: "),
+    ("pytensor", True, OLD, ["-c", PRINT.format("lab")], 1, "ImportError: pytensor = 3.0.6: "),
+    ("pytensor", True, OLD, ["-c", PRINT.format("visual")], 1, "ImportError: pytensor = 3.0.6: "),
+    ("pytensor", True, OLD, ["-m", "scantape"], 2, "scantape: pytensor = 3.0.6: expected version"),
+]
 
 
 def python(*words, path, before=""):
@@ -34,41 +46,28 @@ def shadow(folder, name, is_package, text=STRANGER):
     return path
 
 
-@pytest.mark.parametrize(("name", "is_package"), [("lab", True), ("visual", False)])
-def test_the_command_names_the_file_that_shadows_a_half(tmp_path, name, is_package):
-    path = shadow(tmp_path, name, is_package)
-    status, out, err = python("-m", "scantape", "loops", path=tmp_path)
-    assert (status, out, len(err)) == (2, [], 1)
-    check_sentence(err[0])
-    assert err[0].startswith(
-        f"scantape: {name} = {path}: expected Scantape's package {ROOT / name}"
-    )
+@pytest.mark.parametrize(("name", "is_package", "text", "words", "status", "start"), SHADOWS)
+def test_a_file_that_shadows_a_package_is_named(
+    tmp_path, name, is_package, text, words, status, start
+):
+    path = shadow(tmp_path, name, is_package, text)
+    found, out, err = python(*words, path=tmp_path, before=ROOT if name == "pytensor" else "")
+    assert (found, out) == (status, ["imported"] if status == 0 else [])
+    (line,) = (line for line in err if start.format(path=path) in line)
+    if status == 0:
+        assert "Rename or uninstall it" in line
+    elif name == "pytensor":
+        assert "pip install 'pytensor>=3.0.7'" in line
+    if status == 2:
+        assert err == [line]
+        check_sentence(line)
 
 
-def test_visual_names_the_file_that_shadows_lab(tmp_path):
-    path = shadow(tmp_path, "lab", False)
-    status, out, err = python("-c", PRINT.format("visual"), path=tmp_path)
-    assert (status, out) == (1, [])
-    assert err[-1].startswith(f"ImportError: lab = {path}: expected Scantape's package")
-
-
-def test_visual_names_a_stranger_that_was_imported_before(tmp_path):
-    path = shadow(tmp_path, "lab", False, "")
-    status, _, err = python("-c", "import lab, visual", path=tmp_path)
-    assert status == 1
-    assert f"lab = {path}: expected" in err[-1]
+def test_visual_names_a_module_that_was_imported_before():
     put = "import sys, types; sys.modules['lab'] = types.ModuleType('lab'); import visual"
-    status, _, err = python("-c", put, path=tmp_path / "..")
+    status, _, err = python("-c", put, path=ROOT)
     assert status == 1
     assert "lab = this session: expected" in err[-1]
-
-
-def test_lab_warns_of_the_file_that_shadows_visual(tmp_path):
-    path = shadow(tmp_path, "visual", True)
-    status, out, err = python("-c", PRINT.format("lab"), path=tmp_path)
-    assert (status, out) == (0, ["imported"])
-    assert f"UserWarning: visual = {path}: expected Scantape's package" in err[0]
-    assert "Rename or uninstall it" in err[0]
 
 
 def test_a_package_that_was_overwritten_is_named(tmp_path):
@@ -83,19 +82,6 @@ def test_a_package_that_was_overwritten_is_named(tmp_path):
     assert "pip install --force-reinstall" in err[-1]
     status, _, err = python("-m", "scantape", path=tmp_path)
     assert (status, len(err)) == (2, 1)
-
-
-def test_an_old_pytensor_is_named_with_the_way_out(tmp_path):
-    shadow(tmp_path, "pytensor", True, "__version__ = '3.0.6'\n")
-    for name in ("lab", "visual"):
-        status, out, err = python("-c", PRINT.format(name), path=tmp_path, before=ROOT)
-        assert (status, out) == (1, [])
-        assert err[-1].startswith("ImportError: pytensor = 3.0.6: expected version 3.0.7")
-        assert "pip install 'pytensor>=3.0.7'" in err[-1]
-    status, out, err = python("-m", "scantape", "--version", path=tmp_path, before=ROOT)
-    assert (status, out, len(err)) == (2, [], 1)
-    assert err[0].startswith("scantape: pytensor = 3.0.6: expected version 3.0.7")
-    check_sentence(err[0])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from pictures import box_at
 
 from lab.loops import gallery
 from visual.drawing.figures import FIGURES, figure
@@ -97,21 +98,14 @@ def colour(box):
 
 @pytest.mark.parametrize("number", EXPECTED)
 def test_the_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge(number):
-    def touches(point, box):
-        x, y = point
-        inside = box.x - 2 <= x <= box.x + box.width + 2
-        return inside and box.y - 2 <= y <= box.y + box.height + 2
-
     scene, (nodes, edges) = figure(number), EXPECTED[number]
     cells = [group for group in scene.groups() if group.cell]
-    boxes = {cell.title.split(" = ")[0]: cell.shapes[0] for cell in cells}
-    assert {name: colour(box) for name, box in boxes.items()} == nodes
+    names = {cell.shapes[0]: cell.title.split(" = ")[0] for cell in cells}
+    assert {name: colour(box) for box, name in names.items()} == nodes
     assert len(cells) == len(nodes)
     found = []
     for arrow in (shape for shape in scene.walk() if isinstance(shape, Arrow)):
-        (start,) = [n for n, box in boxes.items() if touches(arrow.points[0], box)]
-        (end,) = [n for n, box in boxes.items() if touches(arrow.points[-1], box)]
-        found.append((start, end))
+        found.append(tuple(names[box_at(arrow.points[end], names)] for end in (0, -1)))
     assert sorted(found) == sorted(edges)
 
 

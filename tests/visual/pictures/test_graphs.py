@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import arrows, box_at, boxes, drawings, through_boxes
+from pygraphviz import AGraph
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
@@ -31,6 +32,7 @@ from lab.traces.scan_of import ScanOf
 from visual.pictures.genealogy import explanation, genealogy
 from visual.pictures.stepgraph.nodes import StepNodes, StepPart, value_at
 from visual.pictures.stepgraph.stepgraph import stepgraph
+from visual.pictures.tapes.tapes import tapes
 from visual.scene.shapes import Arrow, Box, Group, Text
 
 TWINS = {
@@ -266,24 +268,17 @@ def test_the_numbers_of_scans_and_of_step_functions(name):
     [HOSTILE, 'a"]; evil [label="b', "back\\", "\\N\\G", "two\nlines", "</table>", "\x00\x1b"],
 )
 def test_hostile_names_are_labels_and_nothing_else(name):
-    from pygraphviz import AGraph
-
-    if name.isprintable():
-        loop = lab.Loop(lambda **v: pt.tanh(v[name]), states=(lab.State(name, 0.5),), n_steps=3)
-        trace = loop.trace(order=2)
-    else:  # PyTensor accepts the name, a loop does not
-        with pytest.raises(lab.LabError, match="printable"):
-            lab.State(name, 0.5)
-        x0 = pt.dscalar(name)
+    """PyTensor accepts names that a loop does not."""
+    found = []
+    for x0 in (pt.dscalar(name), pt.dscalar("x")):
         xs = pytensor.scan(pt.tanh, outputs_info=[x0], n_steps=3, return_updates=False)
-        trace = lab.trace(lab.derivative(xs[-1], x0, order=2), {x0: 0.5})
-    plain = lab.Loop(lambda x: pt.tanh(x), states=(lab.State("x", 0.5),), n_steps=3).trace(order=2)
-    for scene, twin in zip(drawings(trace), drawings(plain), strict=True):
+        found.append(drawings(lab.trace(lab.derivative(xs[-1], x0, order=2), {x0: 0.5})))
+    for scene, twin in zip(*found, strict=True):
         ElementTree.fromstring(scene.svg())
         assert "<script" not in scene.svg()
-        graph = AGraph(string=scene.dot)
-        assert sorted(graph.nodes()) == sorted(AGraph(string=twin.dot).nodes())
-        assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
+        nodes = AGraph(string=scene.dot).nodes()
+        assert sorted(nodes) == sorted(AGraph(string=twin.dot).nodes())
+        assert set(nodes) == {f"n{i}" for i in range(len(nodes))}
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
@@ -352,3 +347,15 @@ def test_by_default_a_step_that_is_read_at_a_glance_receives_a_nonzero_gradient(
         if order > 1 and name != "rnn":  # C′ does not depend on the last value: step 0 reads 0
             assert step == 1
             assert not any(access.values[0].any() for t in scan.tapes for access in t.reads[:1])
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "rnn", "extra", "coupled"])
+def test_the_keys_of_arguments_and_results_are_those_of_the_tapes(name):
+    trace = trace_of(name, 2)
+    known = {group.cell for group in tapes(trace, all=True).groups()}
+    for number, scan in enumerate(trace.scans, start=1):
+        keys = {group.cell for group in stepgraph(trace, number).groups() if group.cell}
+        keys -= {key for key in keys if re.fullmatch(r"\d+:node \d+", key)}
+        written = {(r.target.argument, r.target.tap) for r in scan.results if r.target}
+        assert len(keys & known) >= len(written)
+        assert [key for key in keys - known if re.match(r"\d+:d", key)] == []

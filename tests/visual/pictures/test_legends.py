@@ -5,12 +5,11 @@ import re
 import numpy as np
 import pytest
 
-import lab
 import visual
 from lab import check
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.scene.shapes import Box, Group, Text
+from visual.scene.shapes import Box, Text
 
 # Strips.
 
@@ -56,15 +55,6 @@ def test_negative_entries_stand_in_the_lower_half():
             low = [patch.height for patch in row if patch.heat < 0]
             high = [patch.height for patch in row if patch.heat > 0]
             assert not (low and high) or max(low) < min(high)
-
-
-def test_a_larger_vector_is_never_paler():
-    loop = lab.Loop(lambda v: v * 8, (lab.State("v", np.array([1.0, -0.5])),), n_steps=2)
-    sizes = {}
-    for group, patches in strips(visual.draw(loop, "tapes")):
-        if isinstance(group, Group) and group.title.startswith("v"):
-            sizes[group.title[:2]] = max(abs(patch.share) for patch in patches)
-    assert sizes == pytest.approx({"v₀": 1 / 64, "v₁": 1 / 8, "v₂": 1.0})
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])

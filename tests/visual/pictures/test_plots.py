@@ -3,7 +3,6 @@
 import io
 import re
 from html import escape
-from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +16,7 @@ import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
 from visual.pictures.plots.axes import draw_panel
-from visual.pictures.plots.series import Series, series_of
+from visual.pictures.plots.series import series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
 from visual.scene.theme import DARK
@@ -85,15 +84,6 @@ def test_a_number_that_is_not_the_traces_would_be_noticed():
     assert not np.allclose([y * 1.02 for _, y in read], true, rtol=0, atol=0.03)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e300])
-def test_norms_neither_vanish_nor_overflow(scale):
-    trace = trace_of("rnn", 1)
-    series = series_of(NamedScan(trace, 1))[0]
-    large = Series(series.name, series.index, series.values * scale)
-    wanted = np.linalg.norm(series.values, axis=1) * scale
-    assert np.allclose(large.sizes.values, wanted, rtol=1e-12, atol=0)
-
-
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
 def test_what_is_not_shown_is_counted_and_can_be(name):
     """Every quantity has a panel, a line counts it, or the picture of its Scan contains it."""
@@ -107,16 +97,6 @@ def test_what_is_not_shown_is_counted_and_can_be(name):
     for number, scan in enumerate(trace.scans[:3], start=1):
         alone = panels_of(values(trace, scan=number))
         assert len([t for t in alone if "|" not in t and "‖" not in t]) == len(scan.held)
-
-
-@pytest.mark.parametrize("name", ["coupled", "extra", "rnn", "newton", "undefined"])
-def test_names_of_curves_are_to_the_right_of_lines_and_below_one_another(name):
-    for shapes in panels_of(values(trace_of(name, 3), all=True)).values():
-        names = [s for s in shapes if isinstance(s, Text) and re.match(r"C|d$|∂|\[", s.content)]
-        names = [text for text in names if not (text.bold or text.muted)]
-        right = max(x for s in shapes if isinstance(s, Polyline) for x, _ in s.points)
-        assert all(text.x > right for text in names)
-        assert all(abs(a.y - b.y) >= 11 for a, b in combinations(names, 2))
 
 
 @pytest.mark.parametrize(

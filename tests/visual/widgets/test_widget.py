@@ -1,4 +1,4 @@
-"""Widgets in boxes and links; a page receives a widget when it is displayed, not before."""
+"""Widgets in boxes and links, their closing, and their outputs without a kernel."""
 
 import gc
 import weakref
@@ -8,8 +8,10 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 from traitlets import TraitError
 
+import lab
 import visual
 from lab.loops import gallery
+from visual.widgets.widget import in_notebook
 
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
@@ -18,7 +20,9 @@ MADE = {
     "Workbench": lambda: visual.Workbench(view="taps"),
     "Exercise": lambda: visual.Exercise(TRACE, "taps"),
     "Exercises": lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),
-    "Question": lambda: visual.Question("How many Scans?", 2, "The loop, and its gradient."),
+    "Question": lambda: visual.Question(
+        "How many Scans?", 2, "The loop, and its gradient.", shown=visual.tapes(TRACE)
+    ),
 }
 
 
@@ -74,3 +78,39 @@ def test_a_widget_without_a_page_is_not_kept():
     assert told[0]() is _instances[told[1]]
     _instances[told[1]].close()
     assert told[1] not in _instances
+
+
+LIVE = "application/vnd.jupyter.widget-view+json"
+STILL = ("text/html", "image/svg+xml", "image/png", "text/plain")
+
+
+class Kernel:
+    kernel = parent_header = None
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    pytest.importorskip("IPython")
+    monkeypatch.setattr("IPython.get_ipython", Kernel)
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
+    shown = made()
+    assert set(shown._repr_mimebundle_()) == {LIVE, *STILL}
+    monkeypatch.setenv("SCANTAPE_STATIC", "1")
+    assert not in_notebook()
+    bundle = shown._repr_mimebundle_()
+    assert set(bundle) == {*STILL}
+    is_still = isinstance(shown, visual.Workbench)  # its view is a picture
+    assert is_still != ('<script type="module">' in bundle["text/html"].replace("'", '"'))
+
+
+def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
+    loop = lab.Loop(lambda u: u * u, sequences=(lab.Sequence("u", [1.0, 2.0]),), outputs=("y",))
+    bench = visual.Workbench(loop, view="machine")  # no other taps: a small page
+    assert "data-lesson" in bench._repr_mimebundle_()["text/html"]
+    assert "data-machine" in visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
+    fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
+    assert "data-lesson" not in fixed
+    assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed

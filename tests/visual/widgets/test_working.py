@@ -10,7 +10,7 @@ import pytest
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.progress import is_watched, pause
+from lab.progress import pause
 from visual.drawing import draw, study
 from visual.widgets.working import TURNS, Job, begin
 from visual.workbench import state, workbench
@@ -39,31 +39,6 @@ def at_work():
 async def until(condition):
     while not condition():
         await asyncio.sleep(0.002)
-
-
-def test_a_job_runs_in_a_thread_if_an_event_loop_runs_and_reports_in_this_one():
-    results = []
-
-    def start():
-        begin(
-            lambda: (threading.current_thread(), is_watched()),
-            Job(),
-            lambda outcome: results.append((*outcome.result(), threading.current_thread())),
-        )
-
-    async def play():
-        start()
-        assert len(results) == 1
-        await until(lambda: results[1:])
-
-    here = threading.current_thread()
-    start()
-    assert results == [(here, True, here)]
-    in_a_loop(play)()
-    thread, was_watched, reported = results[1]
-    assert thread is not here
-    assert was_watched
-    assert reported is here
 
 
 def endless(started):
@@ -189,18 +164,6 @@ async def test_another_workbench_does_not_wait(monkeypatch):
     assert one.form["answered"] == -1
     one.close()
     await until(lambda: not at_work())
-
-
-@in_a_loop
-async def test_an_unexpected_error_in_a_thread_is_reported(monkeypatch):
-    seen = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
-    bench = Workbench(view="tapes")
-    monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
-    bench.receive({"number": 1, "key": ["order"], "value": "2"})
-    await until(lambda: seen)
-    assert isinstance(seen[0]["exception"], ZeroDivisionError)
-    assert "ZeroDivisionError" in bench.form["problem"]["text"]
 
 
 # probable next choices

@@ -106,15 +106,6 @@ def test_a_wrong_moment_is_found():
         assert unlike_events(run, replace(scene, shapes=without(scene.shapes, cell)))
 
 
-# Keys.
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_equal_keys_have_equal_values(name):
-    for values in keyed_values(drawn(name)).values():
-        assert len(set(values)) == 1
-
-
 # Folding.
 
 

@@ -30,19 +30,6 @@ def named(graph):
     return [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_a_gradient_has_one_value(name, order):
-    """Two boxes with the name of the same gradient, or of the same part (∂), have equal values."""
-    found = {}
-    for node in unrolling(trace_of(name, order)).nodes:
-        if node.label.startswith(("d", "∂")):
-            found.setdefault(node.label, []).append(node.value)
-    for label, values in found.items():
-        for value in values[1:]:
-            np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
-
-
 def two_loops():
     """v is doubled and summed; the second loop reads all values of the first."""
     first = scan(lambda v: pt.sin(v) * 2, x0, 4)
