@@ -55,6 +55,11 @@ myst_enable_extensions = ["deflist", "dollarmath", "tasklist"]
 myst_heading_anchors = 4
 
 nb_execution_mode = "force"
+nb_execution_excludepatterns = [  # pages without code need no kernel
+    page.name
+    for page in Path(__file__).parents[1].glob("*.md")
+    if "{code-cell}" not in page.read_text(encoding="utf-8")
+]
 nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True

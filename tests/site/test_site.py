@@ -161,14 +161,14 @@ def draft(tmp_path_factory):
     cells = {"progress": code(progress), "picture": code("import visual\nvisual.figure(1)")}
     lessons = written(folder / "lessons", first="[later](02_later.md)", **cells)
     written(lessons / "reference", index="```{eval-rst}\n.. automodule:: lab.checks.check\n```")
-    done = built(lessons, folder / "site")
+    done = built(lessons, folder / "site", forks=False)
     assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
     """Also if two processes read and write them."""
-    done = built(draft / "lessons", tmp_path / "site", "-j", "2")
+    done = built(draft / "lessons", tmp_path / "site", "-j", "2", forks=False)
     assert done.returncode == 0, done.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]
     assert {"picture.html", "progress.html", "searchindex.js"} <= {path.name for path in files}

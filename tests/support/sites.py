@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
+import forked_kernels
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 SMALL = ROOT / "tests" / "site" / "lessons"
@@ -16,12 +18,16 @@ PATIENCE = 300  # seconds; another worker may build the site
 STRICT = ("-W", "-j", "2")
 
 
-def built(lessons, out, *options):
-    """Run Sphinx as `make site` does, in a process, and return the finished process."""
+def built(lessons, out, *options, forks=True):
+    """Run Sphinx as `make site` does, in a process, and return the finished process.
+
+    Kernels are forks of one process, or new processes as in `make site`.
+    """
     command = [sys.executable, "-m", "sphinx", "-q", "-T", *options, "-d", f"{out}.doctrees"]
+    settings = {"PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"}
     return subprocess.run(
         [*command, "-c", ROOT / "notebooks" / "site", lessons, out],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"},
+        env={**os.environ, **settings, **(forked_kernels.environment() if forks else {})},
         capture_output=True,
         text=True,
     )
