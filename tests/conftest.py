@@ -15,16 +15,9 @@ gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items):
-    """Run files with tests in a browser first, because they take longest.
-
-    Pages and the site do not depend on Python. JupyterLab and its kernels do.
-    """
+    """Run files with tests in a browser first, because they take longest."""
     first = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: item.path not in first)
-    for item in items:
-        is_page = item.path.parent.name in ("browser", "site")
-        if is_page and item.path.name != "test_notebooks.py":
-            item.add_marker("same")
 
 
 def pytest_collection_finish():

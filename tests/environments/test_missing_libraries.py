@@ -16,8 +16,6 @@ from sites import ROOT
 
 from visual.drawing.catalogue import PICTURES
 
-pytestmark = pytest.mark.same
-
 BLOCKED = """
 import sys
 

@@ -32,8 +32,6 @@ from visual.pictures.taps import taps
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
-pytestmark = pytest.mark.same
-
 MORE = {
     "forty steps": LOOPS["a thousand steps"].with_steps(40),
     "far taps": gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(3),

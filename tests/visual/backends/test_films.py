@@ -16,8 +16,6 @@ from lab.loops import gallery
 from visual.backends.films import frames
 from visual.scene.shapes import Text
 
-pytestmark = pytest.mark.same
-
 SQUARE = gallery.loops["square"]
 KINDS = ("tapes", "unrolled")
 

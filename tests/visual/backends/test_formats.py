@@ -27,8 +27,6 @@ from visual.scene.formats import check_path
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
-pytestmark = pytest.mark.same
-
 ROOT = Path(__file__).parents[3]
 
 

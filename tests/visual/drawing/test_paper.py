@@ -16,8 +16,6 @@ from visual.options import WIDTH
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import THEMES, Role
 
-pytestmark = pytest.mark.same
-
 SQUARE = gallery.loops["square"]
 INCH = 25.4
 

@@ -20,8 +20,6 @@ from visual.scene.combinators import envelope_of
 from visual.scene.shapes import Box, Text, walk
 from visual.scene.theme import THEMES, Role, contrast, heat_colour
 
-pytestmark = pytest.mark.same
-
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {
     "a thousand steps": LOOPS["a thousand steps"],

@@ -8,8 +8,6 @@ import visual
 from lab.loops import gallery
 from visual.scene.shapes import Text
 
-pytestmark = pytest.mark.same
-
 
 def letters_of(scene):
     """Return the headings of the columns of the SSA form: a quantity, and its slot below."""

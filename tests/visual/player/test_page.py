@@ -24,8 +24,6 @@ from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
 from visual.player.grid import default_patterns, pattern
 
-pytestmark = pytest.mark.same
-
 
 def numerals(data):
     """All numbers with a place in a machine's data."""

@@ -16,8 +16,6 @@ from nbclient import NotebookClient
 from PIL import Image
 from sites import ROOT
 
-pytestmark = pytest.mark.same
-
 LIVE = "application/vnd.jupyter.widget-view+json"
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
 CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["square"].trace()
