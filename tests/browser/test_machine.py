@@ -11,6 +11,7 @@ from visual.pictures.machine.build import machine_of
 
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
+HISTORICAL = "accumulate-overwritten"
 RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2)]
 
 
@@ -36,6 +37,10 @@ CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
 })"""
 
 
+TENTHS = """(moments) => [...Array(10 * moments).keys()].map((tenth) => {
+    document.querySelector(".scantape-machine").machine.go(tenth / 10);
+    return [...document.querySelectorAll("[data-cell] .number")].map((n) => n.textContent);
+})"""
 SLOTS = """() => [...document.querySelectorAll("[data-cell]")].map(({ dataset }) =>
     [Number(dataset.scan), dataset.tape, Number(dataset.position)])"""
 
@@ -66,6 +71,15 @@ def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_move
     height = "document.querySelector('.scantape-machine').offsetHeight"
     heights = {page.evaluate(f"{FIND}.go({m / 3}), {height}") for m in range(3 * machine.moments)}
     assert len(heights) == 1
+    # Between two moments, a number is the old or the new number, and the new one never goes back.
+    is_new = []
+    for tenth, texts in enumerate(page.evaluate(TENTHS, machine.moments)):
+        moment = tenth // 10
+        pairs = [(c.at(moment).text, c.at(moment + 1).text) for c in machine.cells]
+        assert all(text in pair for text, pair in zip(texts, pairs, strict=True))
+        now = [a != b and text == b for text, (a, b) in zip(texts, pairs, strict=True)]
+        assert tenth % 10 == 0 or [n for n, was in enumerate(is_new) if was and not now[n]] == []
+        is_new = now
 
 
 def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, opened):
@@ -87,24 +101,6 @@ def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, op
     assert page.locator(".scantape-sentence").inner_text() == "dC/dx₂:  4.790 ≈ 2.327 × 1.629 + 1"
 
 
-@pytest.mark.parametrize(("name", "order"), RUNS)
-def test_a_cell_shows_only_its_numbers_before_and_after_the_event(page, opened, name, order):
-    """Between two moments, a number is the old or the new one, and the new one never goes back."""
-    machine = opened(name, order)
-    tenths = """(moments) => [...Array(10 * moments).keys()].map((tenth) => {
-        document.querySelector(".scantape-machine").machine.go(tenth / 10);
-        return [...document.querySelectorAll("[data-cell] .number")].map((n) => n.textContent);
-    })"""
-    is_new = []
-    for tenth, texts in enumerate(page.evaluate(tenths, machine.moments)):
-        moment = tenth // 10
-        pairs = [(c.at(moment).text, c.at(moment + 1).text) for c in machine.cells]
-        assert all(text in pair for text, pair in zip(texts, pairs, strict=True))
-        now = [a != b and text == b for text, (a, b) in zip(texts, pairs, strict=True)]
-        assert tenth % 10 == 0 or [n for n, was in enumerate(is_new) if was and not now[n]] == []
-        is_new = now
-
-
 def test_between_two_moments_other_cells_keep_their_role(page, opened):
     """x₃ is saved in the first backward step; in the second one, it is a result again."""
     opened("square", 1, cost="sum")
@@ -114,22 +110,15 @@ def test_between_two_moments_other_cells_keep_their_role(page, opened):
 
 
 def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, tmp_path):
-    broken = lab.break_rule(gallery.loops["square"], "accumulate-overwritten", order=3)
-    path = visual.machine(broken).save(tmp_path / "machine.html")
-    page.goto(path.as_uri())
-    first = visual.machine(broken).content.mistake.first_wrong
-    slot = page.locator("[data-rule] .number").first
+    machine = visual.machine(lab.break_rule(gallery.loops["square"], HISTORICAL, order=3))
+    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    first, slot = machine.content.mistake.first_wrong, page.locator("[data-rule]").first
     seen = []
     for tenth in range(1, 11):
         page.evaluate(f"{FIND}.go({first - 1 + tenth / 10})")
-        seen.append(
-            (
-                slot.text_content(),
-                "wrong" in page.locator("[data-rule]").first.get_attribute("class"),
-            )
-        )
-    assert seen[0] == ("1", False)
-    assert seen[-1] == ("2", True)
+        is_wrong = "wrong" in slot.get_attribute("class")
+        seen.append((slot.locator(".number").text_content(), is_wrong))
+    assert (seen[0], seen[-1]) == (("1", False), ("2", True))
     assert sorted(seen) == seen  # once doubled, it stays doubled
 
 
@@ -208,7 +197,7 @@ def test_at_most_45_texts_for_a_loop_and_its_gradient(page, opened):
 
 def test_a_faulty_rule_is_played_next_to_the_correct_one(page, tmp_path):
     loop = gallery.loops["square"].with_steps(2)
-    machine = visual.machine(lab.break_rule(loop, "accumulate-overwritten", order=3))
+    machine = visual.machine(lab.break_rule(loop, HISTORICAL, order=3))
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(machine.save(tmp_path / "machine.html").as_uri())
     moments = machine.content.moments
