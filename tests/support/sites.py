@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
-import forked_kernels
+from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))

@@ -39,7 +39,7 @@ def environment():
     listener.bind(address)
     listener.listen(32)
     command = [sys.executable, __file__, str(listener.fileno())]
-    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     server = subprocess.Popen(
         command, env=path, pass_fds=[listener.fileno()], stdout=subprocess.DEVNULL
     )
