@@ -108,7 +108,7 @@ def test_what_is_wrong_is_found(lessons):
         "tap: 01_loop uses it, 02_scan explains it"
     ]
     late = lessons["02_scan"].replace(
-        "# What does scan make of your arguments?\n", "# What?\n\nA tap is read.\n"
+        "# What does scan do with your arguments?\n", "# What?\n\nA tap is read.\n"
     )
     assert list(early({**lessons, "02_scan": late})) == [
         "tap: 02_scan uses it before it explains it"
