@@ -1,8 +1,8 @@
 """Tapes and their reverse, against the table of the eleven-phase document."""
 
 import pytest
+from fuzzing.outcomes import error_test
 
-from lab.errors import ArgumentError
 from lab.tape import Kind, Tape
 
 # forward reads, writes → backward reads, writes, overwritten, preserved
@@ -46,11 +46,9 @@ def test_positions_start_where_the_document_starts_them():
     assert tape.rows(2) == 3  # p, q, r
 
 
-WRONG = [((-1, -1), (0,), "only once"), ((), (), "at least one tap")]
-WRONG += [((0.5,), (1,), "integer"), ((True,), (1,), "integer")]
-
-
-@pytest.mark.parametrize(("reads", "writes", "message"), WRONG)
-def test_errors(reads, writes, message):
-    with pytest.raises(ArgumentError, match=message):
-        Tape(reads, writes)
+test_errors = error_test(
+    (lambda: Tape((-1, -1), (0,)), "only once"),
+    (lambda: Tape((), ()), "at least one tap"),
+    (lambda: Tape((0.5,), (1,)), "integer"),
+    (lambda: Tape((True,), (1,)), "integer"),
+)

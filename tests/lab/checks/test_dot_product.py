@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytensor import gradient
@@ -103,10 +104,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "message"), ERRORS)
-def test_errors(call, kind, message):
-    with pytest.raises(kind, match=message):
-        call()
+test_errors = error_test(*ERRORS)
 
 
 def test_the_pushforward_of_any_graph():

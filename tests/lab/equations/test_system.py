@@ -6,6 +6,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from graphs import scan
 from hypothesis import Phase, given, settings
 from oracles import FromTheEnd, Series, equations_of, run_printed
@@ -14,7 +15,7 @@ from strange_loops import HOSTILE, LOOPS, formulas_at
 
 import lab
 from lab.equations.system import VariableRole
-from lab.errors import ArgumentError, GraphError
+from lab.errors import GraphError
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -323,13 +324,14 @@ def test_strange_loops_have_a_system(name):
         assert HOSTILE.replace("&", r"\&") in latex
 
 
-def test_a_system_needs_one_scan():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
-    ys = scan(lambda x, y: x + y, sequences=[xs], outputs_info=[x0])
-    with pytest.raises(GraphError, match="2 Scans"):
-        lab.system(ys)
-    with pytest.raises(GraphError, match="no Scan"):
-        lab.system(x0 * 2)
-    with pytest.raises(ArgumentError, match="expected a Scan's node"):
-        lab.system(3)
+X0 = pt.dscalar("x0")
+XS = scan(lambda x: x**2, outputs_info=[X0], n_steps=3)
+test_a_system_needs_one_scan = error_test(
+    (
+        lambda: lab.system(scan(lambda x, y: x + y, sequences=[XS], outputs_info=[X0])),
+        GraphError,
+        "2 Scans",
+    ),
+    (lambda: lab.system(X0 * 2), GraphError, "no Scan"),
+    (lambda: lab.system(3), "expected a Scan's node"),
+)

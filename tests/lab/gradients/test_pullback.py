@@ -6,6 +6,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from graphs import scan
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
@@ -241,23 +242,7 @@ def test_rows_that_are_overwritten_have_no_gradient(rows):
     assert not value_at(gradient, given)[1:].any()
 
 
-# Until, truncation, delays, and counters, by hand.
-
-
-def test_until_with_a_recurrent_state():
-    """pymc-devs/pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10, cost = sum of all x."""
-    u = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    loop = lab.Loop.from_text("x = x + u**2; until(x[t] > 10)", {"x": 0.0}, {"u": u})
-    gradient = loop.trace(order=1, wrt="u", cost="sum").outputs[1]
-    expected = [2 * u[i] * (3 - i) if i < 3 else 0 for i in range(6)]  # 1, 5, 14: three steps
-    np.testing.assert_allclose(gradient, expected, rtol=1e-15)
-
-
-def test_truncation_goes_back_two_steps_only():
-    """x₅ = 2·w⁵; of its five factors w, only the last two are differentiated: 2·x₄."""
-    loop = lab.Loop.from_text("w*x", {"x": 2.0}, {}, {"w": 3.0}, n_steps=5, truncate_gradient=2)
-    assert loop.trace(order=1, wrt="w").outputs[1] == 2 * 2 * 3.0**4
-    assert loop.trace(order=1, wrt="x").outputs[1] == 0.0
+# Truncation and counters.
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
@@ -284,16 +269,6 @@ def test_an_integer_state_has_no_gradient_but_may_count():
         n_steps=4,
     )
     assert loop.trace(order=1, wrt="x", of="x").outputs[1] == 24.0
-
-
-def test_delay_lines_at_second_order():
-    """PyTensor: silently 0, as it holds the initial values to be unconnected."""
-    loop = lab.Loop.from_text("x[t-2]*u", {"x": [0.5, 1.5]}, {"u": [2.0, 3.0, 4.0]})
-    graph = loop.build()
-    values = lab.derivative((graph.outputs["x"] ** 2).sum(), graph.inputs["x"], 2).values
-    # x2 = 2·x0, x3 = 3·x1, x4 = 4·x2 = 8·x0: cost = 4·x0² + 9·x1² + 64·x0²
-    np.testing.assert_allclose(value_at(values[1], graph.given), [2 * 68 * 0.5, 2 * 9 * 1.5])
-    np.testing.assert_allclose(value_at(values[2], graph.given), [2 * 68, 2 * 9])
 
 
 # Errors, and gradients that are not numbers.
@@ -358,10 +333,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "message"), ERRORS)
-def test_errors(call, kind, message):
-    with pytest.raises(kind, match=message):
-        call()
+test_errors = error_test(*ERRORS)
 
 
 U, V, X, Y = pt.dvector("u"), pt.dvector("v"), pt.dscalar("x"), pt.dscalar("y")

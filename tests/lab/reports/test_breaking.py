@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from broken_rules import CUT, SQUARE, STEPS, X0, truth_of
+from fuzzing.outcomes import error_test
 from oracles import power_derivative
 from strange_loops import LOOPS
 
 import lab
 from lab.checks.finite_differences import differences
-from lab.errors import ArgumentError
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
@@ -123,17 +123,11 @@ def test_orders_before_a_refusal_are_compared():
     assert (found.contrast.first, found.contrast.unlike) == (None, ())
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: lab.break_rule(SQUARE, "none"), "rule = 'none': expected one of accumulate"),
-        (lambda: lab.break_rule(SQUARE, "swapped-taps", order=0), "expected 1 or more"),
-        (lambda: Truth(SQUARE.derivative(1), {}), "expected a value for x"),
-    ],
+test_errors = error_test(
+    (lambda: lab.break_rule(SQUARE, "none"), "rule = 'none': expected one of accumulate"),
+    (lambda: lab.break_rule(SQUARE, "swapped-taps", order=0), "expected 1 or more"),
+    (lambda: Truth(SQUARE.derivative(1), {}), "expected a value for x"),
 )
-def test_errors(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call()
 
 
 def first_by_hand(true, broken):

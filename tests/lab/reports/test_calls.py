@@ -4,11 +4,11 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from hypothesis import Phase, given, settings
 from random_loops import loops
 
 import lab
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
 from lab.scans.node import read_node
@@ -113,22 +113,13 @@ def values_of(node, values, loop=None):
     return {v: known[v.name] for v in found if v.name in known}
 
 
-@pytest.mark.parametrize(
-    ("subject", "arguments", "message"),
-    [
-        (lambda x: x, {"outputs_info": [pt.dscalar("x0")]}, "raised an error"),
-        (
-            lambda x: x * pt.dscalar("w"),
-            {"outputs_info": [pt.fscalar("f")], "n_steps": 3},
-            "starts as float32, but its step",
-        ),
-        (3, {}, "expected a Loop"),
-        (gallery.loops["square"], {"n_steps": 3}, "n_steps: expected none"),
-    ],
+W, X0, F = pt.dscalar("w"), pt.dscalar("x0"), pt.fscalar("f")
+test_errors = error_test(
+    (lambda: lab.canonical(lambda x: x, outputs_info=[X0]), "raised an error"),
+    (lambda: lab.canonical(lambda x: x * W, outputs_info=[F], n_steps=3), "starts as float32, but"),
+    (lambda: lab.canonical(3), "expected a Loop"),
+    (lambda: lab.canonical(gallery.loops["square"], n_steps=3), "n_steps: expected none"),
 )
-def test_errors(subject, arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        lab.canonical(subject, **arguments)
 
 
 def test_the_gradients_of_variables():

@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from broken_rules import following
+from fuzzing.outcomes import error_test
 from graphs import known_mistakes, scan
 from pytensor.scan.op import Scan
 
@@ -197,33 +198,23 @@ def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
     assert (found.contrast.first, found.contrast.unlike) == (None, ())
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x, xs: compare(xs), "expected a scalar cost"),
-        (lambda x, xs: compare(xs[-1].owner), "expected a scalar cost or a loop"),
-        (lambda x, xs: compare(xs[-1], order=0), "order = 0"),
-        (lambda x, xs: compare(xs[-1], given=3), "given = 3"),
-        (lambda x, xs: compare(xs[-1], cost="sum"), "cost = 'sum': expected none"),
-        (lambda x, xs: compare(xs[-1], "x0"), "wrt = 'x0': expected PyTensor variables"),
-        (
-            lambda x, xs: compare(xs[-1], pt.iscalar("k"), {}),
-            "expected a real floating-point variable",
-        ),
-        (lambda x, xs: compare(xs[-1], [x, x]), "wrt: x0 occurs more than once"),
-        (lambda x, xs: compare(xs[-1], [x, xs], {x: 0.5}), "is computed from x0"),
-        (lambda x, xs: compare(xs[-1], x, {x: 0.5, xs: [1.0, 2, 3]}), "is computed from x0"),
-        (lambda x, xs: compare(gallery.loops["square"], [["x"]]), "wrt = "),
-        (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
-        (
-            lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]),
-            "4 weights, one per step, got 2",
-        ),
-    ],
+X, XS = square()
+SQUARE, K = gallery.loops["square"], pt.iscalar("k")
+test_errors = error_test(
+    (lambda: compare(XS), "expected a scalar cost"),
+    (lambda: compare(XS[-1].owner), "expected a scalar cost or a loop"),
+    (lambda: compare(XS[-1], order=0), "order = 0"),
+    (lambda: compare(XS[-1], given=3), "given = 3"),
+    (lambda: compare(XS[-1], cost="sum"), "cost = 'sum': expected none"),
+    (lambda: compare(XS[-1], "x0"), "wrt = 'x0': expected PyTensor variables"),
+    (lambda: compare(XS[-1], K, {}), "expected a real floating-point variable"),
+    (lambda: compare(XS[-1], [X, X]), "wrt: x0 occurs more than once"),
+    (lambda: compare(XS[-1], [X, XS], {X: 0.5}), "is computed from x0"),
+    (lambda: compare(XS[-1], X, {X: 0.5, XS: [1.0, 2, 3]}), "is computed from x0"),
+    (lambda: compare(SQUARE, [["x"]]), "wrt = "),
+    (lambda: compare(SQUARE, "y"), "wrt = 'y'"),
+    (lambda: compare(SQUARE, cost=[1, 2]), "4 weights, one per step, got 2"),
 )
-def test_errors(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call(*square())
 
 
 # The pieces.

@@ -6,12 +6,13 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from graphs import scan
 from graphs.to_explain import GRAPHS, OLD
 from pytensor.printing import debugprint
 
 import lab
-from lab.errors import ArgumentError, first_line
+from lab.errors import first_line
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
 from lab.reports.explain.traps import FINDERS, traps
@@ -124,15 +125,13 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
     assert len(explanation.scans) == 1
 
 
-def test_arguments_are_checked():
-    x0 = pt.dscalar("x0")
-    with pytest.raises(ArgumentError, match="cost = 3"):
-        lab.explain(3, x0)
-    with pytest.raises(ArgumentError, match="wrt = None"):
-        lab.explain(x0, None)
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
-    with pytest.raises(ArgumentError, match="expected a scalar"):
-        lab.explain(xs, x0)
+X0 = pt.dscalar("x0")
+XS = scan(lambda x: x**2, outputs_info=[X0], n_steps=3)
+test_errors = error_test(
+    (lambda: lab.explain(3, X0), "cost = 3"),
+    (lambda: lab.explain(X0**2, None), "wrt = None"),
+    (lambda: lab.explain(XS, X0), "expected a scalar"),
+)
 
 
 def test_many_scans_are_summarized():

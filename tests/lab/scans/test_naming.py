@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from oracles import computed
 
 import lab
 from lab import notation
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
 from lab.scans.names import readable
@@ -111,20 +111,14 @@ def with_parameter(value):
 
 
 SQUARE = gallery.loops["square"]
-REFUSED = [
+test_too_many_scans_or_steps_are_refused = error_test(
     (lambda: SQUARE.trace(order=15), "^order = 15: .* at most 16,384 Scans"),
     (lambda: SQUARE.trace(order=10**12), "^order = 10{12}: .* at most 16,384 Scans"),
     (lambda: SQUARE.with_steps(2 * 10**10), r"^n_steps = 20{10}.*GB; the limit is 4 GB"),
     (lambda: SQUARE.with_steps(10**30), r"^n_steps = \d+…?.*GB; the limit is 4 GB"),
     (lambda: with_parameter(1e30), r"^n_steps = 1.*GB"),
     (lambda: with_parameter(3).trace(at={"n": 1e30}), r"^n_steps = 1.*GB"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_too_many_scans_or_steps_are_refused(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call()
+)
 
 
 @pytest.mark.parametrize(

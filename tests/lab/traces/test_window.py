@@ -7,6 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from graphs import scan
 
 import lab
@@ -165,23 +166,17 @@ def kept(keep, name="square"):
     return lab.trace(gallery.loops[name].derivative(1), keep=keep)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: kept("first"), ArgumentError, "keep = 'first'"),
-        (lambda: kept(100), ArgumentError, r"keep = 100: expected .all., .last., or a range"),
-        (lambda: kept(True), ArgumentError, "keep = True"),
-        (lambda: kept(slice(0, 4, 2)), ArgumentError, "keep = slice"),
-        (lambda: kept(slice(True, 4)), ArgumentError, "keep = slice"),
-        (lambda: kept(slice(9, 12)), ArgumentError, "square runs steps 0 to 3"),
-        (lambda: kept("last", "newton"), GraphError, "stops on a condition"),
-        (lambda: kept("last", "walk"), GraphError, "untraced"),
-        (lambda: lab.memory(kept("last")), ArgumentError, "expected a trace of all steps"),
-    ],
+test_errors = error_test(
+    (lambda: kept("first"), "keep = 'first'"),
+    (lambda: kept(100), "keep = 100: expected .all., .last., or a range"),
+    (lambda: kept(True), "keep = True"),
+    (lambda: kept(slice(0, 4, 2)), "keep = slice"),
+    (lambda: kept(slice(True, 4)), "keep = slice"),
+    (lambda: kept(slice(9, 12)), "square runs steps 0 to 3"),
+    (lambda: kept("last", "newton"), GraphError, "stops on a condition"),
+    (lambda: kept("last", "walk"), GraphError, "untraced"),
+    (lambda: lab.memory(kept("last")), "expected a trace of all steps"),
 )
-def test_errors(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
 
 
 @pytest.mark.parametrize("keep", ["all", "last", slice(1, 3)])

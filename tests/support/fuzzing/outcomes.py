@@ -1,8 +1,10 @@
-"""Permitted outcomes of a random call: a result, or an error with a message of one sentence."""
+"""Permitted outcomes of a call: a result, or an error with a message of one sentence."""
 
 import os
 from collections import Counter
 from random import Random
+
+import pytest
 
 import lab
 
@@ -17,6 +19,22 @@ def check_sentence(told):
     assert len(told) < LONGEST, told
     assert told.isprintable(), ascii(told)
     assert "Traceback" not in told, told
+
+
+def error_test(*cases, kind=lab.errors.ArgumentError):
+    """Return a test of calls: each raises an error whose message is a sentence and matches.
+
+    A case is (call, message) or (call, kind, message).
+    """
+    cases = [case if len(case) == 3 else (case[0], kind, case[1]) for case in cases]
+
+    @pytest.mark.parametrize(("call", "kind", "message"), cases)
+    def test(call, kind, message):
+        with pytest.raises(kind, match=message) as caught:
+            call()
+        check_sentence(str(caught.value))
+
+    return test
 
 
 def refusal(call):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from matplotlib.figure import Figure
 from twins import assert_twin
 
@@ -197,14 +198,18 @@ def test_reach_is_the_smallest_distance_below_one_percent():
     assert lab.influence(loop.derivative(wrt="w")).reach == 7
 
 
-ERRORS = [("derivative", 5, KindError), ("trace", 5, KindError), ("given", 5, KindError)]
-ERRORS += [("of", "y", ArgumentError), ("by", 3, ArgumentError), ("scan", 3, ArgumentError)]
+def influence_with(**wrong):
+    return lab.influence(**{"derivative": gallery.loops["square"].derivative(), **wrong})
 
 
-@pytest.mark.parametrize(("name", "value", "error"), ERRORS)
-def test_errors(name, value, error):
-    with pytest.raises(error, match=f"{name} = {value!r}"):
-        lab.influence(**{"derivative": gallery.loops["square"].derivative(), name: value})
+test_errors = error_test(
+    (lambda: influence_with(derivative=5), KindError, "derivative = 5"),
+    (lambda: influence_with(trace=5), KindError, "trace = 5"),
+    (lambda: influence_with(given=5), KindError, "given = 5"),
+    (lambda: influence_with(of="y"), "of = 'y'"),
+    (lambda: influence_with(by=3), "by = 3"),
+    (lambda: influence_with(scan=3), "scan = 3"),
+)
 
 
 def test_a_pickled_trace():

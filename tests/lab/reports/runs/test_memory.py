@@ -8,13 +8,14 @@ from itertools import product
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 from pytensor.scan.checkpoints import scan_checkpoints
 from twins import assert_twin
 
 import lab
 import visual
 from lab import gallery
-from lab.errors import ArgumentError, KindError
+from lab.errors import KindError
 from lab.reports.runs.memory import binomial, every
 
 ENTRIES, STEPS = 2_000, 40
@@ -146,11 +147,10 @@ def test_the_last_reader_of_a_buffer():
     assert report.during(1) == 80  # 5 rows of 8 bytes, before and after
 
 
-def test_errors():
-    with pytest.raises(KindError, match="trace = 5"):
-        lab.memory(5)
-    with pytest.raises(ArgumentError, match="scan = 3"):
-        lab.memory(gallery.loops["square"].trace(), scan=3)
+test_errors = error_test(
+    (lambda: lab.memory(5), KindError, "trace = 5"),
+    (lambda: lab.memory(gallery.loops["square"].trace(), scan=3), "scan = 3"),
+)
 
 
 def test_the_picture_has_buffers_and_plans():
