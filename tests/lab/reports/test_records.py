@@ -21,7 +21,6 @@ import visual
 from lab.loops import gallery
 from lab.records import are_equal
 from lab.reports.breaking.breakage import Breakage
-from lab.reports.breaking.rules import BROKEN
 from lab.reports.tables import as_html
 
 SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
@@ -105,17 +104,11 @@ class Impure:
     rest: tuple = ()
 
 
-X = pt.dscalar("x")
-IMPURITIES = [lambda: 1, len, partial(max, 1), "".join, X, X.type, (2 * X).owner, SQUARE.step]
-IMPURITIES += [BROKEN["swapped-taps"].rule, SimpleNamespace(x=1), Impure]
-
-
-@pytest.mark.parametrize("impurity", IMPURITIES, ids=lambda value: type(value).__name__)
-def test_the_checker_detects_impurities(impurity):
-    plain = Impure("a", (np.ones(2), {"b": 1.0}))
-    assert impurities(plain) == []
-    for record in (Impure(impurity), Impure("a", (1, {"b": impurity})), Impure("a", ([impurity],))):
-        assert impurities(record) != []
-    cached = Impure("a")
-    vars(cached)["cached"] = impurity
-    assert impurities(cached) != []
+def test_the_checker_detects_impurities():
+    assert impurities(Impure("a", (np.ones(2), {"b": 1.0}))) == []
+    x = pt.dscalar("x")
+    for impurity in (len, partial(max, 1), x, x.type, (2 * x).owner, SimpleNamespace(x=1), Impure):
+        cached = Impure("a")
+        vars(cached)["cached"] = impurity
+        for record in (Impure(impurity), Impure("a", (1, {"b": [impurity]})), cached):
+            assert impurities(record) != []
