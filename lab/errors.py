@@ -18,14 +18,14 @@ from numbers import Real
 from operator import index
 from typing import Any, TypeVar
 
-MAX_CHARACTERS = 80  # length of a quoted value
-MOST = 30  # number of listed items
-MOST_MEMBERS = 1_000_000  # number of members of an iterable argument, which may be infinite
-MOST_BITS = 10_000  # size of an integer; Python writes at most 4,300 digits
+MAX_CHARACTERS = 80  # largest length of a quoted value
+MOST = 30  # largest number of items in a list
+MOST_MEMBERS = 1_000_000  # largest length of an iterable argument, which may be infinite
+MOST_BITS = 10_000  # largest size of an integer; Python writes at most 4,300 digits
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = MAX_CHARACTERS
 _SHORT.maxlist = _SHORT.maxtuple = 12
-# PyTensor's message if the dtype of a state changes after step 0, and Scantape's message.
+# PyTensor's message about a state whose dtype changes after step 0, and Scantape's message.
 UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
 START_WIDER = (
     "a state of the Scan starts as {0}, but its step computes {1}. PyTensor stores a Python number "
@@ -114,7 +114,8 @@ def check_choice(
 ) -> str:
     """Return `name` if it is known; otherwise raise UnknownNameError.
 
-    The message is `otherwise`, with all known names at ``{}``, after the most similar known name.
+    The message contains the most similar known name, if any, and `otherwise`, in which a list of
+    all known names replaces ``{}``.
     """
     known = list(known)
     if isinstance(name, str) and name in known:
@@ -137,7 +138,7 @@ def closest_match(name: object, known: Iterable[str]) -> str:
 def argument_error(
     argument: str, value: object, why: str, kind: type[ArgumentError] = ArgumentError
 ) -> ArgumentError:
-    """Return an error that names the argument, quotes the value, and gives the reason."""
+    """Return an error that names the argument, quotes the value, and states the reason."""
     sign = " " if argument.startswith("--") else " = "
     error = kind(f"{argument}{sign}{quote(value)}: {why}")
     error.argument, error.reason = argument, why
@@ -172,7 +173,10 @@ def check_function(argument: str, function: object) -> None:
 
 
 def check_nonnegative(argument: str, value: object) -> float:
-    """Return a finite real number of 0 or more; raise KindError or ArgumentError otherwise."""
+    """Return `value` as a float if it is 0 or more and finite.
+
+    Raise KindError for another type, and ArgumentError for another number.
+    """
     expected = "a number of 0 or more"
     check_type(argument, value, Real, expected)
     with suppress(Exception):  # a number may be too large
@@ -204,7 +208,10 @@ def check_sequence(
 
 
 def first_line(error: BaseException) -> str:
-    """Return an exception's type and the first line of its message, or a clearer sentence."""
+    """Return the type of an exception and the first line of its message.
+
+    PyTensor's message about an upcast state becomes `START_WIDER`.
+    """
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # __str__ may raise

@@ -3,7 +3,7 @@
     >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: indexed(leaf.variable, 3))
     '2·x₃'
 
-The caller chooses how to write a leaf: as a value, a tap, a position, or a number.  A term that
+The caller determines the text of a leaf: a value, a tap, a position, or a number.  A term that
 occurs more than once has a name and a definition at the end: ``a·cos(a); a := …``.
 """
 
@@ -23,9 +23,10 @@ from lab.records import cached_property
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value that a step reads: `variable` at `tap`, which is None without a tape.
+    """A value that a step reads: `variable` at `tap`.
 
-    `argument` is the number of the variable among the arguments of the Scan.
+    `tap` is None for a variable without a tape.  `argument` is the number of the variable among the
+    arguments of the Scan, or -1 for another value.
     """
 
     variable: str
@@ -50,7 +51,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice ``start:stop:step`` among the arguments of the call "at", which indexes an array."""
+    """A slice ``start:stop:step``; an argument of the call "at", which indexes an array."""
 
     start: "Term | None"
     stop: "Term | None"
@@ -93,7 +94,7 @@ Expression = Term | Let
 
 @dataclass(frozen=True)
 class Style:
-    """Symbols for operators, in plain text or LaTeX."""
+    """The symbols of plain text or LaTeX; `operators` maps operations to infix operators."""
 
     latex: bool
     arrow: str
@@ -152,8 +153,8 @@ LATEX = Style(
     ),
 )
 
-# Precedence of operators; an operand with a lower precedence than needed gets parentheses.
-# Matrix products have the lowest precedence of all products, to distinguish both kinds.
+# The precedence of operators; an operand with too low a precedence is written in parentheses.
+# A matrix product has a lower precedence than other products, so that parentheses separate them.
 COMPARISON, SUM, DOT, PRODUCT, FACTOR, POWER, ATOM = range(7)
 STRENGTH = {
     **dict.fromkeys(("GT", "LT", "GE", "LE", "EQ", "NEQ", "AND", "OR"), COMPARISON),
@@ -168,7 +169,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
 
-MAX_CHARACTERS = 600  # length of a formula; the end of longer text counts missing operations
+MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 
 def body_of(expression: Expression) -> Term:
@@ -221,13 +222,13 @@ def calls_of(expression: Expression | None) -> list[Call]:
 def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
     """Write `expression` in `style`; `leaf` returns the text of a leaf.
 
-    A text of more than `MAX_CHARACTERS` ends with the number of missing operations.
+    A text longer than `MAX_CHARACTERS` is cut, and ends with the number of missing operations.
     """
     return _Writer(leaf, style).write(expression)
 
 
 class _Writer:
-    """Writer of one expression from left to right, up to about `MAX_CHARACTERS`."""
+    """Writer of one expression, from left to right, with at most about `MAX_CHARACTERS`."""
 
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
@@ -348,15 +349,15 @@ ONE = Number("1")
 
 
 def _negated_factors(term: Term) -> tuple[Term, ...] | None:
-    """Return the factors of −`term` if a factor of `term` has a minus sign, or else None."""
+    """Return the factors of −`term` if exactly one factor has a minus sign, or else None."""
     factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else (term,)
     negated = [(n, _without_minus(factor)) for n, factor in enumerate(factors)]
     signed = [(n, positive) for n, positive in negated if positive is not None]
     if len(signed) != 1:
         return None
-    ((place, positive),) = signed
+    ((number, positive),) = signed
     kept = () if positive == ONE and len(factors) > 1 else (positive,)
-    return (*factors[:place], *kept, *factors[place + 1 :])
+    return (*factors[:number], *kept, *factors[number + 1 :])
 
 
 def _without_minus(term: Term) -> Term | None:
@@ -368,8 +369,8 @@ def _without_minus(term: Term) -> Term | None:
     return None
 
 
-# Symbols: x₀ is the first initial value, x[t−1] a tap relative to the written value, and buf[2]
-# a position in a buffer, whose value can change.
+# Symbols: x₀ is the first initial value, x[t−1] is a tap relative to the value that the step
+# computes, and buf[2] is a position in a buffer, whose value can change.
 
 BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k: step, n: number of steps
 
@@ -389,7 +390,7 @@ def subscript(index: int | str, style: Style = PLAIN) -> str:
 
 
 def value_symbol(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
-    """Write a value of a variable as ``x₃``, or as ``x₃₋ₖ`` at step k."""
+    """Write a value of a variable as ``x₃``, or as ``x₃₋ₖ`` for any step k."""
     if index is None:
         return symbol(name, style)
     base = f"({name})" if ord(name[-1:] or " ") in BELOW.values() else name
@@ -403,7 +404,7 @@ def tap_symbol(name: str, tap: int, style: Style = PLAIN) -> str:
 
 
 def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
-    """Write a slot of a buffer as ``buf[2]``, or as ``buf[k+1]`` at step k."""
+    """Write a slot of a buffer as ``buf[2]``, or as ``buf[k+1]`` for any step k."""
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
@@ -431,13 +432,13 @@ def ranges_text(numbers: Iterable[int]) -> str:
     return ", ".join(pieces)
 
 
-NOISE = 1e-12  # relative rounding error, as in 0.1 + 0.2
+NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 
 
 def number_text(value: object, digits: int = 4) -> str:
-    """Write a number with `digits` significant digits; final zeros mark a rounded number."""
+    """Write a number with `digits` significant digits; a rounded number keeps its final zeros."""
     if isinstance(value, float):
-        return _known_text(value, digits)
+        return _cached_text(value, digits)
     array = np.asarray(value)
     kind = array.dtype.kind
     if kind == "b":
@@ -461,4 +462,4 @@ def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
     return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
-_known_text = lru_cache(maxsize=4096)(_float_text)
+_cached_text = lru_cache(maxsize=4096)(_float_text)

@@ -3,9 +3,9 @@
 >>> with watch_work(pause):  # pause() is called repeatedly, and may raise Interrupted
 ...     lab.trace(outputs, given)
 
-By default a bar shows the progress.  A program can watch the work instead: `pause` is called
-at every step of a loop, every node of a graph, and every phase of a derivative.  It ends the
-work by raising `Interrupted`; partial results are discarded.
+By default, a bar shows the progress.  A program can watch the work instead: the work calls `pause`
+at every step of a loop, every node of a graph, and several times in a derivative.  To end the work,
+`pause` raises `Interrupted`; partial results are discarded.
 """
 
 import sys
@@ -23,15 +23,15 @@ _watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", defaul
 
 
 class Interrupted(BaseException):
-    """The watching program ended the work.
+    """A signal that the watching program ends the work.
 
-    It is not an Exception, because a handler of errors must not catch it.
+    The class does not derive from Exception, so that handlers of errors do not catch the signal.
     """
 
 
 @contextmanager
 def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Set a context variable of the thread or asynchronous task during a block."""
+    """Set a variable of the current thread or asynchronous task during a block."""
     token = variable.set(value)
     try:
         yield
@@ -40,7 +40,7 @@ def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call `pause` often during a block, and hide bars and warnings of long work.
+    """Call `pause` repeatedly during a block, and hide bars and warnings about long work.
 
     Only the current thread or asynchronous task is watched.
     """
@@ -48,17 +48,17 @@ def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def hide_progress() -> AbstractContextManager[None]:
-    """Hide bars and warnings of long work during a block; keep the present watcher."""
+    """Hide bars and warnings about long work during a block; the current watcher stays."""
     return watch_work(_watching.get() or _nothing)
 
 
 def is_watched() -> bool:
-    """Return whether a program watches the present work."""
+    """Return whether a program watches the current work."""
     return _watching.get() is not None
 
 
 def pause() -> None:
-    """Call the watching program, if any, which can end the work by raising `Interrupted`."""
+    """Call the watching program, if any; the program can raise `Interrupted`."""
     watcher = _watching.get()
     if watcher is not None:
         watcher()
@@ -68,11 +68,11 @@ def _nothing() -> None:
     """Do nothing; `hide_progress` uses this function if no program watches."""
 
 
-NAME = 24  # length of a loop's name in a bar
+NAME = 24  # largest length of the name of a loop in a bar
 
 
 def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
-    """Yield the items and show a bar after one second, in a terminal or a notebook."""
+    """Yield the items; after one second, show a bar in a terminal or a notebook."""
     bar = _make_bar(iterable=items, desc=name, total=total, unit=unit, delay=1)
     return items if bar is None else bar
 
@@ -90,17 +90,17 @@ def _make_bar(**options: Any) -> "tqdm | None":
 
 
 def _stream() -> TextIO | None:
-    """Return the stream of the bar, or None for a file or a pipe, which stores every update."""
+    """Return the stream of the bar; None for a file or pipe, which would store every update."""
     if type(sys.stdout).__module__.startswith("ipykernel."):
         return sys.stdout  # a notebook colors standard error red
     return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 class Progress:
-    """One bar for all loops of a run, which appears after `delay` seconds.
+    """A bar for all loops of a run, which appears after `delay` seconds.
 
-    Each loop is an equal part of the bar; loops inside a step do not count.  A watched run has no
-    bar.
+    Every loop has the same part of the bar, except loops inside a step, which have no part.  A
+    watched run has no bar.
     """
 
     def __init__(self, delay: float = 1.0) -> None:

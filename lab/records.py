@@ -1,4 +1,4 @@
-"""Frozen dataclasses with arrays, their comparison, and cached properties."""
+"""Define frozen dataclasses that contain arrays, and compare them; cache properties."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.errors import argument_error
 
-MOST_ENTRIES = 100_000_000  # number of members of a list or range that becomes an array
+MOST_ENTRIES = 100_000_000  # largest length of a list or range that becomes an array
 T = TypeVar("T")
 
 
@@ -29,7 +29,7 @@ def freeze(array: np.ndarray) -> np.ndarray:
 
 
 def check_unmasked(argument: str, value: object) -> None:
-    """Raise ArgumentError if entries of `value` are masked; numpy would ignore the mask."""
+    """Raise ArgumentError if entries of `value` are masked, because NumPy ignores the mask."""
     waiting, seen = [value], set[int]()
     while waiting:
         part = waiting.pop()
@@ -88,7 +88,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
-    """Return the items in `start`, and all items that `after` reaches from them."""
+    """Return the items in `start`, the items that `after` returns for them, and so on."""
     reached, waiting = dict[T, None](), [*start]
     while waiting:
         if (item := waiting.pop()) not in reached:
@@ -102,10 +102,10 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(Generic[T]):  # noqa: N801 (named as the property of Python that it replaces)
-        """`functools.cached_property` without its lock in Python versions before 3.12.
+        """`functools.cached_property` without the lock that Python has before version 3.12.
 
-        All instances share that lock during a computation.  With the lock, two threads that
-        pause for each other (see `lab.progress`) would never finish.
+        All instances share the lock during a computation.  Two threads that pause for each other
+        (see `lab.progress`) would never finish.
         """
 
         def __init__(self, compute: Callable[..., T]) -> None:

@@ -1,7 +1,7 @@
 """Names that were removed from `lab`, and their replacements.
 
-A name stays in the table for one release.  A dotted name is an attribute of an exported class, as
-``Trace.to_json``; the class has a `RetiredAttribute` of that name.
+A name stays in the table for one release.  A dotted name, such as ``Trace.to_json``, is an
+attribute of an exported class; the class has a `RetiredAttribute` with this name.
 """
 
 from typing import NoReturn

@@ -20,7 +20,7 @@ from enum import StrEnum
 
 from lab.errors import ArgumentError, check_integer, check_sequence, quote
 
-FARTHEST = 1_000_000  # distance of a tap in steps; a state needs as many initial values
+FARTHEST = 1_000_000  # largest distance of a tap in steps; a state needs as many initial values
 
 
 class Kind(StrEnum):
@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
     @property
     def is_state(self) -> bool:
-        """Whether the variable feeds back into the loop through a buffer."""
+        """Whether later steps read the values that a step writes to the buffer of the variable."""
         return self in (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
 
 
@@ -69,7 +69,7 @@ class Tape:
 
     @property
     def kind(self) -> Kind:
-        """The name of this pattern of taps."""
+        """PyTensor's name for this pattern of taps."""
         if not self.writes:
             return Kind.SEQUENCE
         if not self.reads:

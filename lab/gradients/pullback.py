@@ -74,7 +74,7 @@ from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 
-@TapeScan.differentiated_by
+@TapeScan.register_pullback
 def pullback(
     op: Scan,
     inputs: Sequence[Variable],

@@ -37,7 +37,7 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import set_current_row
 from lab.tape import Kind, Tape
 
-Result = Variable | np.ndarray | float  # a value that a step may return
+Result = Variable | np.ndarray | float  # the types of values that a step can return
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class LoopGraph:
 
     `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contains all
     values of each state, initial values first.  `outputs` contains the computed values of each
-    state and output.  If `stops_early` is true, they can be fewer than the steps.
+    state and output, which can be fewer than the steps if `stops_early` is true.
     """
 
     node: Apply
@@ -59,9 +59,9 @@ class LoopGraph:
     def select_inputs(
         self, wrt: object, allowed: Callable[[Variable], bool] = is_real
     ) -> dict[str, Variable]:
-        """Return the `allowed` inputs that `wrt` names: one name, or several (default: all).
+        """Return the inputs that `wrt` names: one name, or several (default: all `allowed` inputs).
 
-        Raises ArgumentError for an unknown name, for another input, and for no name.
+        Raises ArgumentError for an unknown name, for an input that is not allowed, and for no name.
         """
         known = {name: variable for name, variable in self.inputs.items() if allowed(variable)}
         if wrt is None:
@@ -146,7 +146,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
 def _call_step(
     loop: Declaration, arguments: dict[str, Variable | list[Variable]]
 ) -> tuple[list[Result], Variable | None]:
-    """Call the step once, and return its results and its until condition or None."""
+    """Call the step once, and return its results and its until condition, if any."""
     try:
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The declaration of a loop (its step, variables, and number of steps) and its checks.
+"""Declare a loop (its step, variables, and number of steps), and check the declaration.
 
 Building the graph calls the step once, with the declared variables as keyword arguments.  The
 step returns, in this order, the new values of all states, the outputs, and the next generators
@@ -24,7 +24,7 @@ from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
 from lab.tape import check_taps
 
-MOST_BYTES = 4_000_000_000  # size of all values that the steps of a loop read and write
+MOST_BYTES = 4_000_000_000  # largest size of all values that the steps of a loop read and write
 COPIES = 4  # copies of a state's value in a trace: on the tape, read, written, and replaced
 UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
 TAPPED = (State, Sequence)
@@ -41,7 +41,11 @@ GROUPS: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Declaration:
-    """The fields of a loop.  If `n_steps` is None, the sequences determine the number of steps."""
+    """The fields of a loop.
+
+    If `n_steps` is None, the sequences determine the number of steps.  `reason` is the purpose of
+    a loop of the gallery.
+    """
 
     step: Callable[..., object]  # its arguments and results are the variables below
     states: tuple[State, ...] = ()
@@ -90,12 +94,12 @@ class Declaration:
 
     @property
     def valued(self) -> list[str]:
-        """The names of all variables with values, which excludes random states."""
+        """The names of all variables except random states."""
         return [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
 
     @property
     def steps(self) -> int:
-        """The number of steps for the present values of sequences and parameters."""
+        """The number of steps for the current values of sequences and parameters."""
         if isinstance(self.n_steps, Parameter):
             return int(self.n_steps.value)
         if self.n_steps is not None:

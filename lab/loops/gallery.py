@@ -1,4 +1,4 @@
-"""Ready-made loops; the reason of each is its purpose.
+"""A loop for every kind of tape; the `reason` of a loop states its purpose.
 
 >>> gallery.loops["square"].trace(order=2)
 """

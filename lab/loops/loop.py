@@ -41,12 +41,12 @@ class Loop(Declaration):
         parameters: Parameters = (),
         **others: Any,  # values of other fields
     ) -> "Loop":
-        """Build a loop from the text of its step, in the grammar of `lab.loops.text.grammar`.
+        """Build a loop from the text of its step; `lab.loops.text.grammar` describes the grammar.
 
-        The variables are values by name, ``{"x": 0.95}``, and the text determines their taps.
-        `State`, `Sequence`, and `Parameter` objects must agree with the taps in the text.  Other
-        assigned names are outputs.  `others` are fields of the loop, such as `n_steps`.
-        ``str(loop.step)`` is the text.
+        The variables are values by name, such as ``{"x": 0.95}``, with taps from the text; or
+        `State`, `Sequence`, and `Parameter` objects, whose taps must agree with the text.  Other
+        names that the text assigns are outputs.  `others` are fields of the loop, such as
+        `n_steps`.  ``str(loop.step)`` is the text.
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """
@@ -70,8 +70,8 @@ class Loop(Declaration):
     ) -> TensorVariable:
         """Return a scalar cost of the state or output `of` (default: the first state).
 
-        The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights
-        are 0, …, 0, 1 for "last", all 1 for "sum", or `cost` itself, with one weight per step.
+        The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights are
+        0, …, 0, 1 for "last", and 1, …, 1 for "sum"; otherwise `cost` contains a weight per step.
         """
         return scalar_cost(graph, cost, of, self.steps)
 
@@ -128,7 +128,7 @@ def _initial_values(variable: object) -> str:
 
 
 def _short_text(initial: np.ndarray) -> str:
-    """Write initial values as numbers, or as a shape if they are many."""
+    """Write up to four initial values as numbers, and other arrays as their shape."""
     if initial.size < 5 and initial.ndim < 2:
         numbers = [f"{value:.10g}" for value in initial.reshape(-1)]
         return f"[{', '.join(numbers)}]" if initial.ndim else numbers[0]

@@ -3,7 +3,7 @@
     >>> density = log_density(model)
     >>> lab.derivative(density.cost, density.resolve_wrt("rho")[0]), density.given
 
-This module does not import PyMC: a caller with a model has imported it.
+This module does not import PyMC: a caller with a model has already imported PyMC.
 """
 
 import sys
@@ -56,7 +56,7 @@ class LogDensity:
 def log_density(subject: object) -> LogDensity | None:
     """Return the log-density of a PyMC model, or None for other objects.
 
-    In the graph, transformed variables and Deterministics have their names in the model.  Raise
+    In the graph, transformed variables and Deterministics have their names in the model.  Raises
     GraphError if PyMC cannot build a log-density, or if all free variables are discrete.
     """
     pymc = sys.modules.get("pymc")

@@ -1,4 +1,4 @@
-"""Convert a declared loop to a call of ``pytensor.scan``, which builds PyTensor's own Scan.
+"""Convert a declared loop to the arguments of ``pytensor.scan``, which builds PyTensor's Scan.
 
     >>> call = scan_call(gallery.loops["window"])
     >>> call.results(), call.arguments["sequences"]

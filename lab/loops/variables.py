@@ -1,4 +1,4 @@
-"""Variables of a loop: states, sequences, parameters, and random states."""
+"""Define the variables of a loop: states, sequences, parameters, and random states."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -94,12 +94,13 @@ class State(_NamedVariable):
     `taps` are the offsets of the values that the step reads; -1 is the last value.  With the
     single tap -1, `initial` is the initial value.  Otherwise `initial` has one row for each step
     that the taps reach back, oldest first.  The step receives one value, or a list of values in
-    the order of `taps`.  `takes` restricts the number of taps; a tuple fixes the taps.
+    the order of `taps`.  `takes` is the only allowed number of taps, or a tuple of the only
+    allowed taps.
     """
 
     kind, value_field = "state", "initial"
     name: str
-    initial: Any  # anything that numpy converts to an array; stored as an array
+    initial: Any  # any value that NumPy converts to an array; stored as an array
     taps: tuple[int, ...] = (-1,)
     takes: Takes = None
 
@@ -140,12 +141,12 @@ class Sequence(_NamedVariable):
     """A variable with values for every step; a step reads one value or a window of values.
 
     Step s reads ``values[s + tap - lowest]`` for every tap, where ``lowest`` is the lowest tap, or
-    0 if all taps are positive.  `takes` is the field of a `State`.
+    0 if all taps are positive.  `takes` has the same meaning as in a `State`.
     """
 
     kind, value_field = "sequence", "values"
     name: str
-    values: Any  # anything that numpy converts to an array; stored as an array
+    values: Any  # any value that NumPy converts to an array; stored as an array
     taps: tuple[int, ...] = (0,)
     takes: Takes = None
 
@@ -178,7 +179,7 @@ class Parameter(_NamedVariable):
 
     kind, value_field = "parameter", "value"
     name: str
-    value: Any  # anything that numpy converts to an array; stored as an array
+    value: Any  # any value that NumPy converts to an array; stored as an array
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))

@@ -1,4 +1,4 @@
-"""Source lines of variables, ids in PyTensor's print, and graphs built without source lines."""
+"""Find the source lines and the printed ids of variables, and build graphs without source lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,10 +23,11 @@ _limits: list[int] = []
 
 @contextmanager
 def without_backtraces() -> Iterator[None]:
-    """Context manager: build variables without recording the source lines that create them.
+    """Build variables without their source lines during a context.
 
-    Nobody reads the source lines of internal graphs, and recording takes a third of the time.
-    PyTensor has one flag for all threads: the last thread that leaves the context restores it.
+    The source lines of internal graphs have no use, and recording them takes a third of the time.
+    PyTensor has one flag for all threads: the last thread that leaves the context restores the
+    flag.
     """
     with _LOCK:
         if not _limits:

@@ -1,8 +1,8 @@
-"""Buffers as PyTensor allocates, fills, and cuts them: how many rows they have, and which.
+"""Build and recognize the buffers of states, and determine the rows of arrays.
 
 The buffer of a state is ``set_subtensor(empty(n_steps + k)[:k], initial)``: k initial values, then
-a row for each step.  The functions up to `rows_of_buffer` build such buffers and recognize them
-from the graph.  `unwritten_rows` and `rows_of` need the values of a run.
+a row for each step.  The functions up to `rows_of_buffer` build such buffers and recognize them in
+a graph.  `unwritten_rows` and `rows_of` need the values of a run.
 """
 
 from collections.abc import Container, Mapping
@@ -17,7 +17,7 @@ from lab.scans.slices import constant_value, index_parts, links, select_rows, un
 
 
 def as_tensor(variable: object) -> TensorVariable:
-    """Return `variable`, which must be a tensor."""
+    """Return `variable` as a tensor; raise AssertionError for another type."""
     assert isinstance(variable, TensorVariable), f"{variable} is no tensor"
     return variable
 
@@ -25,8 +25,8 @@ def as_tensor(variable: object) -> TensorVariable:
 def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
     """Return a buffer with the rows of `initial`, then an uninitialized row for each step.
 
-    That is ``set_subtensor(empty(n_steps + k)[:k], initial)`` for k initial values, without the
-    intermediate read.
+    For k initial values, the buffer is ``set_subtensor(empty(n_steps + k)[:k], initial)``, but its
+    graph does not read ``empty(n_steps + k)[:k]``.
     """
     reach, *shape = initial.type.shape
     rows = (n_steps if isinstance(n_steps, int) else as_tensor(n_steps)) + reach
@@ -40,8 +40,8 @@ def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
 def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:
     """Return whether `buffer` has exactly `reach` initial values and a row for each step.
 
-    The graph of `buffer` must show this, in the form in which PyTensor builds the buffers of
-    states: ``set_subtensor(empty(n_steps + k)[:k], initial)``.
+    The result is true only for a graph like ``set_subtensor(empty(n_steps + k)[:k], initial)``,
+    which PyTensor builds for a state.
     """
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
@@ -61,7 +61,7 @@ def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> boo
 
 
 def initial_of(buffer: Variable) -> Variable:
-    """Return the initial values written to `buffer`, or `buffer` itself if there was no write."""
+    """Return the initial values written to `buffer`, or `buffer` itself without such a write."""
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor):
         return buffer
@@ -70,7 +70,7 @@ def initial_of(buffer: Variable) -> Variable:
 
 
 def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
-    """Return whether `sequence` is known to have exactly `n_steps` rows."""
+    """Return whether the graph shows that `sequence` has exactly `n_steps` rows."""
     steps, rows = constant_value(n_steps), sequence.type.shape[0]
     if steps is not None and rows is not None:
         return steps == rows
@@ -135,7 +135,7 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
     if node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc:
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
-            # The same indices, applied to row numbers, select the written rows.
+            # Applied to row numbers, the indices of the write select the written rows.
             mask[select_rows(node, np.arange(len(mask)), values)] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)

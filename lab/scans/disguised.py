@@ -1,8 +1,8 @@
 """Convert batched Scans and single steps to plain Scans.
 
 ``vectorize_graph`` puts a Scan into a Blockwise operation, whose steps cannot be traced.  All
-entries of the batch run the same steps.  The batch can therefore be an axis of every loop variable
-of a single Scan, with tapes and a gradient like any other Scan.
+entries of the batch run the same steps.  Therefore a single Scan can compute the batch: the batch
+is an axis of every loop variable.
 
 PyTensor builds no Scan if n_steps is the constant 1: the operations of the step are part of the
 outer graph.  The tracebacks that PyTensor records identify these operations.
@@ -90,7 +90,7 @@ def _without_batch(values: TensorVariable, dims: int) -> TensorVariable:
 
 
 def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) -> LoopVariable:
-    """Return a loop variable whose values have batch axes; axis 0 of its buffer is time.
+    """Return a loop variable whose values have batch axes; time is axis 0 of its buffer.
 
     A value that all entries share keeps its shape, unless a step overwrites it.
     """
@@ -150,11 +150,11 @@ def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
         v for v in dict.fromkeys(given) if v not in inside and not isinstance(v, Constant)
     ]
     arguments = {v: v.type(name=v.name) for v in step_inputs}
-    made = clone_replace(results, replace=arguments)
+    copies = clone_replace(results, replace=arguments)
     one = pt.constant(1, dtype="int64")
     variables = [
         LoopVariable(Kind.NIT_SOT, v.name or f"y{n}", Tape((), (0,)), one, (), (result,))
-        for n, (v, result) in enumerate(zip(results, made, strict=True), start=1)
+        for n, (v, result) in enumerate(zip(results, copies, strict=True), start=1)
     ]
     variables += [
         LoopVariable(Kind.PARAMETER, v.name or f"p{n}", Tape((0,), ()), v, (argument,))

@@ -23,21 +23,21 @@ from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, 
 from lab.scans.shared_terms import name_parts
 from lab.scans.slices import index_parts
 
-# The maximum number of factors of a nested product to join: longer products could double.
+# A nested product with at most FACTORS factors becomes part of the outer product.
 FACTORS = 8
-# Excluded rewrites: the first two move a new axis into every factor, which is hard to read.  The
-# others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.
+# Excluded rewrites: the first two move a new axis into every factor, which makes formulas hard to
+# read.  The others move a factor into a branch of where: 0·∞ would become 0 instead of nan.
 SPREADING = (
     "local_dimshuffle_lift",
     "local_dot_to_mul",
     "local_mul_switch_sink",
     "local_div_switch_sink",
 )
-# PyTensor joins nested sums and products.  If each result is used twice, the number of members
-# grows exponentially: beyond MOST, only equal operations are merged.
+# PyTensor joins nested sums and products.  If each result is used twice, the number of operands
+# grows exponentially.  If it exceeds MOST, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# The maximum number of operations in a graph to simplify; longer formulas are truncated anyway.
+# The maximum number of operations in a graph to simplify; longer formulas are truncated.
 MOST_OPERATIONS = 500
 
 
@@ -51,15 +51,15 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
         return list(results)
     is_long = len(nodes) > MOST_OPERATIONS or _joined_length(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
-    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, like in a run
+    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as in a run
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)
     assert isinstance(simple, list)
     return simple
 
 
 def _joined_length(nodes: Sequence[Apply]) -> int:
-    """Return the largest number of members of a sum or product after joining nested ones."""
-    counts: dict[Variable, tuple[int, int]] = {}  # numbers of members as a sum and as a product
+    """Return the largest number of operands that a sum or product has after joining."""
+    counts: dict[Variable, tuple[int, int]] = {}  # numbers of operands as a sum and as a product
     for node in nodes:
         name = describe(node, node.outputs[0])[0]
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
@@ -156,7 +156,7 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
 
 
 def _flat(expression: Term) -> Term:
-    """Return the vector from which a row or column matrix was built."""
+    """Return the vector that is the only row or column of a matrix."""
     if isinstance(expression, Call) and expression.name == "transpose":
         return _flat(expression.arguments[0])
     return _column(expression) or expression
@@ -180,8 +180,8 @@ def _column(expression: Term) -> Term | None:
 
 def _reshaped(node: Apply, argument: Term) -> Term:
     """Return the expression of a DimShuffle: a transpose, or an index that adds or drops axes."""
-    turned, indices = dimshuffle_index(node)
-    if turned:
+    is_permuted, indices = dimshuffle_index(node)
+    if is_permuted:
         order = node.op.new_order
         if order != tuple(range(node.inputs[0].type.ndim))[::-1]:  # neither row nor column
             return Call("dimshuffle", (argument, *(Number(str(axis)) for axis in order)))
@@ -201,7 +201,7 @@ def _reshaped(node: Apply, argument: Term) -> Term:
 
 
 def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
-    """Return ``x[1:]``, or the expression of an addition or assignment to it."""
+    """Return ``x[1:]``, or the expression of an addition or assignment to this part."""
 
     def known(variable: Variable | None) -> Term | None:
         return None if variable is None else _expression(variable, terms)
@@ -218,7 +218,7 @@ def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:
-    """Return a product: factors on tapes first, then numbers, then other factors."""
+    """Return a product; values on tapes come first, then numbers, then other factors."""
     factors: list[Term] = []
     for argument in arguments:
         inside = argument.arguments if isinstance(argument, Call) else ()
@@ -236,7 +236,7 @@ def _product(arguments: tuple[Term, ...]) -> Term:
 
 
 def constant_text(data: object) -> str:
-    """Write a constant with at most six digits, and a larger array as its shape."""
+    """Write a constant with at most six digits, or the shape of a larger array."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:

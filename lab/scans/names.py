@@ -1,4 +1,4 @@
-"""Names of Scans for readers, and names for unnamed loop variables."""
+"""Write the names of Scans for readers, and name unnamed loop variables."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromT
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
 FIRST_VALUE = re.compile(r"\w*[^\W\d_]0")
 
-# Prefix of the name of a derived Scan, and the corresponding word for readers.
+# The prefixes of the names of derivatives, and the corresponding words for readers.
 PREFIXES = {
     "grad_of_": "gradient",
     "replay_of_": "replay",
@@ -33,7 +33,7 @@ PREFIXES = {
 def readable(name: str) -> str:
     """Return the name of a Scan for readers: ``gradient of square`` for ``grad_of_square``.
 
-    Three or more equal prefixes are counted: ``3-fold gradient of square``.
+    Three or more equal prefixes become a number: ``3-fold gradient of square``.
     """
     prefixes, name = split_name(name)
     words_of_prefixes = [PREFIXES[prefix] for prefix in prefixes]
@@ -56,8 +56,11 @@ def split_name(name: str) -> tuple[list[str], str]:
     return prefixes, name
 
 
-def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:
-    """Return a unique name for each outer input of a Scan, sequences first."""
+def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:
+    """Return a name for each outer input of a Scan; `kinds` are the kinds of the inputs.
+
+    Only sequences can share a name.
+    """
     # The outer input of an output is its number of rows, whose name is not used.
     names = [
         None if kind is Kind.NIT_SOT else _readable_name(variable)
@@ -74,7 +77,7 @@ def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str,
 
 
 def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """Return `names`, numbered if equal; None becomes ``v``."""
+    """Return `names` with a number after each repeated name; None becomes ``v``."""
     used: set[str] = set()
     result = []
     for name in names:
@@ -89,7 +92,7 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def _readable_name(variable: Variable) -> str | None:
-    """Return the name of the array from which `variable` was cut or reshaped, or None."""
+    """Return the name of a variable, or of the array from which it was cut or reshaped, or None."""
     while variable is not None:
         if isinstance(variable, Constant):
             return None

@@ -1,12 +1,12 @@
-"""Read a Scan node as a list of loop variables, and build a node from them.
+"""Read a Scan node as a list of loop variables, and build a Scan node from loop variables.
 
-PyTensor keeps the arguments of a Scan in flat lists, in which seven kinds of variables are
-distinguished by position.  Only this file counts positions: `read_scan` converts a node to
-`ScanParts`, in which every `LoopVariable` has its own tape, outer input and output, and inner
-inputs and outputs; `build_scan` converts parts to a node.
+PyTensor stores the arguments of a Scan in flat lists.  The position of a variable in a list shows
+which of seven kinds it has.  Only this file computes such positions.  `read_scan` converts a node
+to `ScanParts`, whose `LoopVariable`s have their own tapes, outer inputs and outputs, and inner
+inputs and outputs.  `build_scan` converts parts to a node.
 
-The resulting nodes are `TapeScan`: Scans with the pullback of `lab.pullback`, which refer to the
-`Derivation` that built them.
+The new Scans are `TapeScan`s: their pullback is `lab.pullback`, and a derivative refers to the
+`Derivation` that built it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from lab.errors import GraphError, printable
 from lab.notation import tap_symbol
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.names import found_names, readable
+from lab.scans.names import names_of_inputs, readable
 from lab.tape import Kind, Tape
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class LoopVariable:
 
     @property
     def filled(self) -> TensorVariable:
-        """The outer output: the buffer after the run, of a variable that has a buffer."""
+        """The outer output as a tensor: the buffer after the run."""
         return as_tensor(self.outer_output)
 
     @property
@@ -97,7 +97,7 @@ class ScanParts:
 
     @property
     def called(self) -> str:
-        """The name for readers; `name` is the name of the operation (see `readable`)."""
+        """The name for readers: "gradient of square" for the operation grad_of_square."""
         return readable(self.name)
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
@@ -106,7 +106,7 @@ class ScanParts:
 
     @property
     def states(self) -> tuple[LoopVariable, ...]:
-        """The variables that feed back through a buffer."""
+        """The states with a buffer: mit-mots, mit-sots, and sit-sots."""
         return tuple(variable for variable in self.variables if variable.kind.is_state)
 
     @property
@@ -139,7 +139,7 @@ Pullback = Callable[
 
 @dataclass(frozen=True, eq=False)
 class ScanLabels:
-    """The origin of a Scan, and the names of its variables.
+    """The names of the variables of a Scan, and the derivation that built the Scan.
 
     `names` are the names of its loop variables in the order of `OUTER_INPUTS`.  `derivation` is the
     `lab.Derivation` that built the Scan; None if the Scan is not a derivative.
@@ -157,7 +157,7 @@ class TapeScan(Scan):
 
     _pullback: ClassVar[Pullback]
     rule: object | None = None
-    _connected: tuple[object, list[list[bool]]] | None = None  # a graph, and its cached pattern
+    _connected: tuple[object, list[list[bool]]] | None = None  # a graph and its pattern
 
     @property
     def derivation(self) -> object | None:
@@ -165,8 +165,8 @@ class TapeScan(Scan):
         return labels_of(self).derivation
 
     @classmethod
-    def differentiated_by(cls, pullback: Pullback) -> Pullback:
-        """Decorator: register the function that builds the pullback of these Scans."""
+    def register_pullback(cls, pullback: Pullback) -> Pullback:
+        """Register the function that builds the pullback of all `TapeScan`s; use as a decorator."""
         cls._pullback = pullback
         return pullback
 
@@ -198,7 +198,7 @@ def _states_of(op: Scan) -> int:
 
 
 def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
-    """Return PyTensor's connection pattern of a Scan, with connections of the initial values.
+    """Return PyTensor's connection pattern of a Scan, with the initial values connected.
 
     A filled buffer contains its initial values.  PyTensor's pattern lacks this connection and
     therefore loses derivatives wrt the initial values of a delay line.  An initial value that no
@@ -240,12 +240,13 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
     }
     kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
-    names = iter(labels_of(op).names or found_names(kinds, inputs[1:]))
-    inner, made = iter(inner_inputs), iter(inner_outputs)
+    names = iter(labels_of(op).names or names_of_inputs(kinds, inputs[1:]))
+    inner, results_of_step = iter(inner_inputs), iter(inner_outputs)
     outer, filled = iter(inputs[1:]), iter(outputs)
     read = {k: [tuple(islice(inner, len(t.reads))) for t in tapes[k]] for k in INNER_INPUTS}
     written = {
-        k: [(tuple(islice(made, len(t.writes))), next(filled)) for t in tapes[k]] for k in OUTPUTS
+        k: [(tuple(islice(results_of_step, len(t.writes))), next(filled)) for t in tapes[k]]
+        for k in OUTPUTS
     }
     nothing = repeat(((), None))
     variables = tuple(
@@ -265,7 +266,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),
         variables=variables,
-        until=next(made) if info.as_while else None,
+        until=next(results_of_step) if info.as_while else None,
         truncate_gradient=op.truncate_gradient,
         mode=op.mode,
     )
@@ -277,7 +278,10 @@ def read_node(node: Apply) -> ScanParts:
 
 
 def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = TapeScan) -> Apply:
-    """Build a Scan node of class `kind` from `parts`; their outer outputs are ignored."""
+    """Build a Scan node of class `kind` from `parts`, whose outer outputs have no effect.
+
+    Raises GraphError for a mit-mot without a read tap.
+    """
     tapes = {kind: [v.tape for v in parts.of_kind(kind)] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
         if not variable.tape.reads:

@@ -1,4 +1,4 @@
-"""Names of PyTensor operations and their indices, for `lab.scans.formula`."""
+"""Name PyTensor's operations and indices as formulas do."""
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
@@ -30,7 +30,7 @@ FUNCTIONS = {
 }
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
-# Names for an index with a slice.
+# Names of operations whose index contains a slice.
 PARTS = {"at": "part", "add_at": "add_to_part", "set_at": "set_part"}
 
 
@@ -40,7 +40,7 @@ def plain_name(node: Apply) -> str:
 
 
 def operation_name(node: Apply, output: Variable) -> str:
-    """Return the name that a formula has for the operation of `output`, with reduced axes."""
+    """Return the name of the operation of `output` in a formula, with its reduced axes."""
     name, axes, part = describe(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]
@@ -71,8 +71,8 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
     """Return the name of an operation, its reduced axes, and the index of `output`.
 
-    The axes are None unless the operation reduces some of several axes.  The index is None for a
-    single output and for a random draw.
+    The axes are None unless the operation reduces some, but not all, axes.  The index is None for
+    an operation with one output, and for a random draw.
     """
     op = node.op
     if isinstance(op, Elemwise):

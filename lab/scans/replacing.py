@@ -18,22 +18,22 @@ from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
     """Copy the graph of `outputs` with a `TapeScan` for every plain Scan.
 
-    Return the copy of every variable that changes.  The graph itself is not modified.  An
-    OpFromGraph that contains a Scan is inlined, because otherwise PyTensor would differentiate it.
+    Return a mapping from each variable that changes to its copy.  The graph itself is not modified.
+    An OpFromGraph that contains a Scan is inlined; otherwise PyTensor would differentiate the Scan.
     """
 
     def wanted(op: Scan) -> bool:
-        """Return whether to replace a Scan: a plain Scan, or a loop that follows another rule."""
+        """Return whether `op` is a plain Scan, or a loop that follows another rule."""
         if not isinstance(op, TapeScan):
             return True
         return rule is not None and op.rule is not rule and op.derivation is None
 
-    return _Copying(TapeScan, wanted, rule).of(outputs)
+    return _Copier(TapeScan, wanted, rule).copy(outputs)
 
 
 def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
     """Copy the graph of `outputs` with PyTensor's Scan for every `TapeScan`; see `with_tapes`."""
-    return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
+    return _Copier(Scan, lambda op: isinstance(op, TapeScan)).copy(outputs)
 
 
 def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
@@ -44,21 +44,21 @@ def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
     """
     nodes = list(toposort(outputs))
     if any(map(is_batched, nodes)):
-        copies = _Copying(Scan, lambda _: False).of(outputs)
+        copies = _Copier(Scan, lambda _: False).copy(outputs)
         return [copies.get(variable, variable) for variable in outputs]
     return list(outputs) if any(map(_scans_in, nodes)) else with_single_step(outputs)
 
 
 @dataclass(frozen=True)
-class _Copying:
-    """A copy of graphs in which the Scans that satisfy `wanted` have the class `kind`."""
+class _Copier:
+    """A copier of graphs; the copy of each Scan for which `wanted` is true has class `kind`."""
 
     kind: type[Scan]
     wanted: Callable[[Scan], bool]
     rule: object | None = None
 
-    def of(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-        """Return the copy of every variable that changes."""
+    def copy(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
+        """Return a mapping from each variable that changes to its copy."""
         copies: dict[Variable, Variable] = {}
         for node in toposort(outputs):
             inputs = [copies.get(variable, variable) for variable in node.inputs]
@@ -66,10 +66,10 @@ class _Copying:
                 results = open_batch(node, inputs, self.kind)
             elif is_scan(node) and self.wanted(node.op):
                 parts = read_scan(node.op, inputs, node.outputs)
-                parts = parts.with_results(self.of(parts.inner_outputs))  # Scans inside as well
+                parts = parts.with_results(self.copy(parts.inner_outputs))  # Scans inside as well
                 results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
             elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
-                results = self._opened(node, inputs)
+                results = self._inline(node, inputs)
             elif inputs != node.inputs:
                 results = node.clone_with_new_inputs(inputs).outputs
             else:
@@ -82,7 +82,7 @@ class _Copying:
                 copies[old] = new
         return copies
 
-    def _opened(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
+    def _inline(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
         """Inline an OpFromGraph and convert its Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
             raise GraphError(
@@ -90,7 +90,7 @@ class _Copying:
                 "replace that gradient."
             )
         arguments, results = inner_graph(node.op)
-        copies = self.of(results)
+        copies = self.copy(results)
         replacements = dict(zip(arguments, inputs, strict=True))
         return clone_replace([copies.get(v, v) for v in results], replace=replacements)
 
@@ -101,7 +101,7 @@ def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
 
 
 def enclosed_scans(outputs: Sequence[Variable]) -> dict[Apply, int]:
-    """Map each operation that contains Scans, such as a Blockwise, to their number."""
+    """Map each operation that contains Scans, such as a Blockwise, to the number of its Scans."""
     counts = {node: _scans_in(node) for node in toposort(outputs) if not is_scan(node)}
     return {node: count for node, count in counts.items() if count}
 
@@ -109,13 +109,13 @@ def enclosed_scans(outputs: Sequence[Variable]) -> dict[Apply, int]:
 def require_scan(outputs: Sequence[Variable]) -> int:
     """Return the number of Scans in a graph, including Scans inside other operations.
 
-    Raises GraphError if there are none; `as_scans` converts a single step to a Scan.
+    Raises GraphError for a graph without Scans; `as_scans` converts a single step to a Scan.
     """
     count = sum(_scans_in(node) for node in toposort(outputs))
     if not count:
         raise GraphError(
             f"outputs = {[str(v) for v in outputs]}: there is no Scan in this graph. "
-            "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
+            "pytensor.scan builds no Scan for a constant n_steps of 1; a lab.Loop builds it."
         )
     return count
 

@@ -1,7 +1,8 @@
 """Name the parts that an expression uses more than once.
 
-Operations refer to their arguments as objects: a shared result is a single object.  Without names,
-it would be written once for each use, and its own arguments even more often.
+A result that several operations use is a single object in all of them.  Without a name, a formula
+would contain the text of this result once for each use, and the text of its arguments even more
+often.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from lab.notation import (
 )
 
 MAX_DEPTH = 24  # levels of nested operations without a name
-MENTION = 8  # letters that a definition adds: ``; a := `` and the name
+MENTION = 8  # letters of a definition ``; a := `` and of the name
 INDEX = 3  # letters of a typical index
 LETTERS = "abcdfghjmpqrsuvwxyz"  # excludes step counters and letters that look like digits
 
@@ -37,7 +38,7 @@ def name_common_parts(expressions: Iterable[Expression], always: Collection[str]
     known: dict[object, Term] = {}
 
     def whole(term: Term, named: Mapping[str, Term]) -> Term:
-        """Return the term without names, in which equal parts are the same object."""
+        """Return the term without names, with a single object for all equal parts."""
         if isinstance(term, SharedTerm):
             return named[term.name]
         inside = [whole(part, named) for part in operands_of(term)]
@@ -122,7 +123,7 @@ def _own_letters(term: Term) -> int:
 
 
 def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
-    """Return `term` with its parts replaced by id, or `term` itself if no part changes."""
+    """Return `term` with new parts, which `replacements` maps from the ids of the old parts."""
     inside = tuple(replacements[id(part)] for part in operands_of(term))
     if all(new is old for new, old in zip(inside, operands_of(term), strict=True)):
         return term

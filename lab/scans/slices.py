@@ -1,4 +1,4 @@
-"""Slices in a graph: which rows of which array a variable contains.
+"""Follow slices in a graph to find the rows of an array that a variable contains.
 
 For a sequence with several taps, a Scan receives several arrays, cut from a single one by
 ``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
@@ -16,7 +16,7 @@ from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 
 def unwrap(bound: Variable) -> Variable:
-    """Return the tensor from which the bound of a slice was built."""
+    """Return the tensor that the bound of a slice converts to a scalar, or else the bound."""
     while bound.owner is not None and isinstance(
         bound.owner.op, ScalarFromTensor | TensorFromScalar
     ):
@@ -122,9 +122,10 @@ def is_cut_by_tap(array: Variable) -> bool:
 
 
 def cut_of(array: Variable) -> Cut:
-    """Return the rows that `array` selects of another array.
+    """Return the array from which slices cut `array`, and the rows that they select.
 
-    The graph must determine these rows; otherwise the result selects rows of a nearer array.
+    If the graph does not determine the rows of this array, the result refers to an array later in
+    the chain of slices, at worst to `array` itself.
     """
     link = next(links(array), None)
     rows = None if link is None else link.only_rows
@@ -160,9 +161,9 @@ def _start(base: Variable, rows: slice, step: int | None) -> int | None:
 
 
 def _reverse_rows(base: Variable, step: int) -> Cut | None:
-    """Return the rows of the reverse of `base`, if `base` ends at a known distance from the end.
+    """Return the rows of ``base[::-1]``, where `base` is a slice such as ``x[:-1]``.
 
-    Such an array is ``x[:-1]``.  None for other arrays and other steps.
+    Returns None if the distance of the first row from the end of the array is unknown.
     """
     link = next(links(base), None)
     rows = None if link is None else link.rows

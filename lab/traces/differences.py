@@ -1,4 +1,4 @@
-"""Find the first difference between two runs of the same loops: Scan, step, tape, slot."""
+"""Compare two runs of the same loops, and find their first difference."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class FirstDifference:
 class Contrast:
     """A comparison of two runs.
 
-    `first` is the first difference; None if the runs are equal.  `written` is the number of
-    values that both runs write, and `differing` the number of different ones.  `unlike` describes
-    the parts that only one of the runs has, which are not compared.
+    `first` is the first difference; None if the runs are equal.  `written` is the number of values
+    that both runs write, and `differing` the number of values that differ.  `unlike` describes the
+    parts that only one run has; these parts are not compared.
     """
 
     first: FirstDifference | None
@@ -53,7 +53,7 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
     """Compare the values that two runs write, in the order of the first run.
 
     Scans are paired if they are derivatives of the same loop along the same path.  Tapes are paired
-    by name and by differentiated variable.  `sides` are labels of the two runs.
+    by name and by differentiated variable.  `sides` are the labels of the two runs in messages.
     """
     paths, others = _paths(true), _paths(broken)
     first, written, differing = None, 0, 0
@@ -105,7 +105,10 @@ class _Pair:
 
 
 def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
-    """Return the tapes of a Scan by name, differentiated variable, and a number for equal tapes."""
+    """Return the tapes of a Scan by name, differentiated variable, and a number.
+
+    The number distinguishes tapes with the same name and differentiated variable.
+    """
     tapes: dict[tuple[str, str | None, int], TapeTrace] = {}
     for tape in scan.held:
         count = sum(key[:2] == (tape.name, tape.gradient_of) for key in tapes)
@@ -123,7 +126,7 @@ def _mismatch(tape: TapeTrace, twin: TapeTrace) -> str:
 
 
 def _write_pairs(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
-    """Yield the pairs of writes, tape by tap."""
+    """Yield a pair for each tap at which two tapes are written."""
     for tape, twin in pairs:
         if _mismatch(tape, twin):
             continue
@@ -153,7 +156,7 @@ def _find_first(compared: Iterable[_Pair], scan: int, other: int) -> FirstDiffer
 
 
 def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return for every entry along axis 0 whether two arrays differ by more than rounding.
+    """Return, for every entry along axis 0, whether two arrays differ by more than rounding.
 
     The tolerance is half of the digits, relative to the larger entry.  Infinities and nan differ
     from all other values.
@@ -175,15 +178,18 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _paths(trace: Trace) -> dict[Path, int]:
-    """Number every Scan by its path: the loop, and the orders at which it was derived."""
+    """Map the path of every Scan to its number.
+
+    A path contains the name of the loop, and the orders of the derivatives up to the Scan.
+    """
     numbers: dict[Path, int] = {}
-    ways: list[Path] = []
+    earlier: list[Path] = []
     for number, scan in enumerate(trace.scans):
-        before: Path = (scan.name,) if scan.parent is None else ways[scan.parent]
-        path, again = (*before, scan.order), 1
+        before: Path = (scan.name,) if scan.parent is None else earlier[scan.parent]
+        path, count = (*before, scan.order), 1
         while path in numbers:
-            again += 1
-            path = (*before, scan.order, again)
+            count += 1
+            path = (*before, scan.order, count)
         numbers[path] = number
-        ways.append(path)
+        earlier.append(path)
     return numbers

@@ -1,7 +1,7 @@
 """The dataflow of a run: every value, and the values from which it was computed.
 
 A slot of a tape contains several values, one after another.  Here, each value has a name (slot and
-version) and is computed once: the static single assignment form of the run.
+version), and a step computes it once: the static single assignment form of the run.
 
     >>> values = flow(trace)
     >>> values.writes[values.latest(1, tape, row=0)].sources   # operands of dC/dx₄
@@ -20,7 +20,7 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 class SlotWrite:
     """The computation of a value: the step, the formula, and the operands.
 
-    `old` is the value that it replaced; `sources` are all values that the formula reads.
+    `old` is the replaced value; `sources` are the values that the formula reads.
     """
 
     step: int

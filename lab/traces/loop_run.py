@@ -21,7 +21,7 @@ from lab.traces.trace import Access
 # A value of a variable: an array, a generator, or a number.
 Computed = Any
 Cell = list[Computed]  # a list with one entry, as in PyTensor's thunks
-MOST_BYTES = 50_000_000  # size of the recorded values of an operation in the step
+MOST_BYTES = 50_000_000  # largest size of the recorded values of an operation in the step
 
 
 @dataclass(eq=False)
@@ -34,10 +34,10 @@ class Within:
 
 @dataclass(eq=False)
 class ScanRecording:
-    """The reads and writes of a Scan, from step number `first` on.
+    """The reads and writes of a Scan, starting with step number `first`.
 
-    For a window of steps, `lengths` has the numbers of rows of the whole arrays.  `nested` has the
-    recordings of Scans inside the steps.
+    For a window of steps, `lengths` contains the numbers of rows of the whole arrays.  `nested`
+    contains the recordings of Scans inside the steps.
     """
 
     node: Apply
@@ -61,7 +61,7 @@ class ScanRecording:
 
 
 class Step(Protocol):
-    """The step of a Scan; `cells` contain its arguments, its results, and the values between."""
+    """The step of a Scan; `cells` contain its arguments, intermediate values, and results."""
 
     cells: dict[Variable, Cell]
 
@@ -76,7 +76,7 @@ class Step(Protocol):
 
 
 class LoopRun:
-    """One run of a Scan: its buffers, its step, and its recording.
+    """One run of a Scan: its buffers and its recording.
 
     `unwritten` marks the uninitialized rows of the states.  The recording has zeros in these rows,
     so that equal runs have equal recordings.
@@ -99,7 +99,7 @@ class LoopRun:
             is_shared = part.outer_input.owner is not None and rows.all()
             initial = given.view() if is_shared else _copy_of_rows(given, rows)
             self.recording.initial[part] = freeze(initial)
-            if self._keeps_rows(part):  # the steps write the other rows before any step reads them
+            if self._keeps_rows(part):  # the steps write these rows before they read them
                 first = part.tape.origin
                 rows[first : first + self.n_steps] = False
             self.buffers[part] = _copy_of_rows(given, rows)
@@ -178,7 +178,7 @@ class LoopRun:
         return self.recording
 
     def _stored_results(self) -> dict[Variable, tuple[LoopVariable, int]]:
-        """Map results of the step to the write that contains their values."""
+        """Map each result of the step to a write that records its values."""
         return {
             result: (part, number)
             for part in self.parts.variables
@@ -190,7 +190,7 @@ class LoopRun:
     def _keeps_rows(self, part: LoopVariable) -> bool:
         """Return whether no step overwrites a row of a buffer.
 
-        The buffer then contains all values that the steps read and write, and no copy is needed.
+        Such a buffer contains all values that the steps read and write, and needs no copy.
         """
         given = self.outer[part.outer_input]
         length = int(given) if part.kind is Kind.NIT_SOT else len(given)
@@ -266,7 +266,7 @@ class LoopRun:
         return write
 
     def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
-        """Return the values that the writes at a tap replace, or None if no array contains them."""
+        """Return the values that the writes at a tap replace; None if no array contains them."""
         if part.kind is Kind.MIT_MOT:
             reads = self.recording.reads[part]
             return next((access.values for access in reads if access.tap == tap), None)
@@ -310,7 +310,7 @@ def _cut_access(access: Access, done: int) -> Access:
 
 
 class _Column:
-    """The values of a variable in all steps; empty if they are too large or change their shape."""
+    """The values of a variable at all steps; empty if they are too large or change shape."""
 
     def __init__(self, n_steps: int, cell: Cell) -> None:
         self.n_steps, self.cell = n_steps, cell
@@ -328,7 +328,7 @@ class _Column:
 
 
 def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:
-    """Return a copy of the marked rows; the other rows are zeros, without memory until a write."""
+    """Return a copy of the marked rows; other rows are 0 and need no memory until a write."""
     if rows.all():
         return np.array(array)
     copy = np.zeros(array.shape, array.dtype)

@@ -18,7 +18,7 @@ from lab.scans.slices import select_rows
 from lab.traces.loop_run import Computed, ScanRecording
 from lab.traces.trace import FedRow, Feed
 
-# The inputs of an operation whose values affect the values of its result.
+# The inputs of an operation that determine the values of its result, not only its shape.
 NUMBERS = {
     "Shape": slice(0),
     "Shape_i": slice(0),
@@ -36,10 +36,10 @@ class RowOrigins:
     """The origins of rows of the arrays of a graph.
 
     `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
-    contains the values of arrays.  An origin is a number: of a row of an output, of a sum of two
-    origins, or of a bundle of the origins that another operation combines.  The number 0 stands for
-    no origin.  The origins of an array are a vector with a number for each row, or a single number
-    for the whole array.
+    contains the values of arrays.  An origin is the number of a row of an output, of a sum of two
+    origins, or of a bundle: all origins that another operation combines.  The number 0 means that
+    no Scan contributes.  The origins of an array are a vector with a number for each row, or a
+    single number for all rows.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class RowOrigins:
         return recording.first, len(recording.final[recording.parts.variables[number]])
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
-        """Return the origins if an operation moves or adds rows, or else None."""
+        """Return the origins if an operation only moves or adds rows; None otherwise."""
         if isinstance(node.op, Subtensor):
             whole = self._of(node.inputs[0])
             cut = select_rows(node, whole, self._constants(node)) if whole.ndim else whole
@@ -164,15 +164,15 @@ class RowOrigins:
         return whole
 
     def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Bundle the origins of all inputs, which are not summands."""
+        """Return a bundle of the origins of all inputs, none of which is a summand."""
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)
 
 
 class Origins(NamedTuple):
-    """Rows of an array, and the numbers of the rows from which they are computed.
+    """The origins of the rows of an array: `numbers[i]` is an origin of row `rows[i]`.
 
-    Without `has_rows`, all rows of the array have the origins of row 0.
+    If `has_rows` is false, all rows of the array have the origins of row 0.
     """
 
     rows: np.ndarray
@@ -194,19 +194,20 @@ class Origins(NamedTuple):
 
 
 def feeds(
-    made: Iterable[tuple[int, Variable, int]],
+    targets: Iterable[tuple[int, Variable, int]],
     rows: RowOrigins,
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
 ) -> tuple[Feed, ...]:
-    """Return the Scans from which variables are computed without another Scan in between.
+    """Return a feed for each Scan output from which a variable is computed.
 
-    `made` has the number of each variable, the variable, and the number of its recorded rows, which
-    start at `first`.  A Scan that determines only the length of a buffer is no feed.  With
-    `values`, the field `more` of each feed shows whether other terms are added.
+    No other Scan is in between.  `targets` contains the number of each variable, the variable, and
+    the number of its recorded rows, starting at `first`.  A Scan that determines only the length of
+    a buffer is no feed.  With `values`, the field `more` of a feed shows whether the variable is a
+    sum with other terms.
     """
     all_feeds = []
-    for into, variable, count in made:
+    for into, variable, count in targets:
         more = added_to(variable, rows.filled, values) if values is not None else set()
         is_array = bool(getattr(variable.type, "ndim", 0))
         for v in sources(variable, rows.filled):
@@ -219,7 +220,7 @@ def feeds(
 def added_to(
     variable: Variable, filled: Container[Variable], values: Mapping[Variable, Computed]
 ) -> set[Variable]:
-    """Return the `filled` variables that are terms of `variable` next to nonzero other terms."""
+    """Return the `filled` variables to which the sum `variable` adds other, nonzero terms."""
     terms, others, waiting = set(), False, [variable]
     while waiting:
         term = waiting.pop()

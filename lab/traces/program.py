@@ -4,11 +4,10 @@
     >>> program.instructions.lines[int(program.numbers.outputs[0])]
     ('Mul', 7, 12)
 
-The graph runs as in `lab.traces.run`, over the same buffers; but instead of a number, each array
-entry is the index of the instruction that computes the number.  An operation that only moves
-entries moves the indices, and needs no instruction.  `numbers` is therefore a trace like the trace
-of the run itself, with indices of instructions as values.  Integers keep their values, because they
-count or select.
+The graph runs as in `lab.traces.run`, over the same buffers.  But each array entry is the index of
+an instruction, instead of the number that the instruction computes.  An operation that only moves
+entries moves indices, and needs no instruction.  Therefore `numbers` is a trace of the same run,
+with indices of instructions as values.  Integers keep their values, because they count or select.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +32,7 @@ from lab.traces.trace import Trace
 from lab.traces.tracing import traced
 
 Instruction = tuple[str | float | int, ...]
-MOST = 20_000  # instructions that a page can compute thirty times per second
+MOST = 20_000  # the instructions that a page can compute thirty times per second
 
 # The operations that a page computes, by their names in formulas.
 KNOWN = {

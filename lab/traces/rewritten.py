@@ -1,8 +1,8 @@
 """Apply PyTensor's rewrites to a graph and to its steps, so that the Scans can still be traced.
 
-PyTensor canonicalizes and stabilizes a graph before compilation, which often avoids nan; the mode
-FAST_RUN rewrites further and can bring nan back.  Scans are not replaced; they keep their tapes,
-names, and derivations.
+Before compilation, PyTensor canonicalizes and stabilizes a graph, which often avoids nan.  Further
+rewrites of the mode FAST_RUN can cause nan again; this module does not apply them.  The rewritten
+Scans keep their tapes, names, and derivations.
 """
 
 from collections.abc import Sequence

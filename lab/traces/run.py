@@ -38,9 +38,9 @@ Thunk = Callable[[], object]
 
 
 class Ready:
-    """The Scans and inner graphs of a graph, which several runs share.
+    """The steps, inner graphs, and operations of a graph, prepared for several runs.
 
-    A subclass can compute with other objects than numbers.
+    A subclass can compute with objects other than numbers.
     """
 
     def __init__(self) -> None:
@@ -56,11 +56,17 @@ class Ready:
         return variable.data
 
     def call(self, node: Apply, cells: dict[Variable, Cell]) -> Thunk:
-        """Return a function that runs a step's node that is neither a Scan nor an OpFromGraph."""
+        """Return a function that runs a node of a step, over the `cells` of its variables.
+
+        The node is neither a Scan nor an OpFromGraph.
+        """
         return _thunk(node, cells)[0]
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
-        """Return the results of a node that is neither a Scan nor an OpFromGraph."""
+        """Return the results of a node that is neither a Scan nor an OpFromGraph.
+
+        Raises GraphError if the operation fails.
+        """
         try:
             if _fills_new_buffer(node):  # a copy would use the memory of all other rows
                 buffer = np.empty_like(inputs[0])
@@ -70,9 +76,9 @@ class Ready:
             if isinstance(node.op, Alloc):  # a view needs no memory
                 return [np.broadcast_to(inputs[0], tuple(map(int, inputs[1:])))]
             thunk, sources, targets = self._thunk(node)
-            destroyed = {place for places in node.op.destroy_map.values() for place in places}
-            for place, (cell, value) in enumerate(zip(sources, inputs, strict=True)):
-                cell[0] = deepcopy(value) if place in destroyed else value
+            destroyed = {index for indices in node.op.destroy_map.values() for index in indices}
+            for index, (cell, value) in enumerate(zip(sources, inputs, strict=True)):
+                cell[0] = deepcopy(value) if index in destroyed else value
             for cell in targets:  # results of an earlier run
                 cell[0] = None
             thunk()
@@ -106,7 +112,10 @@ def run(
 
 
 def checked_values(given: object) -> dict[Variable, Computed]:
-    """Convert the values `given` to the types of their variables; ArgumentError if this fails."""
+    """Convert the values `given` to the types of their variables.
+
+    Raises KindError unless `given` is a mapping, and ArgumentError for a value of a wrong type.
+    """
     if not isinstance(given, Mapping):
         raise argument_error(
             "given", given, "expected a dict of variables and their values.", KindError
@@ -147,7 +156,7 @@ def run_nodes(
     progress: Progress,
     ready: Ready,
 ) -> None:
-    """Add the values of all variables on which `outputs` depend, and record the Scans."""
+    """Add the values of all variables on which `outputs` depend to `values`; record the Scans."""
     nodes = list(toposort(outputs, blockers=set(values)))
     read = dict.fromkeys((*(v for node in nodes for v in node.inputs), *outputs))
     unknown = [v for v in read if v not in values and v.owner is None]
@@ -178,7 +187,7 @@ def _run_inner(
     outer: dict[Variable, Computed] | None = None,
     recordings: list[ScanRecording] | None = None,
 ) -> list[Computed]:
-    """Run the graph inside an OpFromGraph, and add its values to `outer`."""
+    """Run the graph inside an OpFromGraph, and return its results; add all values to `outer`."""
     arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
     run_nodes(results, values, recordings, progress, ready)
@@ -200,7 +209,7 @@ def _thunk(
 
 
 class _Step:
-    """The step of a Scan, which can run repeatedly over the same cells."""
+    """The step of a Scan, which runs repeatedly over the same cells."""
 
     def __init__(self, parts: ScanParts, ready: Ready) -> None:
         self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs

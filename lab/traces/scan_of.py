@@ -1,4 +1,4 @@
-"""A Scan of a trace with its relation to the other Scans of the trace.
+"""Relate a Scan of a trace to the other Scans of the trace.
 
 ``ScanOf(trace, 1).root`` is the loop from which the second Scan of a trace was derived.
 """
@@ -59,8 +59,8 @@ class ScanOf:
     def first_reader(self, sequence: SequenceTrace) -> tuple[Self, TapeTrace | SequenceTrace]:
         """Return the Scan that has the values of a sequence, and its tape or sequence.
 
-        A derivative reads values that its parent computed or read.  An outer value, and the
-        gradient of an output, belongs to the first Scan that reads it.
+        A derivative reads values that its parent computed or read.  For values from outside of all
+        Scans, and for the gradient of an output, the result is the first Scan that reads them.
         """
         parent = self.parent
         if parent is None or sequence.source is None or sequence.is_outer_gradient:
@@ -71,7 +71,7 @@ class ScanOf:
         return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
 
     def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Value:
-        """Return the slot (at version 0) of the value of a variable at a time index."""
+        """Return the slot, at version 0, that contains the value of a variable at a time index."""
         if isinstance(held, TapeTrace):
             row = held.axis.rows.get(index, index) if held.axis is not None else index
             return Value(self.number, held.name, held.argument, row)
@@ -95,11 +95,11 @@ class ScanOf:
         return set(range(size))
 
     def share(self, tape: TapeTrace) -> int | None:
-        """Return the number of this part of a gradient, from 1, or 0 for the only part."""
+        """Return the number of a tape among the parts of a gradient; see `Trace.shares`."""
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
-        """Return whether a filled tape is a result, or part of a gradient elsewhere."""
+        """Return whether an output of the trace, or a gradient of another Scan, needs a tape."""
         place = self.number, tape.argument
         if any((feed.scan, feed.variable) == place for feed in self.trace.feeds):
             return True

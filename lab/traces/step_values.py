@@ -1,8 +1,8 @@
-"""The operations of a step with their values, and the operations that a gradient repeats.
+"""List the operations of a step with their values, and find repeated operations.
 
 A backward step often needs values of the forward step.  The backward step reads results of the
-forward step from a buffer, and computes other values again.  A repetition is the same operation on
-the same values.
+forward step from a buffer, and computes other values again.  A repetition is the same operation as
+in the forward step, on the same values.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from lab.traces.trace import Formula, Source, StepResult, StepValue
 
 
 def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
-    """Map the arguments of a step to leaves: variable, number, and tap of a state."""
+    """Map the arguments of a step to leaves; only the leaf of a state has a tap."""
     return {
         argument: Leaf(part.name, tap if part.kind.is_state else None, number)
         for number, part in enumerate(parts.variables)
@@ -114,7 +114,7 @@ class StepValues:
         return tuple(readings), tuple(results)
 
     def _number_arguments(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Number each argument that is a value of the parent's step like that value."""
+        """Give an argument that is a value of the parent's step the number of this value."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}
         above = parent.variables

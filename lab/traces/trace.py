@@ -36,9 +36,9 @@ class Axis:
 
 @record_of_arrays
 class Access:
-    """All reads, or all writes, at one tap: rows and values, an entry for each step.
+    """All reads, or all writes, at one tap: a row and a value for each step.
 
-    `before` contains the old values of the rows before a write (None for reads).
+    `before` contains the value of the row before each write; None for reads.
     """
 
     tap: int
@@ -51,10 +51,11 @@ class Access:
 class TapeTrace:
     """A tape: its taps, its initial contents, and every read and write.
 
-    `argument` is its number among the arguments of the Scan, to which formulas refer.  `unwritten`
-    marks uninitialized rows of `initial`, which are shown as zeros.  `axis` relates rows to a
-    quantity, if it is known.  `gradient_of` is the name of the variable of the parent whose
-    gradient the tape contains. `used` is true if the outputs depend on the filled tape.
+    `argument` is the number of the tape among the arguments of the Scan; formulas contain this
+    number.  `unwritten` marks uninitialized rows of `initial`, whose values are stored as zeros.
+    `axis` relates the rows to a quantity, if the quantity is known.  `gradient_of` is the name of
+    the variable of the parent whose gradient the tape contains.  `used` is true if the outputs
+    depend on the filled tape.
     """
 
     name: str
@@ -77,7 +78,7 @@ class TapeTrace:
 
     @property
     def collects(self) -> bool:
-        """Whether the tape belongs to a state, whose parts of a gradient it accumulates."""
+        """Whether the tape accumulates all parts of the gradient of a state."""
         return bool(self.tape.reads) and not self.is_total
 
     def position(self, row: int) -> int:
@@ -93,7 +94,7 @@ class TapeTrace:
         return held
 
     def last_write(self, row: int, step: int) -> tuple[Access, int] | None:
-        """Return the last write of a row before `step`, and its step; None without one."""
+        """Return the last write of a row before `step`, and its step; None without such a write."""
         writes = [
             (int(steps[-1]), access)
             for access in self.writes
@@ -116,7 +117,7 @@ class TapeTrace:
 
 @record_of_arrays
 class Taken:
-    """The Scan and the number of its variable from which step s reads row ``rows[s]``."""
+    """A variable of another Scan: step s reads its row ``rows[s]``."""
 
     scan: int
     variable: int
@@ -125,11 +126,11 @@ class Taken:
 
 @record_of_arrays
 class SequenceTrace:
-    """A sequence: the value that each step read; `axis` relates steps to indices.
+    """A sequence: the value that each step reads; `axis` relates steps to indices.
 
     A gradient reads values that its parent read or computed: `source` is the variable and the tap
-    in the parent, and `group` is the reason for the read.  A loop can read values of another loop:
-    `taken` locates them.  `now` is the index that step 0 reads as the value at t.
+    in the parent, and `group` is the kind of these values.  If a loop reads values of another loop,
+    `taken` locates these values.  `now` is the index that step 0 reads as the value at t.
     """
 
     name: str
@@ -164,8 +165,8 @@ class StepValue:
     """The result of an operation inside the step, for all steps.
 
     `values` are empty if they are too large, change their shape, or are uninitialized memory.
-    `operation` is the name in a formula.  `passes` is the input whose entries are returned
-    unchanged, for an operation that only changes shape or type.  `repeats` is the number of the
+    `operation` is the name in a formula.  If an operation only changes shape or type, `passes` is
+    the number of the input whose entries it returns.  `repeats` is the number of the
     value of the parent's step that the operation computes again.
     """
 
@@ -204,9 +205,10 @@ class Feed:
 
 
 class FedRow(NamedTuple):
-    """`row` of a value is computed from row `source` of a tape; for a sequence, `row` is a step.
+    """A row of a value, computed from row `source` of a tape.
 
-    `row` is None for all rows; `is_summand` says whether the source is a term of a sum.
+    For a sequence, `row` is a step; None stands for all rows.  `is_summand` states whether the
+    source is a term of a sum.
     """
 
     row: int | None
@@ -232,11 +234,12 @@ class ScanTrace:
     """A Scan: its variables over all steps.
 
     `order` is 0 for a loop and k for a Scan of a k-th derivative; `parent` is the index of the Scan
-    that it differentiates.  `inside` are the operations of the step in topological order, `results`
-    its results for all write taps in the order of the arguments, and `formulas` the same in
-    mathematical form.  `feeds` are the Scans from which its arguments are computed.  `nested` has a
-    trace of every step that contains Scans, for loops of at most 500 steps.  `first` is the number
-    of the first recorded step.  `id` is its id in ``pytensor.dprint`` of the outputs, if printed.
+    that it differentiates.  `inside` are the operations of the step in topological order.
+    `results` are the results of the step for all write taps, in the order of the arguments;
+    `formulas` are the same results in mathematical form.  `feeds` are the Scans from which its
+    arguments are computed.  If the step contains Scans, `nested` contains a trace for each step of
+    a loop of at most 500 steps.  `first` is the number of the first recorded step.  `id` is the id
+    of the Scan in the output of ``pytensor.dprint``, if known.
     """
 
     name: str
@@ -288,7 +291,7 @@ class ScanTrace:
         return variable if isinstance(variable, TapeTrace) else None
 
     def is_reading(self, argument: int) -> bool:
-        """Return whether an argument is a sequence of values, not of gradients."""
+        """Return whether an argument is a sequence of forward values, not of gradients."""
         return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
 
     def arrived(self, tape: TapeTrace) -> set[int]:
@@ -337,8 +340,7 @@ class OuterFault:
 
     The names of its `inputs` are their formulas.  `cause` is the index in `Trace.outside` of the
     fault on which an input depends.  `reaches` lists the values that are not finite because of the
-    fault.  An argument of a Scan is a pair of the numbers of the Scan and of the argument; an
-    output of the trace is None with the number of the output.
+    fault: pairs of a Scan and its argument, or of None and an output of the trace, by number.
     """
 
     operation: str
@@ -379,8 +381,9 @@ class Trace:
     def shares(self) -> Mapping[tuple[int, int], int]:
         """The number of each part of a gradient, by Scan and argument of its tape.
 
-        The parts of a gradient have the numbers 1, 2, …; the only part has number 0.  A tape that
-        accumulates parts is also a part if the graph adds more terms to its gradient.
+        The parts of a gradient have the numbers 1, 2, …; a gradient without other parts has the
+        number 0.  A tape that accumulates parts is a part itself if the graph adds more terms to
+        it.
         """
         more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
@@ -401,7 +404,10 @@ class Trace:
         return numbers
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
-        """Return the first Scan, among the differentiated Scans, with a variable, and its name."""
+        """Return the Scan that first has a variable, and the name of the variable there.
+
+        The search goes from Scan `number` to its parent, and so on.
+        """
         scan = self.scans[number]
         if scan.parent is None:
             return number, name

@@ -51,9 +51,9 @@ def trace(
 ) -> Trace:
     """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
-    `outputs` are variables with the `names`, or a `Derivative` with names of its own.  `given` has
-    values of inputs; the derivative of a loop has default values.  Scans on which only the
-    variables `also` depend are recorded as well.  With `rewritten`, the graph runs after PyTensor's
+    `outputs` are variables with the `names`, or a `Derivative` with names of its own.  `given` maps
+    inputs to values; the derivative of a loop has default values.  Scans are also recorded if only
+    the variables `also` depend on them.  With `rewritten`, the graph runs after PyTensor's
     canonicalizing and stabilizing rewrites, as in the mode FAST_COMPILE.  A run of more than a
     second shows its progress and can be interrupted.
 
@@ -110,14 +110,14 @@ def trace(
     return result
 
 
-_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # keys are ids of traces in use
+_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the ids of traces in use
 
 
 def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
     """Return the derivative that `trace` records, and the values of its inputs.
 
-    A trace is plain data without a graph.  The process that recorded the trace stores its graph as
-    long as the trace is in use.  Returns None for any other trace.
+    A trace is plain data without a graph.  The process that recorded a trace stores the graph as
+    long as the trace is in use.  For any other trace, the result is None.
     """
     return _DERIVED.get(id(trace))
 
@@ -181,7 +181,7 @@ def _nested(parts: ScanParts, step: Within) -> Trace:
 
 
 def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRecording | None:
-    """Return the recording of the differentiated Scan, or inside a step, of an equal Scan."""
+    """Return the recording of the differentiated Scan; inside a step, of an equal Scan."""
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
@@ -218,7 +218,7 @@ def _scan_trace(
     if derivation is not None:  # in the same order as the parts of the node
         built = enumerate(derivation.backward.variables)
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
-        if above is not None and above.node is not derivation.parent:  # a copy of it
+        if above is not None and above.node is not derivation.parent:  # a copy of the parent
             twins = zip(derivation.forward.variables, above.parts.variables, strict=True)
             twin = dict(twins)
             sources = {i: twin[source] for i, source in sources.items()}
@@ -278,7 +278,7 @@ def _scan_trace(
 
 
 def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
-    """Map sequences of a gradient, by number, to variables of the parent and reading groups."""
+    """Map the number of each sequence of a gradient to its source in the parent, and its kind."""
     numbers = {part: i for i, part in enumerate(derivation.backward.variables)}
     places = {part: i for i, part in enumerate(derivation.forward.variables)}
     return {
@@ -320,7 +320,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable, source: LoopVariable | None, values: Values, axes: Mapping[Variable, Axis]
 ) -> Axis:
-    """Return the quantity from which a sequence was cut, and its indices."""
+    """Return the quantity that a sequence contains, and the index of each row."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
     if source is None:  # a loop, not a derivative
         filled, taken = rows_of(part.outer_input, values, axes)
@@ -352,7 +352,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 def _tape_axis(
     part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
-    """Return the quantity to which the rows of a tape belong.
+    """Return the quantity that the rows of a tape contain, and the index of each row.
 
     The rows of a state are its values in time.  The tape of a gradient contains the gradients of
     the rows of the parent's tape, last first; the gradients of a sequence have the order of the

@@ -1,4 +1,4 @@
-"""Find operations that compute nan: outside of the Scans, and for an unselected branch.
+"""Find operations that compute nan: outside of Scans, and for unselected branches of `where`.
 
 `outer_faults` finds the operations outside of the Scans that compute nan or infinity.
 
@@ -34,12 +34,12 @@ from lab.traces.trace import (
 
 KEEPS_ZERO = {"Neg", "second"}  # operations that keep zeros, in addition to products and views
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
-MAX_DEPTH = 5  # nested operations of a formula; deeper operations become …
+MAX_DEPTH = 5  # levels of nested operations in a formula; deeper operations become …
 
 
 @dataclass(frozen=True)
 class Untaken:
-    """A branch that a `where` did not select, and whose gradient 0·∞ is nan.
+    """A branch that a `where` does not select, with the gradient 0·∞ = nan.
 
     Step `step` of Scan `scan` is the first step that computes the `product`, for the gradient of
     `branch`.  Step `forward_step` of Scan `forward`, if known, did not select the branch.
@@ -69,7 +69,7 @@ def untaken(trace: Trace) -> tuple[Untaken, ...]:
 
 
 def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
-    """Yield the products of a backward step that are nan because of a zero from a `where`."""
+    """Yield the products of a backward step that are nan because a `where` computes a zero."""
     zeros: dict[int, tuple[int, np.ndarray]] = {}  # maps a value to its `where` and a mask of zeros
     for place, value in enumerate(scan.inside):
         if not len(value.values) or value.values.dtype.kind != "f":
@@ -96,7 +96,7 @@ def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> 
 
 
 def _zero_mask(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
-    """Return a mask of the steps and entries at which a `where` selects a constant 0, or None."""
+    """Return a mask of the steps and entries for which a `where` selects a constant 0, or None."""
     condition = values_of(scan, inputs[0])
     for branch, taken in ((inputs[1], True), (inputs[2], False)):
         if condition is not None and _is_zero(scan, branch):
@@ -142,7 +142,7 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
-    """Return the record of a product, with the loop's step if the loop contains the `where`."""
+    """Return the record of a product; the loop and its step, if the loop contains the `where`."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
     formula = value_formula(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
@@ -175,8 +175,9 @@ def outer_faults(
 ) -> tuple[OuterFault, ...]:
     """Find the operations outside of the Scans that compute nan or infinity.
 
-    `ends` are the arguments of Scans and the outputs of the trace, `names` the outputs of Scans.
-    An operation counts if it computes nan from inputs without nan, or infinity from finite inputs.
+    `ends` are the arguments of Scans and the outputs of the trace; `names` contains the names of
+    the outputs of Scans.  A fault computes nan from inputs without nan, or infinity from finite
+    inputs.
     """
     if not any(not_finite(values.get(v)).any() for v in ends.values()):
         return ()

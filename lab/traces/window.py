@@ -4,8 +4,8 @@
 >>> lab.trace(derivative, keep=slice(500, 510))
 
 PyTensor compiles the whole graph once, with additional outputs: the contents of every buffer at the
-start of the window.  The window is then stepped like any other run.  If the final buffers no longer
-contain a value, such as an overwritten slot, a second Scan computes the steps before the window.
+start of the window.  Then the steps of the window run one by one, as in any other trace.  If the
+final buffers no longer contain a required value, a second Scan runs up to the window.
 """
 
 import re
@@ -37,8 +37,8 @@ from lab.traces.loop_run import Computed, LoopRun, ScanRecording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, missing_values, run
 
 Keep = str | slice
-REMEMBERED = 8  # compiled graphs in the cache
-MOST_BYTES = 4_000_000_000  # size of a trace
+REMEMBERED = 8  # the number of compiled graphs in the cache
+MOST_BYTES = 4_000_000_000  # largest size of a trace
 
 
 def check_keep(keep: object) -> Keep:
@@ -85,8 +85,9 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
 def _bytes_per_step(node: Apply) -> int:
     """Return the bytes per step of a trace.
 
-    A trace has one array for a variable whose rows are never overwritten.  For other tapes, it has
-    the initial and final rows, the reads, the writes, and the old values that no step reads.
+    A trace contains one array for a variable whose rows are never overwritten.  For another tape,
+    it contains the initial and final rows, the reads, the writes, and the old values that no step
+    reads.
     """
     parts = read_node(node)
     sizes = 0
@@ -139,7 +140,7 @@ def run_window(
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the values that a `Trace` needs, and the recordings of the steps in the window.
 
-    Empty arrays of the same length replace the arrays that are not recorded.
+    An array that is not recorded has no entries, but its length.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -159,9 +160,9 @@ def earliest(
 ) -> slice | None:
     """Return the steps of the loop around the first step that writes a match, or None.
 
-    `look` returns a mask of matching entries.  PyTensor runs the compiled Scans, which are searched
-    in the order of execution.  Values inside the steps and running totals of gradients are not
-    searched.  For a match in a gradient, the result is about the differentiated step of the loop.
+    `look` returns a mask of matching entries.  PyTensor runs the compiled Scans; the search follows
+    the order of execution.  The search excludes values inside the steps and running totals of
+    gradients.  For a match in a gradient, the result contains the differentiated step of the loop.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -184,7 +185,7 @@ def earliest(
     return None
 
 
-NEIGHBORS = 8  # recorded steps before and after a match
+NEIGHBORS = 8  # the number of recorded steps before and after a match
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -231,7 +232,7 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """Return the values of numbers; for an array, an empty array of the same length."""
+        """Return the values of numbers; for an array, an array of its length without entries."""
         if self._function is None:
             numbers = [_number(v) for v in self._computed]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
@@ -301,24 +302,24 @@ def _function(
         raise GraphError(f"mode = {quote(mode)}: {first_line(error)}") from error
 
 
-Found = Mapping[object, Computed]  # keys are variables, or pairs of loop variable and number
+Results = Mapping[object, Computed]  # keys are variables, or pairs of loop variable and number
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable[[Values], Found]:
+def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable[[Values], Results]:
     """Compile the graph, with the initial contents of its windows as additional outputs."""
-    asked: dict[object, Variable] = {v: v for v in graph.outputs}
+    requested: dict[object, Variable] = {v: v for v in graph.outputs}
     for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
         before = _buffers_at_start(node, parts, window)
         for part in parts.variables:
             if part.kind is Kind.PARAMETER:
-                asked[part.outer_input] = part.outer_input
+                requested[part.outer_input] = part.outer_input
             elif part.kind is not Kind.NIT_SOT:
                 length = graph.lengths[node][part]
                 for number, rows in enumerate(_initial_rows(part, window, length, before)):
-                    asked[part, number] = rows
-    function = _function(graph.inputs, list(asked.values()), mode)
-    return lambda known: dict(zip(asked, function(*_given(graph.inputs, known)), strict=True))
+                    requested[part, number] = rows
+    function = _function(graph.inputs, list(requested.values()), mode)
+    return lambda known: dict(zip(requested, function(*_given(graph.inputs, known)), strict=True))
 
 
 def _buffers_at_start(
@@ -371,7 +372,7 @@ def _written_rows(part: LoopVariable, window: Window) -> tuple[int, int]:
 
 
 def _record(
-    node: Apply, graph: _Graph, window: Window, found: Found, progress: Progress
+    node: Apply, graph: _Graph, window: Window, results: Results, progress: Progress
 ) -> ScanRecording:
     """Run the steps of a window, from the contents of the buffers at its start."""
     parts = graph.scans[node]
@@ -382,12 +383,12 @@ def _record(
             outer[part.outer_input] = np.asarray(window.length)
             continue
         if part.kind is Kind.PARAMETER:
-            outer[part.outer_input] = found[part.outer_input]
+            outer[part.outer_input] = results[part.outer_input]
             continue
-        rows = np.array(found[part, 0])
+        rows = np.array(results[part, 0])
         if part.kind is Kind.MIT_MOT:
-            if (part, 1) in found:
-                rows[slice(*_written_rows(part, window))] = found[part, 1]
+            if (part, 1) in results:
+                rows[slice(*_written_rows(part, window))] = results[part, 1]
             unwritten[part] = np.zeros(len(rows), dtype=bool)
         elif part.kind.is_state:
             room = np.zeros((window.length, *rows.shape[1:]), rows.dtype)

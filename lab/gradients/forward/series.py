@@ -20,7 +20,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
-Coefficients = tuple[Variable | None, ...]  # of ε, ε², …; None is zero
+Coefficients = tuple[Variable | None, ...]  # the factors of ε, ε², …; None is zero
 Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 

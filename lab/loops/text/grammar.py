@@ -10,8 +10,8 @@ the right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have
 A line ``x = …`` assigns a state or an output; ``until(condition)`` stops the loop.  Lines end at
 a line break or at ``;``.  A loop with one state can omit ``x =``.
 
-Python's parser builds a tree of the text.  `_Reader` accepts only the nodes of this grammar, and
-does not evaluate them.
+Python's parser builds a tree of the text, whose comments have no effect.  `_Reader` accepts only
+the nodes of this grammar, and does not evaluate them.
 """
 
 import ast
@@ -67,7 +67,7 @@ class Names:
 
 
 def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
-    """Return the lines of a step; raise ArgumentError with the column of the first mistake."""
+    """Return the lines of a step; raise ArgumentError with the line and column of a mistake."""
     if not isinstance(text, str):
         raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
@@ -121,7 +121,7 @@ class _Reader:
         raise self._error(place, "cannot be assigned to; write a name, as in 'x = …'.")
 
     def _check_depth(self, tree: ast.expr) -> None:
-        """Raise ArgumentError for a tree that is too deep for recursive functions."""
+        """Raise ArgumentError for a tree with more than `DEEPEST` levels."""
         waiting = [(tree, 1)]
         while waiting:
             node, depth = waiting.pop()

@@ -55,7 +55,7 @@ class Source:
         return [line.lstrip(BLANK) for line in self.text.split("\n")]
 
     def parse(self) -> list[ast.stmt]:
-        """Return the statements of the text; raise ArgumentError with the place of an error."""
+        """Return the statements of the text; raise ArgumentError for text that is not Python."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -78,7 +78,10 @@ class Source:
         return self._error(node.lineno, start, excerpt, why)
 
     def _error(self, line: int, start: int, excerpt: str, why: str) -> ArgumentError:
-        """Return an error about a line, from 1, at the index `start` of the unindented line."""
+        """Return an error that quotes `excerpt`, which begins at index `start` of a line.
+
+        Line 1 is the first line; `start` does not include the indentation.
+        """
         whole = self.text.split("\n")[line - 1]
         column = len(whole) - len(self.lines[line - 1]) + start + 1
         location = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"

@@ -1,4 +1,4 @@
-"""Lines and functions of a step written as text, and their PyTensor operations."""
+"""Define the lines, functions, and operators of a step in text form, and compute formulas."""
 
 import ast
 import math
