@@ -4,10 +4,10 @@
 # make lint    check style and types
 # make tests   run the tests
 # make site    write all lessons as pages that work offline to site/
-# make pdf     print these pages with an installed Chromium: site/course.pdf
-# make fuzz    test random texts, commands, messages, and arguments for longer: FUZZ=100
+# make pdf     print these pages to site/course.pdf; needs an installed Chromium
+# make fuzz    run more tests of random texts, commands, messages, and arguments: FUZZ=100
 # make corpus  test the pictures of all graphs of tests/corpus; make test draws twelve of them
-# make mutants insert small faults into the engine and measure the share that its tests notice
+# make mutants insert small faults into the engine and count the faults that its tests notice
 # make bench   measure speed relative to other tools
 #
 # PYTHON=… selects the interpreter (3.11 or later), VENV=… the folder of the environment, and
@@ -19,7 +19,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 COURSE ?= course
 SETTINGS := $(VENV)/share/jupyter/lab/settings
-# An installation shows the number of packages; pip's errors are printed.
+# Show the number of packages during an installation, and print pip's errors.
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '.[$(1)]' 2>&1 | \
@@ -41,8 +41,8 @@ start: lessons
 
 test: lint tests
 
-# Each worker runs whole files, whose tests share expensive objects such as a JupyterLab server. The
-# summary lists skipped tests with reasons, and the ten slowest tests.
+# A worker runs all tests of a file, because they share expensive objects such as a JupyterLab server.
+# The summary lists skipped tests with reasons, and the ten slowest tests.
 tests: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder -rs --durations=10 $(if $(ONLY),-m '$(ONLY)')
 

@@ -1,9 +1,8 @@
-"""Speed relative to other tools: ratios within the same run, never a test.
+"""Measure the speed of Scantape relative to other tools. No test depends on the numbers.
 
-Lines about pictures start from the same loop and end with its second derivative; the other tools
-then print less than a picture. Lines about the eager tape compare the time of equal gradients.
-Warm is with filled caches, cold without.
-Run it with ``make bench`` on a quiet machine.
+Lines about pictures compare tools that start from the same loop and compute its second derivative.
+The other tools then print text or a graph, which is less than a picture. Lines about the eager tape
+compare the times of equal gradients. Run ``make bench`` on a machine that does nothing else.
 """
 
 import importlib.util
@@ -55,7 +54,7 @@ open({out!r}, "w").write(str(jax.make_jaxpr(second)(0.95)) + str(second(0.95)))
 
 
 def process(*command, **environment):
-    """Seconds that a whole process takes."""
+    """Return the seconds that a process takes."""
     env = {**os.environ, **environment}
     start = time.perf_counter()
     subprocess.run(command, check=True, cwd=ROOT, env=env, capture_output=True)
@@ -63,7 +62,7 @@ def process(*command, **environment):
 
 
 def paired(ours, theirs, times=9):
-    """Medians of two measurements that take turns, after one run of each to fill caches."""
+    """Return the medians of two alternating measurements; a first run of each fills the caches."""
     ours(), theirs()
     pairs = [(ours(), theirs()) for _ in range(times)]
     return tuple(statistics.median(column) for column in zip(*pairs, strict=True))
@@ -162,7 +161,7 @@ visual.draw(loop, "tapes", order=1).svg()
 
 
 def depth_and_names():
-    """What once grew faster than the step, its names and its states, as fresh processes."""
+    """Measure new processes with a deep step, many states, and a long name."""
     imported = process(sys.executable, "-c", IMPORTS)
     for depth in (10, 100):
         seconds = process(sys.executable, "-c", DEEP.format(depth=depth))
@@ -174,7 +173,7 @@ def depth_and_names():
 
 
 def pages():
-    """A page of machines: the time to compute it, and its size."""
+    """Measure the time to compute a page of machines, and the size of the page."""
     import visual
 
     loops = ["square", "fibonacci", "gap", "coupled", "logistic", "rnn"]
@@ -186,7 +185,7 @@ def pages():
 
 
 def high_orders():
-    """Building derivatives of a loop of five steps: reverse over reverse, by us and by PyTensor."""
+    """Measure the time to build derivatives of high order, by Scantape and by PyTensor."""
     import pytensor
     import pytensor.tensor as pt
 
@@ -348,7 +347,7 @@ def wide_states():
 
 
 def influences(steps=200):
-    """Compare all pairs of a loop's values in forward mode with reverse mode for every row."""
+    """Compare `lab.influence`, which uses forward mode, with a reverse-mode run for each row."""
     import lab
     from lab import gallery
 
@@ -372,7 +371,7 @@ def influences(steps=200):
 
 
 def pictures():
-    """Every picture of every gallery loop at order 2, from its trace; no limit is asserted."""
+    """Measure every picture of every loop of the gallery at order 2, from an existing trace."""
     import gc
 
     from lab.loops import gallery
@@ -412,7 +411,7 @@ def scalar_loop(xp, steps):
 
 
 def network(xp, data, target, hidden=50):
-    """The squared error of two layers, whose weights lie in one vector."""
+    """Return the squared error of two layers as a function of one vector with all weights."""
     inputs = data.shape[1]
     cuts = [0, inputs * hidden, (inputs + 1) * hidden, (inputs + 2) * hidden]
 

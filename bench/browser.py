@@ -1,4 +1,4 @@
-"""From a key or a control to the painted picture, in a real browser; figures, never a test."""
+"""Measure the time from an event to the painted picture in a browser. No test depends on it."""
 
 import re
 import statistics
@@ -38,7 +38,7 @@ CHANGE = """([label, values, looking]) => {
     return found;
   })();
 }"""
-MIXED = """async count => {  // changes of every kind, each after the one before it is painted
+MIXED = """async count => {  // changes of every kind; each waits until the last change is painted
   const bench = document.querySelector('.scantape-bench');
   const turned = (input, value) => {
     input.value = value;
@@ -71,7 +71,7 @@ from ipywidgets.widgets.widget import _instances
 gc.collect()
 rss = psutil.Process().memory_info().rss // 2**20
 print("held:", len(_instances), len(gc.get_objects()), rss)"""
-FULL, MANY = 192, 576  # changes until all caches are full, and then; both end with the same
+FULL, MANY = 192, 576  # changes that fill all caches, and further changes, to the same state
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),
@@ -79,7 +79,7 @@ CHANGES = {
     "loop": ("loop", ["gap", "coupled", "extra", "square", "fibonacci", "logistic"]),
     "steps, each new": ("steps", [str(steps) for steps in range(5, 12)]),
 }
-# Milliseconds between two changes, for a hasty and for a careful user.
+# Milliseconds between two changes, for a fast and for a slow user.
 LOOKING = {100: "in JupyterLab, fast", 2000: "in JupyterLab, slow"}
 
 
@@ -109,7 +109,7 @@ def bench_in_jupyter_lab(playwright, launch, *cells):
 
 
 def changing(playwright, launch):
-    """In JupyterLab: from the control's event to the frame that shows the new picture."""
+    """Measure the time from the event of a control to the new picture in JupyterLab."""
     for looking, words in LOOKING.items():
         with bench_in_jupyter_lab(playwright, launch) as page:
             for what, asked in CHANGES.items():
@@ -152,7 +152,7 @@ PLAY = """() => new Promise((done) => {
 
 
 def playing(playwright, launch):
-    """Measure the milliseconds between the frames of a machine that plays."""
+    """Measure the milliseconds between two frames of a machine that plays."""
     import visual
     from lab import gallery
 

@@ -1,11 +1,11 @@
-"""The cost of a user of a Binder or a JupyterHub: memory, and the time to the first picture.
+"""Measure the memory and the time that a user of Binder or of a JupyterHub needs.
 
     python bench/hosting.py [lesson.md]
 
-A JupyterLab server is started, and a kernel in it, which runs all cells of a lesson.  Memory is
-the proportional set size (PSS) of the server and its kernel, in which pages that several
-processes share are counted in parts; other users of the same machine share them, too.  RSS
-counts them in full.  Times are from the request for a kernel to its first tape, as SVG.
+The program starts a JupyterLab server and a kernel, which runs all cells of a lesson.  Memory is
+the proportional set size (PSS) of both.  PSS divides a memory page among all processes that share
+the page; the resident set size (RSS) counts the page in full for each process.  The time to the
+first picture starts with the request for a kernel and ends with a tape as SVG.
 """
 
 import json
@@ -57,7 +57,7 @@ class Server:
         while True:
             try:
                 client.wait_for_ready(timeout=60)
-            except RuntimeError:  # its heart does not beat yet
+            except RuntimeError:  # the kernel does not send heartbeats yet
                 assert time.monotonic() < end, "the kernel does not answer"
             else:
                 return found, client
@@ -82,7 +82,7 @@ def shown(client, source):
 
 
 def first_picture(server):
-    """Return the seconds from the request for a kernel to its first picture: clock, processor."""
+    """Return the seconds to the first picture of a new kernel, and its processor seconds."""
     before, start = set(server.processes()), time.perf_counter()
     number, client = server.kernel()
     assert "<svg" in shown(client, FIRST)["image/svg+xml"]
@@ -94,7 +94,7 @@ def first_picture(server):
 
 
 def memory(processes, kind):
-    """Their set size in MB; `kind` is Pss or Rss, which counts shared pages in full."""
+    """Return the memory of the processes in MB; `kind` is Pss or Rss."""
     total = 0
     for process in processes:
         lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
@@ -103,7 +103,7 @@ def memory(processes, kind):
 
 
 def measure(lesson=LESSON, times=TIMES):
-    """Return the medians by name."""
+    """Return all measurements by name; the times are medians."""
     sys.path.append(str(ROOT / "tests" / "support"))
     from in_browser.jupyter_lab import jupyter_lab
 

@@ -3,12 +3,12 @@
     make mutants                                  # a sample of every package
     make mutants COUNT=40 PACKAGES=lab/traces     # a larger sample of one package
 
-A fault replaces an expression: a comparison is inverted, a sum becomes a difference, a constant is
-off by one, a condition is negated, an argument or a result is lost, the bound of a slice moves.
-The tests run in a copy of the repository with the fault until a test fails: first the test files
-with the name of the file or an import of it, then those of its package, then others in `tests/lab`.
-A fault is noticed if a test fails, or an import fails, within a number of processor seconds. Clock
-seconds would depend on other processes.
+A fault replaces an expression: it inverts a comparison, replaces a sum by a difference, adds 1 to a
+constant or to the bound of a slice, negates a condition, or removes an argument or a result. The
+tests run in a copy of the repository with the fault until a test fails: first the test files that
+have the name of the faulty file or import it, then the tests of its package, then other tests in
+`tests/lab`. A fault is noticed if a test or an import fails within a number of processor seconds.
+Processor seconds do not depend on other processes.
 """
 
 import argparse
@@ -29,16 +29,16 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("lab/scans", "lab/gradients", "lab/traces", "lab/equations", "lab/eager")
-FILES = 12  # of tests, for a fault
-MEMORY = 8 * 2**30  # bytes; a fault may allocate without end
-PASSED = (0, -signal.SIGXCPU)  # all tests, or all that ran before the limit
+FILES = 12  # test files per fault
+MEMORY = 8 * 2**30  # bytes; a fault could allocate more and more memory
+PASSED = (0, -signal.SIGXCPU)  # all tests passed, or all tests before the time limit
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
     **{ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot},
     **{ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div},
     **{ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And},
 }
-SKIPPED = (ast.Raise, ast.JoinedStr)  # wording of errors; positions in f-strings differ in 3.11
+SKIPPED = (ast.Raise, ast.JoinedStr)  # error messages; Python 3.11 has other positions in f-strings
 UNREAD = {"annotation", "returns", "decorator_list", "type_comment"}
 
 
@@ -96,7 +96,7 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run when the package works: no annotations, and no wording of errors."""
+    """Yield all nodes except annotations and error messages."""
     yield tree
     for name, value in ast.iter_fields(tree):
         for child in value if isinstance(value, list) else [value]:
@@ -128,7 +128,7 @@ def nearest(root: Path, path: str) -> list[str]:
     module = Path(path)
     dotted = ".".join(module.with_suffix("").parts)
     own = Path("tests") / module.parent
-    while not (root / own).is_dir():  # a package may be tested with the package that contains it
+    while not (root / own).is_dir():  # without own tests, use those of the parent package
         own = own.parent
 
     def distance(test: Path) -> tuple[bool, bool, int]:
@@ -140,10 +140,10 @@ def nearest(root: Path, path: str) -> list[str]:
 
 
 def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: float) -> bool:
-    """Return whether a test fails, within processor seconds, when a file has another source."""
+    """Return whether a test fails within the processor seconds if `source` replaces a file."""
 
     def limit() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a job in the background ignores
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # background jobs ignore this signal
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
@@ -154,10 +154,10 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     options["env"] |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # faster; no test needs a plugin
     try:
-        stale.unlink(missing_ok=True)  # Python reuses it for sources of equal size and time
+        stale.unlink(missing_ok=True)  # Python reuses it for a source of equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
-    except subprocess.TimeoutExpired:  # it waits for ever, without using the processor
+    except subprocess.TimeoutExpired:  # the fault waits forever without using the processor
         return True
     finally:
         file.write_bytes(before)
@@ -165,7 +165,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
 
 
 def measure(root: Path, package: str, count: int, seconds: float, seed: int) -> list[Fault]:
-    """Print the line of a package and return the faults that no test noticed."""
+    """Print the share of noticed faults in a package; return the faults that no test noticed."""
     known, missed = faults(root, package), []
     sample = random.Random(f"{seed} {package}").sample(known, min(count, len(known)))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,8 @@
-"""The structural primitives on ten million numbers, relative to the fastest expression in NumPy.
+"""Measure the structural primitives on ten million numbers, relative to NumPy.
 
-JVP is output and tangent, VJP output and cotangents. All expressions return the same numbers, which
-is checked; expressions with products would return nan for infinite numbers outside the mask.
+JVP computes output and tangent, and VJP computes output and cotangents. The time is relative to the
+fastest expression in NumPy. The benchmark checks that all expressions return the same numbers.
+(For infinite numbers outside the mask, expressions with products would return nan.)
 """
 
 import time
@@ -17,7 +18,7 @@ Expression = Callable[[], tuple[Any, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A call of the primitive `name`, and the expressions that do the same in numpy."""
+    """A call of the primitive `name`, and NumPy expressions with the same result."""
 
     what: str
     name: str
@@ -146,7 +147,7 @@ def seconds(work):
 
 
 def routing(paired, line):
-    """Measure everything; `paired` and `line` are those of the benchmark."""
+    """Measure all cases; `paired` and `line` are functions of the benchmark."""
     from lab.structural import primitives
 
     for case in cases():
@@ -167,7 +168,7 @@ def routing(paired, line):
                 paired(lambda f=ours: seconds(f), lambda f=theirs: seconds(f)) for theirs in others
             ]
             mine, best = min(pairs, key=lambda pair: pair[1])
-            if best < 1e-4:  # views on both sides: nothing is moved, only checked
+            if best < 1e-4:  # both return views, so no numbers are moved
                 what = f"{kind} of {case.what} : numpy, as views"
                 print(f"{what:66} {mine * 1e6:8.1f} µs {best * 1e6:9.1f} µs")
             else:

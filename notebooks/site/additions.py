@@ -28,7 +28,7 @@ OURS = (EMBEDDED, MODULE, page_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
-LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # equal in the theme
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme has one label
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extensions."""
+    """Register the changes of Sphinx's HTML pages, and return the properties of this extension."""
     app.add_html_math_renderer(
         "mathml", (HTMLTranslator.visit_math, HTMLTranslator.depart_math), (formula, None)
     )
@@ -51,7 +51,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def settle(app: Sphinx) -> None:
-    """Set the folder of outputs and the format of formulas, for which no settings exist."""
+    """Set the folder of outputs and the format of formulas, which have no settings in `conf`."""
     app.env.mystnb_config.output_folder = str(app.doctreedir / "outputs")
     app.env.settings["math_output"] = "MathML"
 
@@ -80,7 +80,7 @@ def formula(translator: HTMLTranslator, node: nodes.Element) -> None:
 
 
 def keep_secrets(_: Sphinx, document: nodes.document) -> None:
-    """Exclude solutions, in <details>, from the search."""
+    """Exclude solutions, which are in <details>, from the search."""
     inside = False
     for part in document.findall(nodes.Element):
         if isinstance(part, nodes.raw):
@@ -90,7 +90,7 @@ def keep_secrets(_: Sphinx, document: nodes.document) -> None:
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Write the style of pictures and exercises, and protect every page."""
+    """Write the style sheet, and add a content security policy to every page."""
     if error or app.builder.format != "html":
         return
     own = (HERE / "site.css").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def guarded(page: str, scripts: list[str]) -> str:
-    """Return the page with a policy that allows only these scripts, and files of the site."""
+    """Return the page with a policy that allows only these scripts and the files of the site."""
     allowed = POLICY.format(" ".join(sorted({*map(source_hash, scripts)})))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     for name, label in LANDMARKS.items():
@@ -116,7 +116,7 @@ def guarded(page: str, scripts: list[str]) -> str:
 
 
 def loads(path: Path, page: str) -> Iterator[str]:
-    """Yield event handlers, and addresses outside the site that a page would load."""
+    """Yield the event handlers of a page, and addresses outside the site that it loads."""
     for element in BeautifulSoup(page, "html.parser").find_all(True):
         for name, value in element.attrs.items():
             is_loaded = name in LOADING and element.name != "a"
@@ -125,6 +125,6 @@ def loads(path: Path, page: str) -> Iterator[str]:
 
 
 def is_beside(path: Path, address: str) -> bool:
-    """Return whether an address leads to a file of the site, or into the page."""
+    """Return whether an address refers to a file of the site or to a part of the page."""
     target = re.split(r"[?#]", address)[0]
     return ":" not in target and (path.parent / target).exists()

@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the site of all lessons; `additions` extends Sphinx.
+"""Configure Sphinx for the site of all lessons; `additions` extends Sphinx.
 
     sphinx-build -W -c notebooks/site notebooks site
 
@@ -27,11 +27,11 @@ start_client = client_class.__init__
 
 
 def start_local_client(client: Any, *arguments: Any, **options: Any) -> None:
-    """Run a lesson in a kernel that has its own sockets in a new folder.
+    """Start a lesson's kernel with sockets in a new folder, and wait up to ten minutes for it.
 
-    MyST-NB has no setting for kernels. A kernel may take over a minute to start on a busy machine.
-    Over TCP, two kernels that start at the same time may choose the same port, and one kernel
-    dies; Windows has only TCP.
+    MyST-NB has no setting for kernels. On a busy machine, a kernel may need more than a minute to
+    start. With TCP, two kernels that start at the same time can choose the same port, and then one
+    kernel stops. Windows supports only TCP.
     """
     client.folder = TemporaryDirectory()  # removed with the client
     kernel = {"transport": "ipc", "ip": f"{client.folder.name}/kernel"}
@@ -66,7 +66,7 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_code_prompt_show = "Show the output"
 nb_code_prompt_hide = "Hide the output"
-nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # from the network
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # load no scripts from the network
 nb_mime_priority_overrides = [("html", "text/latex", 25)]
 
 html_theme = "furo"
@@ -74,7 +74,7 @@ html_css_files = ["scantape.css"]
 html_math_renderer = "mathml"
 html_permalinks_icon = "#"
 html_copy_source = html_show_sphinx = html_show_copyright = False
-html_show_search_summary = False  # a page in a folder cannot fetch it
+html_show_search_summary = False  # a page without a server cannot load the summaries
 html_use_index = False
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
-pygments_style, pygments_dark_style = "xcode", "lightbulb"  # enough contrast
+pygments_style, pygments_dark_style = "xcode", "lightbulb"  # themes with enough contrast
