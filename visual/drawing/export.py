@@ -19,12 +19,11 @@ from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
-from visual.drawing.catalogue import PICTURES, PictureKind
+from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import split_options, study_of
 from visual.drawing.study import Study
 from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
-from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
@@ -78,47 +77,36 @@ def _files(
     study: Study, options: Mapping[str, object], formats: Iterable[str], theme: str, scale: float
 ) -> dict[str, str | bytes]:
     """Return the content of each file by its name; the index page is the last."""
-    results: dict[PictureKind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
+    sections, titles, errors = list[str](), list[str](), list[LabError]()
     for kind in progress_bar(PICTURES.values(), "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
-            results[kind] = error
+            errors.append(error)
+            sections.append(f"<p>Not drawn: {text(str(error))}</p>")
             continue
-        results[kind] = picture
-        for suffix in formats:
-            if picture.can_be(f".{suffix}"):
-                files[f"{kind.name}.{suffix}"] = picture.rendered(f".{suffix}", scale)
-    reasons = [picture for picture in results.values() if isinstance(picture, LabError)]
-    if len(reasons) == len(results):  # the loop or its options cause all errors
-        raise reasons[0]
-    files["index.html"] = _index(results, formats, theme)
+        names = {s: f"{kind.name}.{s}" for s in formats if picture.can_be(f".{s}")}
+        files |= {name: picture.rendered(f".{s}", scale) for s, name in names.items()}
+        links = ", ".join(f'<a href="{name}">{suffix}</a>' for suffix, name in names.items())
+        svg = framed(picture.svg(), f"Picture: {kind.name}")
+        sections.append(f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}")
+        titles.append(picture.title)
+    if not titles:  # the loop or its options cause all errors
+        raise errors[0]
+    files["index.html"] = _index(f"Pictures of {titles[0].split(',')[0]}", sections, theme)
     return files
 
 
-def _index(
-    results: Mapping[PictureKind, Scene | LabError], formats: Iterable[str], theme: str
-) -> str:
-    """Return the HTML page: a table of contents, then all pictures."""
-    first = next(picture for picture in results.values() if not isinstance(picture, LabError))
-    title = f"Pictures of {first.title.split(',')[0]}"
+def _index(title: str, sections: Iterable[str], theme: str) -> str:
+    """Return the HTML page: a table of contents, then the section of each kind of picture."""
     contents = "".join(
-        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>' for kind in results
+        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>'
+        for kind in PICTURES.values()
     )
-    sections = "".join(_section(kind, picture, formats) for kind, picture in results.items())
-    body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
+    pictures = "".join(
+        f'<section id="{name}"><h2>{name}</h2>\n{section}</section>\n'
+        for name, section in zip(PICTURES, sections, strict=True)
+    )
+    body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{pictures}"
     return document(title, THEMES[theme], body)
-
-
-def _section(kind: PictureKind, picture: Scene | LabError, formats: Iterable[str]) -> str:
-    head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
-    if isinstance(picture, LabError):
-        return f"{head}<p>Not drawn: {text(str(picture))}</p></section>\n"
-    links = ", ".join(
-        f'<a href="{kind.name}.{suffix}">{suffix}</a>'
-        for suffix in formats
-        if picture.can_be(f".{suffix}")
-    )
-    svg = framed(picture.svg(), f"Picture: {kind.name}")
-    return f"{head}<p>{text(picture.description)} Files: {links}.</p>\n{svg}</section>\n"

@@ -10,7 +10,6 @@ A value is faded if no path of arrows leads from the value to a result.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lab.errors import argument_error
@@ -23,27 +22,16 @@ from visual.options import SHOWN
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
-
-@dataclass(frozen=True)
-class Figure:
-    """The loop, the order, the input to differentiate with respect to, and the Scans to draw."""
-
-    loop: str
-    order: int = 1
-    wrt: str | None = None
-    scans: tuple[int, ...] = (1, 2)
-    all_direct: bool = False
-
-
-FIGURES: Mapping[int, Figure] = {
-    1: Figure("square", scans=(1,)),
-    2: Figure("square"),
-    3: Figure("sequence", wrt="y", scans=(1,)),
-    4: Figure("sequence", wrt="y"),
-    5: Figure("square", order=2, scans=(2, 3)),
-    6: Figure("square"),
-    7: Figure("square", all_direct=True),
-    8: Figure("square", order=2, scans=(1, 4), all_direct=True),
+# The loop, the options of its derivative, and the arguments of `unrolled`.
+FIGURES: Mapping[int, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    1: ("square", {}, {"scans": (1,)}),
+    2: ("square", {}, {"scans": (1, 2)}),
+    3: ("sequence", {"wrt": "y"}, {"scans": (1,)}),
+    4: ("sequence", {"wrt": "y"}, {"scans": (1, 2)}),
+    5: ("square", {"order": 2}, {"scans": (2, 3)}),
+    6: ("square", {}, {"scans": (1, 2)}),
+    7: ("square", {}, {"scans": (1, 2), "all_direct": True}),
+    8: ("square", {"order": 2}, {"scans": (1, 4), "all_direct": True}),
 }
 
 
@@ -51,11 +39,10 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     """Draw figure `number` (1 to 8); `paper` has the options `width`, `steps`, and `no_legend`."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
-    chosen = FIGURES[number]
+    loop, about, arguments = FIGURES[number]
 
     def make(study: Study, sheet: Sheet) -> Scene:
-        return unrolled(study.trace, scans=chosen.scans, all_direct=chosen.all_direct, sheet=sheet)
+        return unrolled(study.trace, **arguments, sheet=sheet)
 
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))
-    study = cached_study(loops[chosen.loop], choose(order=chosen.order, wrt=chosen.wrt))
-    return kind.draw(study, **paper).themed(theme)
+    return kind.draw(cached_study(loops[loop], choose(**about)), **paper).themed(theme)

@@ -16,7 +16,6 @@ from lab.errors import ArgumentError, LabError, argument_error, check_choice, qu
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
-from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
@@ -105,16 +104,10 @@ def _control(
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state = bench.state
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    own = {variable.name: variable.taps for variable in bench.loop.states}
-    own |= {variable.name: variable.taps for variable in bench.loop.sequences}
-    changes = ((name, taps) for name, taps in state.taps.items() if taps != own[name])
-    taps = [f"taps {integers(*own_taps)} of {name}" for name, own_taps in changes]
-    steps = [f"{state.steps} steps"] if state.steps not in (None, bench.loop.steps) else []
-    label = ", ".join([bench.loop.name, *taps])
-    options = [[n, label if n == state.loop or n == OWN else n] for n in names]
+    options = [[name, bench.loop.name if name in (state.loop, OWN) else name] for name in names]
     about = bench.loop.reason
-    if about and (taps or steps):
-        about = f"This loop has {' and '.join([*taps, *steps])}. Without changes: {about}"
+    if about and (state.taps or state.steps):
+        about = f"Without changes: {about}"
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)

@@ -86,9 +86,10 @@ EXPECTED = {
 
 
 def graph_of(number):
-    chosen = FIGURES[number]
-    trace = gallery.loops[chosen.loop].trace(chosen.order, chosen.wrt)
-    return unrolling(trace, [number - 1 for number in chosen.scans], chosen.all_direct)
+    loop, about, drawn = FIGURES[number]
+    trace = gallery.loops[loop].trace(**about)
+    scans = [number - 1 for number in drawn["scans"]]
+    return unrolling(trace, scans, drawn.get("all_direct", False))
 
 
 def colour(box):
