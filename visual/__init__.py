@@ -3,12 +3,12 @@
 The tape machine
 
 - `machine`: the tapes of a run, played event by event in a notebook or a page, or at a single
-  moment; or two runs in lockstep, to compare two loops, or a correct and a faulty rule
+  moment; or two runs in lockstep: two loops, or a correct rule and a faulty rule
 
 Pictures by name
 
-- `draw`: a picture of a loop, or of a graph's derivative, with all its options
-- `export`: all pictures of a loop or a derivative, with an index page
+- `draw`: one picture of a loop, or of the derivative of a graph
+- `export`: all these pictures, with an index page
 - `figure`: the eight figures of the square loop
 
 Pictures of a specific object
@@ -21,15 +21,15 @@ Pictures of a specific object
 - the forward and reverse derivatives of a loop, and their dot products: `dot_product`
 - a recording of `lab.eager`: `eager`; a loop as a Scan and as an eager recording: `two_tapes`
 
-Widgets, which also go into boxes of ipywidgets
+Widgets, also for boxes of ipywidgets
 
 - `Workbench`: a loop with controls for every choice, in a notebook
-- `Page`: machines to choose from, as a page without Python, which recomputes dragged values
+- `Page`: a page with the machines of several loops, which recomputes dragged values without Python
 - `Exercise`, `Exercises`: questions about a trace, with checked and explained answers, also as a
   page without Python; `Question`: a question with your own text
 - `Work`: a programming task, whose solution is run and compared
 
-`Scene` is a picture; its methods `save`, `svg`, and `text` convert it.
+`Scene` is the type of all pictures. Its method `save` writes a file.
 """
 
 # ruff: noqa: E402  # the check comes first, because another package may have the name `lab`

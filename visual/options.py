@@ -95,7 +95,7 @@ class OneOf(Choice):
     known: Registry[object]
 
     def check(self, value: object) -> Value:
-        """Return the name."""
+        """Return a known name; raise UnknownNameError for another name."""
         if (value is not None or self.default is not None) and value not in self.known:
             check_choice(self.name, value, self.known)
         return value
@@ -238,7 +238,7 @@ class Switch(Choice):
         return {"action": "store_true", "help": self.help, "default": SUPPRESS}
 
     def check(self, value: object) -> bool:
-        """Return a Boolean; other true or false values are errors."""
+        """Return a Boolean; raise ArgumentError for other values."""
         return switch(self.name, value)
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
@@ -296,7 +296,7 @@ class ByName(Choice):
 
 @dataclass(frozen=True)
 class Taps(ByName):
-    """The taps of states and sequences by name; taps without name are those of the first state."""
+    """The taps of states and sequences by name; the name of the first state may be empty."""
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Return tuples of taps; the loop checks the numbers of taps."""

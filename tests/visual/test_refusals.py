@@ -138,7 +138,7 @@ EXERCISES = [
     (partial(visual.Exercise, TRACE, "taps", 0.5), "seed = 0.5"),
     (partial(visual.Exercise, TRACE, "taps", 0, "pink"), "theme = 'pink'"),
     (partial(visual.Exercise, SQUARE.trace(order=0), "taps"), "no such question"),
-    (partial(question, "maybe", ("yes", "no")), "answer = 'maybe': expected one of 'yes', 'no'."),
+    (partial(question, "maybe", ("yes", "no")), "answer = 'maybe': expected 'yes' or 'no'."),
     (partial(question, "maybe"), "answer = 'maybe': expected a number, or one of the choices."),
     (partial(question, True), "answer = True: expected a number"),
     (partial(question, "no", ("yes", "no"), mistakes={"x": "?"}), "answer = 'x': expected one of"),

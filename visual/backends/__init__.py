@@ -1,4 +1,4 @@
-"""Backends, which write a scene in a file format by a walk over its shapes.
+"""Backends: each writes the shapes of a scene in a file format.
 
 Start with `svg`. `text` writes plain text, `typeset` converts the SVG to PDF and PNG, `films`
 writes GIF from PNG, and `page` writes HTML. Each backend registers its function for a suffix in

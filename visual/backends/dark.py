@@ -1,8 +1,8 @@
 """Dark pictures on a dark screen: a style sheet that replaces every light color of a scene.
 
-A page contains every scene in light colors. The function `light-dark()` of CSS follows the color
-scheme of the page, which depends on the screen or on the theme of the widget. The style sheet in a
-picture file asks for the color scheme of the screen.
+All scenes in a page have light colors. The style sheet of the page replaces each light color by
+`light-dark()` of CSS, which selects the dark color if the screen or the theme of the widget is
+dark. The style sheet in a picture file depends only on the screen.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ Key = tuple[str, str, str]
 
 
 def style() -> str:
-    """Return the style sheet; its selectors start at the frame of a light picture."""
+    """Return the style sheet of a page, for the pictures in elements of the class `light`."""
     # Elements without a color inherit the color of text from the root.
     return "\n".join(
         f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
@@ -24,7 +24,7 @@ def style() -> str:
 
 
 def picture_style(name: str, svg: str) -> str:
-    """Return the style sheet for a light `svg` whose root has the class `name`."""
+    """Return the style sheet of the light picture `svg`; its root element has the class `name`."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in darkened().items()
@@ -35,7 +35,7 @@ def picture_style(name: str, svg: str) -> str:
 
 @cache
 def darkened() -> dict[Key, str]:
-    """Return the dark color of each light color; a key contains element, attribute, and color.
+    """Return the dark color for each element, attribute, and light color.
 
     If two roles have the same light color and different dark colors, both get the dark color with
     the higher contrast.
@@ -59,7 +59,7 @@ def _pairs() -> Iterator[tuple[Key, str]]:
             yield (BOX, "fill", light.fill), dark.fill
             yield (BOX, "stroke", light.stroke), dark.stroke
             yield (LETTERS, "fill", light.text), dark.text
-            yield (LINE, "stroke", light.text), dark.text  # the line through a struck text
+            yield (LINE, "stroke", light.text), dark.text  # the line that strikes a text
     for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink

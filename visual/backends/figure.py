@@ -2,8 +2,8 @@
 
     python -m visual.backends.figure figure.svg figure.pdf
 
-As notebooks/lecturer.md shows, this command can be the command of nbconvert's SVG2PDFPreprocessor,
-which runs the command for each picture. Stored notebooks therefore need no PDF next to each SVG.
+nbconvert's SVG2PDFPreprocessor can run this command for each picture, as notebooks/lecturer.md
+shows.
 """
 
 import sys

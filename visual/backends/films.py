@@ -1,4 +1,4 @@
-"""Animated GIF: a frame for each moment, without shapes of later moments."""
+"""Animated GIF with a frame for each moment, which omits the shapes of later moments."""
 
 import io
 from collections.abc import Generator, Iterable, Iterator
@@ -38,7 +38,7 @@ def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the last frame.
 
-    The last frame has all shapes. The palettes of Pillow lack exact colors, even white.
+    The last frame shows all shapes. The palettes of Pillow change colors, even white.
     """
     from PIL import Image
 
@@ -58,14 +58,14 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
 
 
 def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
-    """Return the index of the nearest color of a palette for every pixel."""
+    """Return for every pixel the index of the nearest color of a palette."""
     colors, places = np.unique(codes, return_inverse=True)
     apart = np.square(_parts(colors)[:, None] - _parts(palette)).sum(axis=2)
     return apart.argmin(axis=1).astype("uint8")[places].reshape(codes.shape)
 
 
 def _parts(codes: np.ndarray) -> np.ndarray:
-    """Return red, green, and blue of colors."""
+    """Split color codes into red, green, and blue."""
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1)
 
 

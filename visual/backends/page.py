@@ -1,7 +1,7 @@
-"""HTML pages that work offline and load no other file, for pictures, reports, and other HTML.
+"""Self-contained HTML pages, for pictures, reports, and other content.
 
-The content security policy of a page allows only the style and the scripts with known hashes. A
-browser therefore neither runs nor loads code in the names that users choose.
+The content security policy of a page lists the hashes of its style and its scripts, and forbids all
+others. Therefore, a browser never runs code that the name of a variable contains.
 """
 
 import json
@@ -54,7 +54,7 @@ def document(
 ) -> str:
     """Return a page with the HTML `body`.
 
-    `script` is an ES module, or several; `more` is additional style.
+    `script` is an ES module or a list of ES modules, and `more` an additional style sheet.
     """
     style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
@@ -76,14 +76,14 @@ def document(
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return text, or with another `tag` HTML, in an element that scrolls by the keyboard."""
+    """Return an element that the keyboard scrolls; `inside` is HTML unless `tag` is pre."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
 
 
 def picture(svg: str, label: str = "Picture") -> str:
-    """Return a picture in a frame that scrolls."""
+    """Return an SVG in an element that scrolls."""
     return region(label, svg, "div", **{"class": "picture"})
 
 
@@ -101,7 +101,7 @@ def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
 
 
 def source_hash(source: str) -> str:
-    """Return the hash that stands for an inline style or script in a content security policy."""
+    """Return the hash that allows an inline style or script in a content security policy."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 

@@ -1,7 +1,8 @@
 """Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
 
-Without identifiers, a page can contain several pictures. The same scene always has the same bytes.
-The root has the most frequent attributes of texts, and a text has only attributes that differ.
+Because there are no identifiers, a page can contain several pictures. The same scene always has the
+same bytes. The root element sets the most frequent attributes of texts, and a text sets only
+different attributes.
 """
 
 from collections import Counter
@@ -36,7 +37,8 @@ Style = tuple[tuple[str, str], ...]  # names and values of attributes
 def to_svg(scene: Scene, animate: bool = False) -> str:
     """Return the SVG document of a scene.
 
-    With `animate`, its moments appear in turn, and a light picture is dark on a dark screen.
+    With `animate`, the document plays the moments of the scene, and light colors become dark on a
+    dark screen.
     """
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
@@ -62,7 +64,7 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
 
 
 def _moving(scene: Scene, own: str) -> str:
-    """Return the style sheet of a moving picture with the class `own`; moments appear in turn.
+    """Return the style sheet that shows the moments in turn; the root has the class `own`.
 
     If the reader prefers reduced motion, the whole picture appears immediately.
     """
@@ -88,12 +90,12 @@ def _moving(scene: Scene, own: str) -> str:
 
 
 def _duration(scene: Scene) -> int:
-    """Return the duration of a moving picture, in milliseconds."""
+    """Return the duration of a film, in milliseconds."""
     return PACE * (len(scene.moments) - 1) + HOLD
 
 
 def _travels(scene: Scene, usual: Style) -> Iterator[str]:
-    """Yield the groups that a moving picture carries along a line, above all other shapes."""
+    """Yield the groups that have a path, as elements that move along the path above all others."""
     whole = _duration(scene)
     for group in scene.groups():
         if not group.path or group.until is None:
@@ -132,7 +134,7 @@ def _usual(texts: list[Text], theme: Theme) -> Style:
 
 
 def _style(shape: Text, theme: Theme) -> Style:
-    """Return the attributes of a text that the root of the document can have instead."""
+    """Return the attributes of a text that the root element can set for all texts."""
     return (
         ("font-family", MONO if shape.mono else SANS),
         ("font-size", number(shape.size)),
@@ -201,7 +203,7 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
 
 
 def patch_path(box: Box) -> str:
-    """Return the outline of a patch as part of a path."""
+    """Return a rectangle in the syntax of SVG paths."""
     across = number(box.width)
     return f"M{number(box.x)} {number(box.y)}h{across}v{number(box.height)}h-{across}"
 

@@ -50,7 +50,7 @@ def to_text(scene: Scene) -> str:
 
 
 def _marks(scene: Scene) -> str:
-    """Return the meaning of the brackets that occur."""
+    """Return a line with the meaning of each bracket in the text."""
     used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
     words = [f"{BRACKETS[r][0]}{r.word}{BRACKETS[r][1]}" for r in Role if r in used]
     return f"marks: {' '.join(words)}"

@@ -38,7 +38,7 @@ def to_pdf(scene: Scene) -> bytes:
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     """Return the PNG image of a scene, with `scale` pixels per CSS pixel, rounded up.
 
-    Baselines have whole pixels, as in browsers; otherwise letters are blurred.
+    As in browsers, baselines are on whole pixels, because letters between pixels are blurred.
     """
     scale *= scene.zoom
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_option(error: LabError, options: argparse.Namespace) -> str:
-    """Return the message of an error, with the option and the text that the user typed."""
+    """Return the message of an error, which starts with the option and the typed text."""
     argument = getattr(error, "argument", "")
     name = ALIASES.get(argument, argument)
     if not isinstance(error, ArgumentError) or not hasattr(options, name):

@@ -96,7 +96,7 @@ def _add_command(
 
 
 def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
-    """Return the entry of a report with the number of ``--scan``; None without this option."""
+    """Return the entry that ``--scan`` selects by its number, or None without this option."""
     number = selected(options, [SCAN]).get(SCAN.name)
     if number is None or number in range(1, len(scans) + 1):
         return scans[number - 1] if number else None

@@ -47,7 +47,7 @@ class Frozen:
 
     @property
     def value(self) -> ArrayLike:
-        """The frozen array, or the plain numbers."""
+        """The array, or a number or nested lists if the dtype is None."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()
 
@@ -107,7 +107,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace with the direct gradients of the cost: of order 1 or more, if it exists."""
+        """The trace of order 1 or more, or of order 0 if the cost has no derivative."""
         if self.order:
             return self.trace
         try:
@@ -166,7 +166,7 @@ def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop
 def _cached_graph(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
     """Return the graph of a loop, and a function that returns the derivatives up to an order.
 
-    All values of the inputs share the cached graph.
+    The values of the inputs are not part of the key of the cache.
     """
     loop = with_shape(loop, dict(choice.taps), choice.steps)
     graph = loop.build()

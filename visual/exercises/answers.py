@@ -16,7 +16,7 @@ import numpy as np
 from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120  # the most letters of a typed answer, and the most numbers of another answer
+LONGEST = 120  # characters of a typed answer; numbers of any other answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -32,7 +32,7 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class AnswerVerdict:
-    """The outcome of a check and its reason; a notebook displays both in words."""
+    """The outcome of a check and its reason, which a notebook shows as text."""
 
     outcome: AnswerOutcome
     reason: str
@@ -48,7 +48,7 @@ class AnswerVerdict:
 
 
 class AnswerForm(StrEnum):
-    """The form of an answer, with the instruction for the reader as its value."""
+    """The form of an answer; its value is the instruction for the reader."""
 
     SLOTS = "positions of slots, separated by commas"
     TAPS = "taps, separated by commas"
@@ -68,10 +68,10 @@ class Answer:
     """The right numbers, and the feedback to wrong answers.
 
     An answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
-    next of the `hints`, and after the last hint with `working`, which also explains a right answer.
-    `incomplete` is the feedback to a part of the right numbers. `mistakes` has the feedback to
-    single wrong numbers, and `otherwise` is the feedback to all other numbers. With `choices`, the
-    answer is a choice or the number of a choice, from 1.
+    next hint, and after the last hint with `working`. `working` also explains a right answer.
+    `incomplete` is the feedback if some right numbers are missing. `mistakes` maps wrong numbers to
+    feedback, and `otherwise` is the feedback to all other wrong numbers. With `choices`, an answer
+    is a choice or the number of the choice, from 1.
     """
 
     form: AnswerForm

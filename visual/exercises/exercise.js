@@ -5,8 +5,8 @@ const LONGEST = 120;
 const NAMES = /\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[[\](),;=]/gi;
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?$/i;
 
-// A comma between digits is a decimal comma if one number is expected, or if semicolons separate
-// the numbers.
+// Return the numbers in a text. A comma between digits is a decimal comma if one number is expected,
+// or if semicolons separate the numbers.
 export function readNumbers(typed, isSet) {
   if (typed.length > LONGEST) return [];
   if (!isSet || typed.includes(";")) typed = typed.replace(/(\d),(?=\d)/g, "$1.");
@@ -34,7 +34,7 @@ export function check(answer, typed, tries) {
 
 const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
 
-// The field for the answer: a text, or the number of a choice.
+// The input of an answer: a text field, or choices.
 class Field {
   constructor(section) {
     this.inputs = [...section.querySelectorAll("form input")];
@@ -132,7 +132,7 @@ class Exercise {
   }
 }
 
-// The results of a page, which the browser stores.
+// The browser stores the results of a page.
 const KEY = "scantape-progress";
 const store = {
   load() {
@@ -149,7 +149,7 @@ const store = {
   },
 };
 
-// The better of two results: another window may have finished the question.
+// Return the better of two results, because another window may have finished the question.
 const better = (a, b) =>
   (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
 
@@ -214,8 +214,8 @@ export function start(root, answers, results = store) {
   return follow;
 }
 
-// If a page contains several sheets, the first module starts all questions with one score, below the
-// last question or at the end of the article.
+// If a page contains several sheets, the first module starts all questions. The score of all sheets
+// is below the last question, or at the end of the article.
 /** @type {NodeListOf<HTMLElement>} */
 const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
 const sheets = [...unstarted];
@@ -226,7 +226,7 @@ if (sheets.length) {
   start(document, sheets.flatMap((sheet) => JSON.parse(sheet.querySelector("script").textContent)));
 }
 
-// In a notebook, as an anywidget.
+// The entry point of anywidget, in a notebook.
 export default {
   render({ model, el }) {
     const root = placed(el);

@@ -1,4 +1,4 @@
-"""Exercises: questions that follow from a trace, single or as a series with a score.
+"""Questions that are built from a trace, single or as a series with a score.
 
     >>> exercise = Exercise(gallery.loops["square"].trace(order=2), "overwritten")
     >>> exercise.question, exercise.check("2")
@@ -65,7 +65,7 @@ class Exercise(Single):
 class Exercises(ExerciseSheet):
     """A series of questions with a score, as a widget.
 
-    A right first try scores 2 points, a right second try 1, and later tries 0.
+    A right answer scores 2 points at the first try, 1 at the second try, and 0 later.
     """
 
     def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:

@@ -102,9 +102,10 @@ def _field(answer: Answer) -> str:
 
 
 def fragment(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions as a part of a page; without a script, Python checks the answers.
+    """Return the questions as HTML that any page can contain.
 
-    The script numbers all questions of the page and shows one score, below the last question.
+    Where scripts do not run, the HTML names the call in Python that checks an answer. The script
+    numbers all questions of the page and shows one score, below the last question.
     """
     calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
     calls = calls if tasks[1:] else ["exercise.check"]
@@ -127,7 +128,7 @@ def _started_by_script(tasks: Sequence[ExerciseTask], sections: Iterable[str]) -
 
 
 def answer_data(answer: Answer) -> dict[str, object]:
-    """Return an answer as plain JSON for the module."""
+    """Return an answer as data for ``exercise.js``."""
     return {
         "expected": answer.expected,
         "isSet": answer.form.is_set,

@@ -23,7 +23,14 @@ from visual.scene.formats import write_whole
 FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points of a question
 MOST_TRIES = 1_000_000
 WAIT = 10  # seconds for the lock of another kernel
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets execute such cells
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+)  # spreadsheets execute cells that start with these characters
 
 
 @dataclass(frozen=True)

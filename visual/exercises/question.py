@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Real
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, argument_error, check_sequence, check_type, quote
+from lab.errors import ArgumentError, argument_error, check_sequence, check_type, listing, quote
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
@@ -89,8 +89,7 @@ def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> Non
             raise ArgumentError(f"choices: {quote(choice)} occurs more than once.")
     for answer in answers:
         if answer not in choices:
-            allowed = ", ".join(map(repr, choices))
-            raise argument_error("answer", answer, f"expected one of {allowed}.")
+            raise argument_error("answer", answer, f"expected {listing(map(repr, choices), 'or')}.")
 
 
 def _check_numbers(

@@ -1,6 +1,7 @@
 """Questions about a trace: slots that a step overwrites or preserves, and taps of a gradient.
 
-A candidate is a function that builds a question. The reasons in the feedback follow from the taps.
+A candidate is the order of a Scan and a function that builds a question about the Scan. The taps of
+the Scan determine the feedback.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,10 +18,9 @@ from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
-# The order of a Scan, and a function that builds a task.
 Candidate = tuple[int, Callable[[], ExerciseTask]]
-ENDS = 50  # steps at each end of a long loop that questions are about
-NEIGHBORS = 2  # slots or taps on either side whose wrong answers have their own reasons
+ENDS = 50  # questions are about the first and the last 50 steps
+NEIGHBORS = 2  # wrong slots or taps on either side that receive their own feedback
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read and preserved for later steps.",
@@ -40,7 +40,7 @@ def taps_text(taps: tuple[int, ...]) -> str:
 
 
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
-    """Yield all tapes with the numbers of their Scans, without running totals."""
+    """Yield each tape with the index of its Scan; omit running totals."""
     for number, scan in enumerate(trace.scans):
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 

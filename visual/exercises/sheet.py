@@ -1,7 +1,7 @@
 """The widgets of questions, answered in a notebook, in a page, or in Python.
 
-A sheet stores the results in `progress`, by the texts of the questions. The traits `points` and
-`answered` follow from `progress`.
+The trait `progress` of a sheet maps the text of each question to its result. The traits `points`
+and `answered` are computed from `progress`.
 """
 
 import os

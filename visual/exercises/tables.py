@@ -16,7 +16,7 @@ from visual.scene.theme import Role
 
 
 class TapeBeforeStep(Table):
-    """A table with some slots of a tape, which may have more columns than slots."""
+    """A table with the slots of a tape that a question shows."""
 
     label_width = 0.0
 

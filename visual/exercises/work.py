@@ -3,7 +3,7 @@
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
 
-Several cases ensure that a function with a constant result is wrong.
+With several cases, a function that always returns the same number is wrong.
 """
 
 import os
@@ -33,7 +33,7 @@ from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # relative; the accuracy of finite differences
-LONGEST = 100_000  # numbers of a generator; the check ignores more
+LONGEST = 100_000  # numbers; the check reads no more of a result
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
     "above, and run this cell again."
@@ -42,12 +42,13 @@ NOTHING = (
 
 @dataclass(frozen=True)
 class Work:
-    """A task called `name`: a function that returns the same numbers as `right` in all `cases`.
+    """A task: write a function that returns the same numbers as `right` in all `cases`.
 
-    A case is a tuple of arguments. The function returns numbers as a list, tuple, array,
-    generator, set (in any order), or a nested combination. A `Trace` represents the tape of its
-    last gradient, in the order of time. `also` are other right functions. `slips` maps feedback to
-    the wrong functions that receive the feedback. Each wrong try receives the next of the `hints`.
+    `name` identifies the task in the file of results. A case is a tuple of arguments. The function
+    returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
+    A `Trace` represents the tape of its last gradient, in the order of time. `also` contains other
+    correct functions, and `slips` maps feedback to functions with a typical mistake. Each wrong try
+    receives the next of the `hints`.
     """
 
     name: str
@@ -61,15 +62,20 @@ class Work:
         check_type("name", self.name, str, "a text")
         check_type("slips", self.slips, Mapping, "functions by feedback")
         check_sequence("also", self.also, "a tuple of functions")
-        for function in (self.right, *self.slips.values(), *self.also):
-            check_function("right", function)
+        named = {"right": [self.right], "slips": self.slips.values(), "also": self.also}
+        for name, functions in named.items():
+            for function in functions:
+                check_function(name, function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
             raise argument_error("cases", self.cases, "expected tuples of arguments.")
         check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
-        """Check a function and save the result; in nbgrader, an error reports a wrong result."""
+        """Check a function and save the result.
+
+        In nbgrader, raises AssertionError for a wrong result.
+        """
         before = saved_record(self.name)
         verdict = self.check(written, before.tries + 1)
         if verdict.is_right:
@@ -150,7 +156,7 @@ def _arguments(case: tuple[object, ...]) -> str:
 
 
 def _gradient(trace: Trace) -> int:
-    """Return the number of the last Scan that differentiates the loop itself."""
+    """Return the index of the last Scan that differentiates the loop itself."""
     return max(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
 
 

@@ -33,7 +33,7 @@ def sliders(
 
 
 def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> str:
-    """Return ``x₁``, a value at a time, or ``W[0, 1]``, an entry of an array."""
+    """Return a label such as ``x₁`` (a value at a time) or ``W[0, 1]`` (an entry of an array)."""
     if value.size == 1:
         return name
     index = [int(number) for number in np.unravel_index(place, value.shape)]

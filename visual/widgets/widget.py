@@ -28,12 +28,12 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """A base class without ipywidgets; its widgets never open a page."""
+            """The base class without ipywidgets; its widgets have only static forms."""
 
             hold_sync = nullcontext
 
             def on_msg(self, callback: object) -> None:
-                """Ignore the callback: no page sends messages."""
+                """Do nothing: no page sends messages."""
 
             send = on_msg
 

@@ -13,7 +13,7 @@ from visual.workbench.written import text_of
 
 
 def cell(bench: Bench, moment: int = -1) -> str:
-    """Return Python code that opens the same workbench, for `moment` -1 at the default moment."""
+    """Return Python code that opens the same workbench at a moment; -1 is the default moment."""
     before, subject = _subject(bench)
     chosen = bench.choices | ({"moment": moment} if moment >= 0 else {})
     arguments = [*subject, *(f"{name}={literal(value)}" for name, value in chosen.items())]

@@ -255,7 +255,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
-    """Return weights with the same meaning as the present cost."""
+    """Return the weights of the steps that define the present cost."""
     if not isinstance(state.cost, str):
         return list(state.cost)
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]

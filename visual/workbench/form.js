@@ -39,7 +39,7 @@ class Form {
     const key = this.parts.some((part) => part.contains(focused)) ? focused.dataset.focus : null;
     const typing = all("[data-typed]").map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
-    const groups = new Map([["about", group("about")]]); // the panel shows the long description of a loop
+    const groups = new Map([["about", group("about")]]); // the panel shows the description of the loop
     for (const control of controls) {
       if (!groups.has(control.group)) groups.set(control.group, group(control.group));
       const row = createControl(control, (value) => this.ask(control.key, value));

@@ -18,11 +18,11 @@ from visual.workbench.state import Bench, LoopBench
 from visual.workbench.written import START, STEPS, WRITTEN, text_of, written_loop
 
 MOST = 30  # changes that can be undone
-TOGETHER = 1.0  # seconds; undo combines changes of values that follow each other more quickly
+TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
-    """Return the text that restores a bench at a moment, or at the default moment for -1.
+    """Return the text that restores a bench at a moment; -1 is the default moment.
 
     The text is empty for a graph, and for a loop from the user's code.
     """
@@ -46,7 +46,10 @@ def link_of(bench: Bench, moment: int = -1) -> str:
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench and the moment, or -1, in a text; raise LabError for an invalid text."""
+    """Return the bench and the moment in a text; -1 is the default moment.
+
+    Raises LabError for an invalid text.
+    """
     state = from_text(text)
     step, values = state.pop("step", START[0]), state.pop("values", START[1])
     moment = check_integer("moment", state.pop("moment", -1))

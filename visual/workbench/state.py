@@ -48,7 +48,7 @@ from visual.workbench.written import START, STEPS, WRITTEN, valued, written_loop
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # the fewest orders to compare: a faulty rule changes only the third derivative
+LEAST = 3  # the fewest orders to compare; a faulty rule may change only the third derivative
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
@@ -144,7 +144,7 @@ def numbers(value: object) -> Numbers:
 
 
 def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
-    """Return numbers as an array of a dtype; raise ArgumentError for a fraction as an integer."""
+    """Return numbers as an array; raise ArgumentError for a fraction of an integer dtype."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
         raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
@@ -153,7 +153,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, the `state` with all choices, and the state without choices."""
+    """The subject of a workbench, its choices (`state`), and its usual state without choices."""
 
     state: BenchState
     usual: BenchState
@@ -166,7 +166,7 @@ class Bench(ABC):
 
     @cached_property
     def usual_values(self) -> dict[str, np.ndarray]:
-        """The values without choices."""
+        """The values of the variables without choices, by name."""
         return replace(self, state=self.usual).values
 
     @abstractmethod
@@ -245,7 +245,7 @@ class LoopBench(Bench):
         return {name: value_of(variable) for name, variable in valued(self.chosen).items()}
 
     def changed(self, **changes: object) -> "LoopBench":
-        """Return the bench with other choices; chosen values are extended to other taps."""
+        """Return the bench with other choices; if the taps change, chosen values are extended."""
         state = self.state.changed(**changes)
         taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
@@ -323,7 +323,7 @@ class GraphBench(Bench):
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
-        """The name of every input, or its number if the name is not unique."""
+        """The name of every input, or ``input 2`` if the name is missing or not unique."""
         own = [variable.name for variable in self.given]
         return {
             variable: name if name and own.count(name) == 1 else f"input {number}"
@@ -391,7 +391,7 @@ def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], 
 
 
 def open_bench(subject: object, *about: object) -> Bench:
-    """Return the bench of the arguments of a workbench."""
+    """Return the bench for the positional arguments of `Workbench`."""
     match subject, *about:
         case [Derivative() as derived, given]:
             return GraphBench.from_graph(derived.values[0], derived.wrt, given, derived.order)

@@ -8,7 +8,7 @@
 
 const PATIENCE = 300; // ms until the page shows that the kernel works
 const RESTING = 250; // ms without motion until the kernel gets the moment
-const AROUND = 123; // pixels of JupyterLab's bars and of the line below the picture
+const AROUND = 123; // pixels of JupyterLab's bars and of the line next to the picture
 const ENOUGH = 400; // pixels of a picture that a low window should show
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
@@ -82,7 +82,7 @@ class Requests {
     this.send(request);
   }
 
-  /** The requests without an answer: the open request, and those that wait. @param {number} answered */
+  /** Return all requests without an answer. @param {number} answered */
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
     return new Map([[name, this.sent], ...this.waiting]);
@@ -142,10 +142,10 @@ async function copyText(text, shown, note) {
   }
 }
 
-/** Whether JupyterLab or, outside of JupyterLab, the reader's screen is dark. */
+/** Return whether JupyterLab is dark; outside of JupyterLab, whether the reader's screen is dark. */
 const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
 
-/** Follow changes between a dark and a light page; return a function that stops. @param {any} model @param {any} ask */
+/** Request the theme of the page after each change; return a function that stops. @param {any} model @param {any} ask */
 function follow(model, ask) {
   let was = false;
   const look = () => {
@@ -250,7 +250,7 @@ class Bench {
     this.listen();
   }
 
-  /** The controls above the picture, and next to it. */
+  /** Create the controls above and next to the picture. */
   arrange() {
     const { model, root } = this;
     this.stage = element("div", { class: "scantape-stage", role: "tabpanel" });
@@ -277,7 +277,7 @@ class Bench {
     root.append(this.fold, this.head, this.problem, this.body);
   }
 
-  /** The picture, and one line below it. */
+  /** Create the frame of the picture, and the line above it. */
   prepare() {
     const { stage } = this;
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
@@ -288,7 +288,7 @@ class Bench {
     stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), this.frame);
   }
 
-  /** Cards of Scans open their Scan, by a click or by Enter. @param {any} svg */
+  /** Let a click or Enter on the card of a Scan open the Scan. @param {any} svg */
   openCards(svg) {
     const cards = [...svg.querySelectorAll(CARDS)];
     if (cards.length) svg.setAttribute("role", "group"); // an image has no buttons
@@ -313,7 +313,7 @@ class Bench {
     this.problem.textContent = elsewhere ? shown.problem.text : "";
     const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
     this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
-    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture of the choices before the error
+    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
     this.requests.answered(shown.answered);
   }
 
@@ -335,7 +335,7 @@ class Bench {
     this.player.root.dataset.theme = isDark() ? "dark" : "light";
   }
 
-  /** Report the moment to the kernel when the machine rests. @param {number=} moment */
+  /** After a rest of the machine, send its moment to the kernel. @param {number=} moment */
   rest(moment) {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {

@@ -132,7 +132,7 @@ class Workbench(Widget):
             start = open_bench(subject, *about)
         bench = start.changed(**choices)
         moment = check_integer("moment", moment)
-        Job().run(lambda: draw_bench(bench))  # an error must precede the widget
+        Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         super().__init__()
         self.moment = max(-1, moment)
         self._show(bench)
@@ -298,7 +298,7 @@ class Workbench(Widget):
                         raise
 
         self._request = request
-        keeps_options = key[0] == "options"  # an invalid option in the request is an error
+        keeps_options = key[0] == "options"  # reject an invalid option that the request sets
         begin(lambda: draw_bench(request.bench, keeps_options), request.job, done)
 
     def _cancel(self) -> Bench:
@@ -317,7 +317,7 @@ class Workbench(Widget):
     def close(self) -> None:
         """Remove the widget from the page, and cancel its request."""
         self._ahead.cancel()
-        request = self._request  # another thread may change it
+        request = self._request  # another thread may replace the request
         if request is not None:
             request.job.cancel()
         super().close()
@@ -332,7 +332,7 @@ class Workbench(Widget):
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error, after the kind of an unexpected error."""
+    """Return the message of an error; the message of an unexpected error starts with its type."""
     return str(error) if isinstance(error, LabError) else first_line(error)
 
 

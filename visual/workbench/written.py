@@ -24,7 +24,7 @@ STEPS = 4
 
 
 def written_loop(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
-    """Return the loop; sequences determine the number of its steps, otherwise `steps` does.
+    """Return the loop; sequences determine its number of steps, and without sequences `steps`.
 
     Raises ArgumentError for an invalid text.
     """
@@ -90,5 +90,5 @@ def short(number: float) -> str:
 
 
 def valued(loop: Loop) -> Mapping[str, Valued]:
-    """Return the variables of a loop that have values, without random states."""
+    """Return all variables of a loop except random states, by name."""
     return {n: v for n, v in loop.variables.items() if not isinstance(v, RandomState)}
