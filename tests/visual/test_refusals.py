@@ -164,8 +164,8 @@ EXERCISES = [
     (partial(visual.Work, "a", sum, (1,)), "cases = (1,): expected tuples"),
     (partial(visual.Work, "a", sum, ((1,),), "hint"), "hints = 'hint': expected a tuple"),
     (partial(visual.Work, "a", sum, ((1,),), (), ["x"]), "slips = ['x']: expected functions"),
-    (partial(visual.Work, "a", sum, ((1,),), (), {"x": 1}), "right = 1: expected a function"),
-    (partial(visual.Work, "a", sum, ((1,),), (), {}, (1,)), "right = 1: expected a function"),
+    (partial(visual.Work, "a", sum, ((1,),), (), {"x": 1}), "slips = 1: expected a function"),
+    (partial(visual.Work, "a", sum, ((1,),), (), {}, (1,)), "also = 1: expected a function"),
     (partial(visual.Work("a", sum, (([1],),)).check, 1), "written = 1"),
 ]
 PAGES = [
