@@ -68,7 +68,7 @@ def _binary(dx: Callable[..., Value], dy: Callable[..., Value]) -> GradientMaker
 
 _ADD = _binary(lambda g, z, x, y: g, lambda g, z, x, y: g)
 _SUBTRACT = _binary(lambda g, z, x, y: g, lambda g, z, x, y: -g)
-_MULTIPLY = _binary(lambda g, z, x, y: g * y, lambda g, z, x, y: g * x)
+MULTIPLY = _binary(lambda g, z, x, y: g * y, lambda g, z, x, y: g * x)
 _DIVIDE = _binary(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y)
 # At x = 0: dx = 0 if the power is a constant 0, and dy = 0 for any power.
 _POWER = _binary(
@@ -98,7 +98,7 @@ def _part(x: Value, y: Value, z: Value) -> numpy.ndarray:
 
 add = rules.rule(numpy.add, _ADD)
 subtract = rules.rule(numpy.subtract, _SUBTRACT)
-multiply = rules.rule(numpy.multiply, _MULTIPLY)
+multiply = rules.rule(numpy.multiply, MULTIPLY)
 divide = rules.rule(numpy.divide, _DIVIDE)
 power = rules.rule(numpy.power, _POWER)
 maximum = rules.rule(numpy.maximum, _EXTREME)
@@ -108,7 +108,7 @@ minimum = rules.rule(numpy.minimum, _EXTREME)
 # Python's operators compute the same values, and are many times faster for single numbers.
 plus = primitive(operator.add, _ADD, "add")
 minus = primitive(operator.sub, _SUBTRACT, "subtract")
-times = primitive(operator.mul, _MULTIPLY, "multiply")
+times = primitive(operator.mul, MULTIPLY, "multiply")
 over = primitive(operator.truediv, _DIVIDE, "divide")
 to_the = primitive(operator.pow, _POWER, "power")
 minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")

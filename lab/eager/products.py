@@ -9,8 +9,8 @@ import operator
 
 import numpy
 
-from lab.eager.elementwise import multiply
-from lab.eager.rules import composed, rule
+from lab.eager.elementwise import MULTIPLY, multiply
+from lab.eager.rules import rule
 from lab.eager.shaping import reshape, shape_of, swapaxes, unbroadcast
 from lab.eager.tape import Gradients, Value, primitive
 from lab.errors import GradientError
@@ -49,13 +49,12 @@ matmul = rule(numpy.matmul, _matmul_gradient)
 at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 
-@composed(numpy.dot)
-def dot(a: object, b: object) -> Value:
-    """Return the product of numbers, vectors, and matrices.
-
-    Raise GradientError for more than two axes.
-    """
+def _dot_gradient(c: Value, a: Value, b: Value) -> Gradients:
+    """Return the gradients of a product; raise GradientError for arrays of more than two axes."""
     axes = len(shape_of(a)), len(shape_of(b))
     if max(axes) > 2:
         raise GradientError(f"dot: arrays of {axes[0]} and {axes[1]} axes; use np.matmul.")
-    return matmul(a, b) if all(axes) else multiply(a, b)
+    return [*(_matmul_gradient if all(axes) else MULTIPLY)(c, a, b)]
+
+
+dot = rule(numpy.dot, _dot_gradient)

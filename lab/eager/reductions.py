@@ -4,23 +4,19 @@ If several entries are extreme, the derivative does not exist.  By convention, t
 the gradient equally.
 """
 
-from math import prod
-
 import numpy
 
-from lab.eager.elementwise import divide
-from lab.eager.rules import composed, rule
-from lab.eager.shaping import Axis, kept_shape, reshape, shape_of, sum
+from lab.eager.rules import rule
+from lab.eager.shaping import Axis, kept_shape, reshape, shape_of, sum_gradient
 from lab.eager.tape import Gradients, Value, value_of
 
 
-@composed(numpy.mean)
-def mean(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
-    """Return the sum over `axis` divided by its number of entries."""
-    shape = shape_of(a)
-    lengths = zip(shape, kept_shape(shape, axis), strict=True)
-    count = prod(length for length, kept in lengths if kept != length)
-    return divide(sum(a, axis, keepdims=keepdims), count)
+def _mean_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False) -> Gradients:
+    """Return da = (the gradient of the sum) / (the number of entries of each mean)."""
+    (of_sum,) = sum_gradient(y, a, axis, keepdims=keepdims)
+    assert of_sum is not None, "a sum has a gradient"
+    count = numpy.size(value_of(a)) / max(1, numpy.size(value_of(y)))
+    return [lambda g: of_sum(g) / count]
 
 
 def _extreme_gradient(
@@ -33,7 +29,6 @@ def _extreme_gradient(
     return [lambda g: reshape(g, kept) * shares]
 
 
-max = rule(numpy.max, _extreme_gradient)
-min = rule(numpy.min, _extreme_gradient)
-rule(numpy.amax, _extreme_gradient)
-rule(numpy.amin, _extreme_gradient)
+mean = rule(numpy.mean, _mean_gradient)
+for _theirs in (numpy.max, numpy.min, numpy.amax, numpy.amin):
+    rule(_theirs, _extreme_gradient)

@@ -1,7 +1,7 @@
-"""Sums, copies, shapes, and indices of entries.
+"""Sums, copies, shapes, and indices of entries, which are all linear.
 
-All these functions are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and
-so are `take` and `untake`.  The gradients of products need `swapaxes` and `transpose`.
+`broadcast_to` and `unbroadcast` are transposes of each other, and so are `take` and `untake`.  The
+gradients of products need `swapaxes` and `transpose`.
 """
 
 import operator
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from lab.eager.rules import composed, rule
+from lab.eager.rules import rule
 from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
 
 Shape = tuple[int, ...]
@@ -55,7 +55,8 @@ def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
     return [lambda g: unbroadcast(g, old)]
 
 
-def _sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
+def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
+    """Return da: g at all entries whose sum is an entry of y."""
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]
@@ -63,15 +64,16 @@ def _sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = F
 
 
 reshape = rule(numpy.reshape, _reshape_gradient)
+ravel = rule(numpy.ravel, lambda y, a: _reshape_gradient(y, a, None))
 broadcast_to = rule(numpy.broadcast_to, _broadcast_to_gradient)
-sum = rule(numpy.sum, _sum_gradient)
+sum = rule(numpy.sum, sum_gradient)
 transpose: Function = rule(numpy.transpose, lambda y, a: [transpose])
 swapaxes: Function = rule(
     numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]
 )
 
 
-#: ``a[index]``; its gradient is a `Setter`, which is zero outside of these entries.
+#: The entries ``a[index]``; their gradient is a `Setter`, which is zero outside of these entries.
 take: Function = primitive(
     operator.getitem, lambda y, a, index: [lambda g: untake(g, index)], "take"
 )
@@ -80,9 +82,3 @@ take: Function = primitive(
 untake: Function = primitive(
     lambda x, index: Setter(index, x), lambda y, x, index: [lambda g: take(g, index)], "untake"
 )
-
-
-@composed(numpy.ravel)
-def ravel(a: object) -> Value:
-    """Return all entries in one row."""
-    return reshape(a, (-1,))

@@ -340,7 +340,7 @@ BAD = [
     (lambda: unrolled(gallery.loops["logistic"])(0.2), ArgumentError, "2 values", "x and r"),
     (lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5), GradientError, "Node(", "PyTensor"),
     (lambda: grad(lambda a: np.sum(a, where=a > 0))(ones), GradientError, "does not accept"),
-    (lambda: grad(lambda a: np.dot(a, ones[:2]))(ones[None, None]), GradientError, "np.matmul"),
+    (lambda: grad(lambda a: np.dot(a, ones))(ones[None, None]), GradientError, "np.matmul"),
     (lambda: grad(np.tanh)(ones), ArgumentError, "f not in R", "tanh returned", "shape (3,)"),
     (lambda: grad(lambda x: x * 1j)(1.0), ArgumentError, "complex128"),
     (lambda: grad(lambda x: x > 0)(1.0), ArgumentError, "f not in R", "bool"),
