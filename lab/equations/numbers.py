@@ -4,8 +4,7 @@
 digits, and the operands have as many digits as needed: ``7.413 = 3.9014·2·0.95 + 0``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping
 from math import floor, log10, prod
 
 import numpy as np
@@ -158,16 +157,6 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
 def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool:
     lost = rounding(expression, used.__getitem__)
     return lost is None or float(lost) < HALF
-
-
-def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
-    """Return the number of digits with which a printed sum of products equals `left`, or None."""
-    target = number_text(left)
-    for digits in DIGITS if np.isfinite([left, *chain(*terms)]).all() else ():
-        printed = ([as_printed(number_text(factor, digits)) for factor in term] for term in terms)
-        if _is_true(target, float(sum(map(np.prod, printed)))):
-            return digits
-    return None
 
 
 def _right_side(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> str:

@@ -16,7 +16,7 @@ The report on a loop therefore has a section on the graphs for −1, 0, 1, and 2
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,11 @@ NAMES = {  # PyTensor's words for an input and an output
     **dict.fromkeys((Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT), ("input state", "output state")),
 }
 
+GRADIENTS = {  # variables of the gradient Scan for inputs and outputs that are not states
+    Kind.SEQUENCE: "nit-sot",
+    Kind.PARAMETER: "sit-sot, a running sum",
+    Kind.NIT_SOT: "sequence, reversed",
+}
 MEANINGS = {  # meanings of a constant number of steps
     -1: "PyTensor builds the graph, and raises IndexError when it runs",
     0: "the step never runs: every result is empty, every sum 0",
@@ -168,21 +173,17 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     nodes = scan_nodes([v for v in results if isinstance(v, Variable)])
     called_with = received[0] if received else ()
     steps = _few_steps(subject) if isinstance(subject, Loop) else None
+    report = Canonical(given, len(received), called_with, few_steps=steps)
     if not nodes:
-        return Canonical(given, len(received), called_with, few_steps=steps)
+        return report
     node, parts = nodes[-1], read_node(nodes[-1])
-    writer = Writer(system(node))
-    return Canonical(
-        given,
-        len(received),
-        called_with,
-        tuple(_inputs(parts, writer, called_with, _listed(arguments.get("non_sequences")))),
-        tuple(_outputs(parts, node, writer)),
-        tuple(
-            writer.at(quantity, quantity.tape.origin)
-            for quantity in writer.system.of_role(VariableRole.STATE, VariableRole.OUTPUT)
-        ),
-        steps,
+    writer, parameters = Writer(system(node)), _listed(arguments.get("non_sequences"))
+    written = writer.system.of_role(VariableRole.STATE, VariableRole.OUTPUT)
+    return replace(
+        report,
+        inputs=tuple(_inputs(parts, writer, called_with, parameters)),
+        outputs=tuple(_outputs(parts, node, writer)),
+        first_rows=tuple(writer.at(quantity, quantity.tape.origin) for quantity in written),
     )
 
 
@@ -290,23 +291,18 @@ def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[ScanVari
 def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
     """Describe the variable of the gradient Scan that belongs to an input or output."""
     row = (part.inner_inputs or part.inner_outputs)[0]
-    taps = part.tape.reverse().reads if is_output else part.tape.reverse().writes
-    match part.kind:
-        case Kind.UNTRACED:
-            return NOTHING
-        case Kind.NIT_SOT if not is_output:
-            return NOTHING
-        case _ if not hasattr(row.type, "dtype"):
-            return NOTHING
-        case _ if row.type.dtype[0] not in "fc":
-            return NOTHING if is_output else "none: integer"
-        case Kind.SEQUENCE:
-            return f"d{name}: nit-sot"
-        case Kind.PARAMETER:
-            return f"d{name}: sit-sot, a running sum"
-        case Kind.NIT_SOT:
-            return f"d{name}: sequence, reversed"
-    return f"d{name}: mit-mot, {'reads' if is_output else 'writes'} {integers(*taps)}"
+    has_none = part.kind is Kind.UNTRACED or (part.kind is Kind.NIT_SOT and not is_output)
+    if has_none or not hasattr(row.type, "dtype"):
+        return NOTHING
+    if row.type.dtype[0] not in "fc":
+        return NOTHING if is_output else "none: integer"
+    if part.kind in GRADIENTS:
+        return f"d{name}: {GRADIENTS[part.kind]}"
+    reverse = part.tape.reverse()
+    taps = (
+        f"reads {integers(*reverse.reads)}" if is_output else f"writes {integers(*reverse.writes)}"
+    )
+    return f"d{name}: mit-mot, {taps}"
 
 
 def _few_steps(loop: Loop) -> Section | None:

@@ -28,8 +28,6 @@ VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
 # Operations with a pole or an infinite derivative, and the number of the input with the pole.
 STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
 STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
-RANGES = {"Tanh": (-1.0, 1.0), "Sin": (-1.0, 1.0), "Cos": (-1.0, 1.0), "Sigmoid": (0.0, 1.0)}
-RANGES |= dict.fromkeys(("Abs", "Sqr", "Sqrt", "Exp"), (0.0, np.inf))
 NARROW = ("int8", "int16", "uint8", "uint16")
 
 
@@ -227,42 +225,16 @@ def no_steps(parts: ScanParts) -> Iterator[str]:
 
 
 @finder
-def until_never_met(parts: ScanParts) -> Iterator[str]:
-    """Find conditions that do not change from step to step, or that are always false."""
-    if parts.until is None:
-        return
+def constant_condition(parts: ScanParts) -> Iterator[str]:
+    """Find conditions that do not change from step to step."""
     changing = {
         v for part in parts.variables if part.kind is not Kind.PARAMETER for v in part.inner_inputs
     }
-    if changing.isdisjoint(ancestors([parts.until])):
+    if parts.until is not None and changing.isdisjoint(ancestors([parts.until])):
         yield (
             "the condition of until reads no state and no sequence. The loop stops after its "
             "first step, or runs all its steps."
         )
-    elif _is_always_false(parts.until):
-        yield (
-            "the condition of until is always false. The loop runs all its steps, and its "
-            "gradient treats it as a loop that may stop."
-        )
-
-
-def _is_always_false(condition: Variable) -> bool:
-    """Return whether a comparison is false for all values in the ranges of its sides."""
-    name = plain_name(condition.owner) if condition.owner is not None else ""
-    if name not in ("GT", "GE", "LT", "LE"):
-        return False
-    assert condition.owner is not None
-    below, above = condition.owner.inputs if name[0] == "L" else condition.owner.inputs[::-1]
-    least, most = _range(below)[0], _range(above)[1]
-    return least >= most if name[1] == "T" else least > most
-
-
-def _range(variable: Variable) -> tuple[float, float]:
-    """Return the smallest and the largest value that a variable can have."""
-    if isinstance(variable, Constant):
-        return float(np.min(variable.data)), float(np.max(variable.data))
-    name = plain_name(variable.owner) if variable.owner is not None else ""
-    return RANGES.get(name, (-np.inf, np.inf))
 
 
 @finder

@@ -166,17 +166,10 @@ GRAPHS = {
         lambda: random(new_draws, SHARED_RNG), "same_draws_every_call", "updates={rng: …}"
     ),
     "draws of an input": (lambda: random(new_draws, RNG),),
-    "never above one": (
-        lambda: stops(pt.tanh, lambda x: x > 1.0), "until_never_met", "is always false"
-    ),
-    "never below zero": (
-        lambda: loop(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), n_steps=9),
-        "until_never_met", "is always false",
-    ),
     "above a half": (lambda: stops(pt.tanh, lambda x: x < 0.5),),
     "until a parameter": (
         lambda: stops(lambda x: x / 2, lambda x, limit: limit > 5, non_sequences=[LIMIT]),
-        "until_never_met", "no state and no sequence",
+        "constant_condition", "no state and no sequence",
     ),
     "start of one": (
         lambda: sum_of(lambda h, w: h + w, pt.zeros(1), WEIGHTS, non_sequences=[WEIGHTS]),
