@@ -7,6 +7,7 @@ attribute of an exported class; the class has a `RetiredAttribute` with this nam
 from typing import NoReturn
 
 RETIRED_NAMES: dict[str, str] = {
+    "Comparison.found": "comparison.different_rows.",
     "Comparison.report": "str(comparison).",
     "Derivative.different": "visual.genealogy(trace).text(), which counts distinct step functions.",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",

@@ -35,7 +35,7 @@ class Quantities(ScanOf):
     """The names of the quantities of a Scan."""
 
     @property
-    def called(self) -> str:
+    def scan_label(self) -> str:
         """The name of the Scan: ``gradient of square``, or ``∇C′ through 1`` for several orders.
 
         ``∇C′ through 1`` is the Scan that computes the gradient of C′ through Scan 1.

@@ -106,15 +106,15 @@ class ScanVariable:
 class Canonical(Report):
     """A call of ``pytensor.scan``, and the Scan that it builds.
 
-    `given` are pairs of an argument and its value.  PyTensor calls the step `called` times, with
-    the variables `called_with`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor builds
+    `given` are pairs of an argument and its value.  PyTensor calls the step `calls` times, with
+    the variables `call_arguments`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor builds
     no Scan (a constant n_steps of 1).  `few_steps` is None for a step function, for a loop that
     stops on a condition, and for short sequences.
     """
 
     given: tuple[tuple[str, str], ...]
-    called: int
-    called_with: tuple[str, ...]
+    calls: int
+    call_arguments: tuple[str, ...]
     inputs: tuple[ScanVariable, ...] = ()
     outputs: tuple[ScanVariable, ...] = ()
     first_rows: tuple[str, ...] = ()
@@ -126,8 +126,8 @@ class Canonical(Report):
         return Section("The arguments of pytensor.scan, and its Scan", tuple(self._sections()))
 
     def _sections(self) -> Iterator[Section]:
-        times = "once" if self.called == 1 else f"{self.called} times"
-        arguments = ", ".join(self.called_with) or "no arguments"
+        times = "once" if self.calls == 1 else f"{self.calls} times"
+        arguments = ", ".join(self.call_arguments) or "no arguments"
         call = f"PyTensor calls the step {times}, to build the inner function, with {arguments}."
         yield Section("Call", (ReportTable(("argument", "value"), self.given), call))
         if self.inputs:
@@ -171,9 +171,9 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     except Exception as error:  # any error of PyTensor or of the step
         raise ArgumentError(f"pytensor.scan raised an error: {first_line(error)}") from error
     nodes = scan_nodes([v for v in results if isinstance(v, Variable)])
-    called_with = received[0] if received else ()
+    call_arguments = received[0] if received else ()
     steps = _few_steps(subject) if isinstance(subject, Loop) else None
-    report = Canonical(given, len(received), called_with, few_steps=steps)
+    report = Canonical(given, len(received), call_arguments, few_steps=steps)
     if not nodes:
         return report
     node, parts = nodes[-1], read_node(nodes[-1])
@@ -181,7 +181,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     written = writer.system.of_role(VariableRole.STATE, VariableRole.OUTPUT)
     return replace(
         report,
-        inputs=tuple(_inputs(parts, writer, called_with, parameters)),
+        inputs=tuple(_inputs(parts, writer, call_arguments, parameters)),
         outputs=tuple(_outputs(parts, node, writer)),
         first_rows=tuple(writer.at(quantity, quantity.tape.origin) for quantity in written),
     )
@@ -220,7 +220,7 @@ def _entry_text(name: str, entry: object) -> str:
 
 
 def _inputs(
-    parts: ScanParts, writer: Writer, called_with: tuple[str, ...], parameters: list[object]
+    parts: ScanParts, writer: Writer, call_arguments: tuple[str, ...], parameters: list[object]
 ) -> Iterator[ScanVariable]:
     """Yield the inputs of the Scan; `parameters` are the non-sequences of the call.
 
@@ -236,7 +236,7 @@ def _inputs(
         outer = outer_expression(part.outer_input, n) if part.kind is not Kind.NIT_SOT else ""
         match part.kind:
             case Kind.SEQUENCE:
-                slices = called_with[number - 1 : number]
+                slices = call_arguments[number - 1 : number]
                 cut = cut_of(part.outer_input)
                 if cut.first >= 0 and cut.stride == 1:
                     note = f"older documents write {outer_expression(cut.base)}[{cut.first}:]"

@@ -27,7 +27,7 @@ class NamedScan(Quantities):
     @property
     def numbered_name(self) -> str:
         """The number and the name of the Scan, as in headings."""
-        return f"{self.number + 1} · {self.called}"
+        return f"{self.number + 1} · {self.scan_label}"
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
         """Return the key of a row of a tape."""

@@ -62,7 +62,7 @@ def _compared(target: Subject, order: int) -> Comparison:
     shapes = [np.shape(value) for value in target.at]
     (ours, our_run), (theirs, their_run) = (run_side(s, target.given, shapes) for s in both)
     values = dict(zip(target.wrt, target.at, strict=True))
-    moved = None if target.truncated else MovedCost(target.cost, values, target.given)
+    moved = None if target.is_truncated else MovedCost(target.cost, values, target.given)
     rows: list[GradientRow] = []
     for number, pair in enumerate(zip(ours, theirs, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
@@ -78,7 +78,7 @@ def _compared(target: Subject, order: int) -> Comparison:
         contrast=where,
         ours=our_run,
         theirs=their_run,
-        truncated=target.truncated,
+        is_truncated=target.is_truncated,
     )
 
 

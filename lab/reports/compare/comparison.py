@@ -88,24 +88,25 @@ class Comparison(Report):
     contrast: Contrast
     ours: Trace | None
     theirs: Trace | None
-    truncated: bool = False
+    is_truncated: bool = False
 
     report = RetiredAttribute()
+    found = RetiredAttribute()
 
     @property
-    def found(self) -> tuple[GradientRow, ...]:
+    def different_rows(self) -> tuple[GradientRow, ...]:
         """The gradients that differ, in ascending order of the derivative."""
         return tuple(row for row in self.rows if row.differs)
 
     @property
     def agree(self) -> bool:
         """Whether both pullbacks compute the same gradients, up to the order of the comparison."""
-        return not self.found
+        return not self.different_rows
 
     @property
     def visible(self) -> int | None:
         """The first order at which gradients differ; None if they agree."""
-        return min((row.order for row in self.found), default=None)
+        return min((row.order for row in self.different_rows), default=None)
 
     @property
     def document(self) -> Section:
@@ -132,11 +133,11 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if not comparison.agree:
-        first = [row for row in comparison.found if row.order == comparison.visible]
+        first = [row for row in comparison.different_rows if row.order == comparison.visible]
         named = listing(f"the gradient wrt {row.wrt} is {row.verdict}" for row in first)
         words = f"The pullbacks differ from order {comparison.visible} on: {named}."
-        if len(comparison.found) > len(first):
-            words += f" More differences at higher orders: {len(comparison.found) - len(first)}."
+        if len(comparison.different_rows) > len(first):
+            words += f" More differences at higher orders: {len(comparison.different_rows) - len(first)}."
         yield f"{words} {_confirmed_pullback(first)}"
     elif any(row.verdict is Agreement.SAME for row in comparison.rows):
         yield f"Both pullbacks compute the same gradients of {upto}."
@@ -144,7 +145,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         yield f"Neither pullback computes a gradient of {upto}."
     if reached < comparison.order:
         yield f"Both compute no gradient of order {reached}: the comparison stops there."
-    if comparison.truncated:
+    if comparison.is_truncated:
         yield TRUNCATED
 
 
@@ -169,7 +170,7 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
         return
     if contrast.first is None:
         yield f"none: the steps of both runs write the same {contrast.written} values."
-        if comparison.found:
+        if comparison.different_rows:
             yield "The gradients differ outside of these steps, or one side has no gradient."
     else:
         yield _place(ours, contrast.first)

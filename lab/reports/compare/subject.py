@@ -32,7 +32,7 @@ class Subject:
     at: tuple[np.ndarray, ...]
 
     @property
-    def truncated(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether a Scan of the cost has a limit `truncate_gradient`."""
         return any(node.op.truncate_gradient != -1 for node in scan_nodes([self.cost]))
 

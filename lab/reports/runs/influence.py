@@ -117,14 +117,14 @@ class Influence:
             return None if large.size else 0
         return int(self.index[-1] - self.index[large[0] - 1])
 
-    def called(self, of: int | str, by: int | str) -> str:
+    def derivative_label(self, of: int | str, by: int | str) -> str:
         """Return the label of a derivative: ``dx₃/dx₁``, or ``‖dh₃/dh₁‖`` for arrays."""
         name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
     def summary(self) -> Iterator[str]:
         """Yield the sentences of the summary."""
-        name = self.called(self.end, int(self.index[0]))
+        name = self.derivative_label(self.end, int(self.index[0]))
         result, sizes = f"{name} = {number_text(self.last[0])}.", np.abs(self.last)
         if not self.last[0]:
             yield f"{result} The last value does not depend on the first."

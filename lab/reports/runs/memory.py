@@ -48,20 +48,20 @@ class BufferLifetime:
 
 @record_of_arrays
 class Plan:
-    """A checkpointing plan: saved states (`held`) and their bytes after each unit of work.
+    """A checkpointing plan: the number of saved states and their bytes after each unit of work.
 
     A unit of work is one step of the loop, forward or backward.  A state contains all values that
     the next step may read.  Successive states share values, and each value counts once.
     """
 
     name: str
-    held: np.ndarray
+    states: np.ndarray
     bytes: np.ndarray
 
     @property
     def peak(self) -> int:
         """The largest number of states that are saved at the same time."""
-        return int(self.held.max(initial=0))
+        return int(self.states.max(initial=0))
 
     @property
     def room(self) -> int:
@@ -71,7 +71,7 @@ class Plan:
     @property
     def work(self) -> int:
         """The number of steps that run, forward and backward."""
-        return len(self.held)
+        return len(self.states)
 
 
 @record_of_arrays

@@ -75,7 +75,7 @@ def test_a_report_lists_the_arguments_of_the_scan(name):
     report = lab.canonical(loop)
     node, given_, _ = theirs(loop)
     parts = read_node(node)
-    assert report.called == 1
+    assert report.calls == 1
     assert (len(report.inputs), len(report.outputs)) == (len(node.inputs), len(node.outputs))
     values = {v.name: np.asarray(x) for v, x in given_.items() if hasattr(v.type, "dtype")}
     for item in report.inputs[1:]:

@@ -82,7 +82,7 @@ def test_a_delay_line_at_second_order():
     for order, right in enumerate(known_mistakes.DELAY, start=1):
         np.testing.assert_allclose(row_of(found, "y0", order).ours.value, right)
     row = row_of(found, "y0", 2)
-    assert found.found == (row,)
+    assert found.different_rows == (row,)
     assert isinstance(row.theirs.status, Disconnected)
     assert float(row.theirs.value) == 0.0
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
@@ -139,8 +139,8 @@ def test_the_first_difference_of_a_faulty_rule(name, rule):
         found = compare(loop, order=1, cost="sum")
     wanted = lab.break_rule(loop, rule, 1, cost="sum").contrast.first
     assert not found.agree
-    assert all(row.confirmed(row.ours) for row in found.found)
-    assert any(row.confirmed(row.theirs) is False for row in found.found)
+    assert all(row.confirmed(row.ours) for row in found.different_rows)
+    assert any(row.confirmed(row.theirs) is False for row in found.different_rows)
     difference = found.contrast.first
     assert (difference.step, difference.tap) == (wanted.step, wanted.tap)
     np.testing.assert_allclose(difference.true, wanted.true)
@@ -158,7 +158,7 @@ def test_wrong_pullbacks_of_ours_and_of_both_are_detected():
         ours = compare(gallery.loops["square"], order=1, cost="sum")
         with patch.object(Scan, "pullback", wrong_pullback):
             both = compare(gallery.loops["square"], order=1, cost="sum")
-    (row,) = ours.found
+    (row,) = ours.different_rows
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (False, True)
     assert "Finite differences agree with PyTensor's" in " ".join(str(ours).split())
     (row,) = both.rows

@@ -88,7 +88,7 @@ class Wording:
 
     def scan_name(self, scan: int) -> str:
         """Return ``square``, ``gradient of square``, or ``∇C′ through 1`` for a Scan's index."""
-        return self.named[scan].called
+        return self.named[scan].scan_label
 
     def heading(self, event: Event) -> str:
         """Return ``Scan 2, step 1``, or that its tape is filled."""

@@ -62,7 +62,7 @@ def influence(
         with readers_axes(ax) as theme:
             draw_map(ax, shown_cells(report, range(report.steps)), color_span(report), theme)
         return ax
-    title = f"Influence in {report.loop}: {report.called('t', 's')}"
+    title = f"Influence in {report.loop}: {report.derivative_label('t', 's')}"
     shown = shown_cells(report, sheet.steps_within(report.steps, report.loop))
     notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
@@ -95,7 +95,9 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
     if max(shown.sizes.shape) <= WRITTEN:
         rows, columns = shown.sizes.shape
         wide, high = min(wide, columns * CELL[0]), rows * CELL[1]
-    name = f"{report.called('t', 's')}: t, of {report.of}, down; s, of {report.by}, across"
+    name = (
+        f"{report.derivative_label('t', 's')}: t, of {report.of}, down; s, of {report.by}, across"
+    )
     left = line - wide - LABELS - APART
     is_narrow = left < NARROWEST
     width = line if is_narrow else left
@@ -115,7 +117,7 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
 
 def _last(report: Influence) -> Series:
     """Return the sizes of the derivatives of the last value."""
-    name = report.called(report.end, "k")
+    name = report.derivative_label(report.end, "k")
     series = Series(name, report.index, report.last)
     return series.sizes if report.is_scalar else series
 
@@ -128,5 +130,7 @@ def _tables(report: Influence) -> Iterator[str | Section]:
     ]
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
     yield from report.summary()
-    yield Section(report.called("t", "s"), (*_block_note("an entry", report), table_of(columns)))
+    yield Section(
+        report.derivative_label("t", "s"), (*_block_note("an entry", report), table_of(columns))
+    )
     yield Section("Last row", (table_of([replace(_last(report), across="k")]),))
