@@ -34,16 +34,22 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
         )
 
 
+def _number_kind(value: object) -> str:
+    """Return "f" for floats and float arrays, "i" or "u" for integers, "b" for booleans, or ""."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind
+    kinds = {bool: "b", float: "f", int: "i"}
+    return next((kind for of, kind in kinds.items() if isinstance(value, of)), "")
+
+
 def check_start(what: str, value: object) -> None:
     """Raise ArgumentError unless `value` is a float or a float array; `what` names the argument."""
-    if isinstance(value, float):
-        return
-    kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
+    kind = _number_kind(value)
     if kind == "f":
         check_unmasked(what, value)
         return
     what = f"{what} = {quote(value)}"
-    if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):
+    if kind in ("i", "u"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
         raise ArgumentError(
             f"{what}: expected a floating-point number, because derivatives wrt integers do not "
@@ -57,16 +63,11 @@ def check_start(what: str, value: object) -> None:
 
 def check_real_number(function: object, value: object) -> None:
     """Raise ArgumentError unless the result `value` is one real number."""
-    if isinstance(value, float):
+    if _number_kind(value) in ("f", "i", "u") and not getattr(value, "ndim", 0):
         return
-    if isinstance(value, np.ndarray | np.generic):
-        if value.ndim == 0 and value.dtype.kind in "fiu":
-            return
-        what = f"an array of shape {value.shape}" if value.ndim else f"of type {value.dtype}"
-    elif isinstance(value, int) and not isinstance(value, bool):
-        return
-    else:
-        what = f"of type {type(value).__name__}"
+    what = f"of type {getattr(value, 'dtype', type(value).__name__)}"
+    if isinstance(value, np.ndarray) and value.ndim:
+        what = f"an array of shape {value.shape}"
     raise ArgumentError(
         f"f not in R: {name_of(function)} returned {quote(value)}, {what}; only one real "
         "number has a gradient."

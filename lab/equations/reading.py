@@ -54,14 +54,29 @@ def system(
     cuts = list(zip(parts.variables, _cuts_of(parts, node), strict=True))
     named = [_argument_name(part, cut.base, node) for part, (cut, _) in cuts]
     symbols = _symbols_of(parts.variables, named, [cut.base for _, (cut, _) in cuts])
-    quantities = tuple(
-        _quantity(part, number, symbols[number], cut, length, given)
-        for number, (part, (cut, length)) in enumerate(cuts)
-    )
+    quantities = []
+    for number, (part, (cut, length)) in enumerate(cuts):
+        kind = (part.inner_inputs or part.inner_outputs)[0].type
+        quantities.append(
+            Quantity(
+                symbol=symbols[number],
+                role=ROLES[part.kind],
+                kind=part.kind,
+                argument=number,
+                tape=part.tape,
+                dtype=str(getattr(kind, "dtype", kind)),
+                shape=tuple(getattr(kind, "shape", ())),
+                first=cut.first,
+                way=cut.stride,
+                length=length,
+                now=current_row(cut.base),
+                given=given.get(part.name, _initial_expression(part, cut, symbols[number])),
+            )
+        )
     return System(
         name=name or parts.called,
         steps=_expression(parts.n_steps) or Leaf("n", None, -1),
-        quantities=quantities,
+        quantities=tuple(quantities),
         equations=step_equations(node, parts),
         until=step_condition(node, parts),
     )
@@ -83,31 +98,6 @@ def the_scan(subject: object) -> Apply:
             "lab.explain lists the Scans in a graph."
         )
     return nodes[0]
-
-
-def _quantity(
-    part: LoopVariable,
-    number: int,
-    symbol: str,
-    cut: Cut,
-    length: str,
-    given: Mapping[str, Expression],
-) -> Quantity:
-    kind = (part.inner_inputs or part.inner_outputs)[0].type
-    return Quantity(
-        symbol=symbol,
-        role=ROLES[part.kind],
-        kind=part.kind,
-        argument=number,
-        tape=part.tape,
-        dtype=str(getattr(kind, "dtype", kind)),
-        shape=tuple(getattr(kind, "shape", ())),
-        first=cut.first,
-        way=cut.stride,
-        length=length,
-        now=current_row(cut.base),
-        given=given.get(part.name, _initial_expression(part, cut, symbol)),
-    )
 
 
 def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:

@@ -251,16 +251,18 @@ class Writer:
         if not isinstance(steps, Number):
             last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
             return f"{self.at(quantity, 0)}, …, {value_symbol(quantity.symbol, last, self.style)}"
-        names = [self.at(quantity, row) for row in range(more + _count(steps))]
-        return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
+        return self._names(quantity, more + _count(steps)) or "nothing"
+
+    def _names(self, quantity: Quantity, count: int) -> str:
+        """Write the names of the first values of a variable: ``x₀, …, x₄``."""
+        names = [self.at(quantity, row) for row in range(count)]
+        dots = r"\ldots" if self.style.latex else "…"
+        return ", ".join(names if count < 4 else [names[0], dots, names[-1]])
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
         """Return the names of the initial values of a state, and their expression or ""."""
-        names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
-        dots = r"\ldots" if self.style.latex else "…"
-        shown = names if len(names) < 4 else [names[0], dots, names[-1]]
         value = render(quantity.given, self.term, self.style) if quantity.given else ""
-        return ", ".join(shown), value
+        return self._names(quantity, quantity.tape.origin), value
 
     def row(self, quantity: Quantity) -> tuple[str, ...]:
         """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""

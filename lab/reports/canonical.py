@@ -107,9 +107,9 @@ class Canonical(Report):
     """A call of ``pytensor.scan``, and the Scan that it builds.
 
     `given` are pairs of an argument and its value.  PyTensor calls the step `calls` times, with
-    the variables `call_arguments`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor builds
-    no Scan (a constant n_steps of 1).  `few_steps` is None for a step function, for a loop that
-    stops on a condition, and for short sequences.
+    the variables `call_arguments`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor
+    builds no Scan (a constant n_steps of 1).  `few_steps` is None for a step function, for a loop
+    that stops on a condition, and for short sequences.
     """
 
     given: tuple[tuple[str, str], ...]

@@ -175,16 +175,13 @@ class _StepEvents:
         old = before[0].value if before else tape.value_before(row, self.step)
         kind = WriteKind.OVERWRITTEN if before else WriteKind.WRITTEN
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
-        if formula is None:
-            return Write(slot, old, new, kind, access.tap, "", ())
-        written, used = (
-            builder.speller.formula_at(formula, self.step),
-            reads_of(formula.expression, self.read),
-        )
-        if before and formula.expression == formula.target:
-            kind = WriteKind.RESTORED
-            return Write(slot, old, new, kind, access.tap, written, used, adds_old=True)
-        if parts is None:
-            return Write(slot, old, new, kind, access.tap, written, used)
-        terms = terms_of(parts, new, old, builder.is_source, self.read)
-        return Write(slot, old, new, kind, access.tap, written, used, terms, parts.adds_old)
+        text, used, terms, adds_old = "", tuple[Read, ...](), tuple[Term, ...](), False
+        if formula is not None:
+            text = builder.speller.formula_at(formula, self.step)
+            used = reads_of(formula.expression, self.read)
+            if before and formula.expression == formula.target:
+                kind, adds_old = WriteKind.RESTORED, True
+            elif parts is not None:
+                terms = terms_of(parts, new, old, builder.is_source, self.read)
+                adds_old = parts.adds_old
+        return Write(slot, old, new, kind, access.tap, text, used, terms, adds_old)

@@ -136,8 +136,9 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         first = [row for row in comparison.different_rows if row.order == comparison.visible]
         named = listing(f"the gradient wrt {row.wrt} is {row.verdict}" for row in first)
         words = f"The pullbacks differ from order {comparison.visible} on: {named}."
-        if len(comparison.different_rows) > len(first):
-            words += f" More differences at higher orders: {len(comparison.different_rows) - len(first)}."
+        more = len(comparison.different_rows) - len(first)
+        if more:
+            words += f" More differences at higher orders: {more}."
         yield f"{words} {_confirmed_pullback(first)}"
     elif any(row.verdict is Agreement.SAME for row in comparison.rows):
         yield f"Both pullbacks compute the same gradients of {upto}."

@@ -79,7 +79,7 @@ def record_pullbacks(kind: type[Scan]) -> Iterator[list[PullbackCall]]:
         yield calls
 
 
-def identify(call: PullbackCall, order: int) -> Derivation | None:
+def identify(call: PullbackCall, order: int) -> None:
     """Label the backward Scan of a call with the names of its variables and a `Derivation`.
 
     Afterward, the Scan can be traced and drawn like a Scan of `lab.pullback`.  The decisions of
@@ -87,7 +87,7 @@ def identify(call: PullbackCall, order: int) -> Derivation | None:
     """
     node = call.backward()
     if node is None:
-        return None
+        return
     forward = read_scan(call.parent.op, call.inputs, call.outputs)
     backward = read_node(node)
     tapes, reads = _gradient_tapes(call, forward, backward), _value_reads(call, forward, backward)
@@ -121,7 +121,6 @@ def identify(call: PullbackCall, order: int) -> Derivation | None:
         gradients=call.gradients,
     )
     label(node.op, ScanLabels(labels, derivation))
-    return derivation
 
 
 def _reading(

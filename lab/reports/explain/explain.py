@@ -16,13 +16,7 @@ from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
-from lab.errors import (
-    KindError,
-    LabError,
-    argument_error,
-    listing,
-    printable,
-)
+from lab.errors import KindError, LabError, argument_error, listing, printable
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import check_wrt
@@ -86,14 +80,8 @@ def explain(
     )
     original, (cost,) = cost, as_scans([cost])
     root, targets, gradients, problem = _gradients(cost, variables)
-    derivations, within = _derivations(root, gradients)
-    nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
-    scans = dict(zip(nodes, scan_names(nodes), strict=True))
-    ids = _printed_ids(original, root)
-    reports = tuple(
-        _report(number, node, inside, derivations, within, targets, scans, ids)
-        for number, (node, inside) in enumerate(_all_scans([root], scans), start=1)
-    )
+    graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
+    reports = tuple(_reports(root, graphs, targets, _printed_ids(original, root)))
     return Explanation(*names, *_statuses(variables, gradients, problem), reports)
 
 
@@ -109,9 +97,9 @@ def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
 def _gradients(
     cost: Variable, wrt: Sequence[Variable]
 ) -> tuple[Variable, list[Variable], list[Variable], LabError | None]:
-    """Return the cost with our Scans, the variables in that graph, and the gradients.
+    """Return a copy of the cost with our Scans, the copies of `wrt`, the gradients, and the error.
 
-    A gradient may be a marker.  If the pullback fails, return no gradients, and the error.
+    A missing gradient is a marker.  After an error of the pullback, the list of gradients is empty.
     """
     root, targets = cost, list(wrt)
     try:
@@ -126,7 +114,10 @@ def _gradients(
 def _statuses(
     wrt: Sequence[Variable], gradients: Sequence[Variable], problem: LabError | None
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Return the gradient's status, and the variables without a gradient if others have one."""
+    """Return the status of the gradient, and the variables without a gradient with their status.
+
+    If no variable has a gradient, the status of the first variable stands for all.
+    """
     if problem is not None:
         return Undefined(str(problem)), ()
     names = [variable_label(variable, "the variable") for variable in wrt]
@@ -137,26 +128,24 @@ def _statuses(
     return Connected(), lacking
 
 
-def _derivations(
-    root: Variable, gradients: Sequence[Variable]
-) -> tuple[dict[Apply, Derivation], dict[Op, Derivation]]:
-    """Return the derivations of the Scans of the graph, by node, and by operation inside steps.
+def _derivations(root: Variable, graphs: Sequence[Variable]) -> dict[Apply | Op, Derivation]:
+    """Return the derivations of the Scans in the graphs of gradients.
 
-    Gradient Scans that the cost itself contains are excluded.  The key of a Scan inside a step is
-    its operation, because the step of the gradient contains a copy of the node.
+    Gradient Scans that the cost itself contains are excluded.  The key is the node of the forward
+    Scan.  For a Scan inside a step, the key is its operation, because the step of the gradient
+    contains a copy of the node.
     """
     before = set(scan_nodes([root]))
-    graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
     outer = (derivation_of(node) for node in scan_nodes(graphs) if node not in before)
     inner = (derivation_of(node) for node, inside in _all_scans(graphs) if inside)
     within = {d.parent.op: d for d in inner if d is not None}
-    return {d.parent: d for d in outer if d is not None}, within
+    return {**within, **{d.parent: d for d in outer if d is not None}}
 
 
 def _all_scans(
-    outputs: list[Variable], names: Mapping[Apply, str] = MappingProxyType({}), inside: str = ""
+    outputs: Sequence[Variable], names: Mapping[Apply, str] = MappingProxyType({}), inside: str = ""
 ) -> Iterator[tuple[Apply, str]]:
-    """Yield all Scans of a graph, and the name of the operation that contains each."""
+    """Yield each Scan of a graph, and the name of the operation that contains it, or ""."""
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
@@ -168,36 +157,36 @@ def _all_scans(
             yield from _all_scans(inner_graph(node.op)[1], names, name)
 
 
-def _report(
-    number: int,
-    node: Apply,
-    inside: str,
-    derivations: Mapping[Apply, Derivation],
-    within: Mapping[Op, Derivation],
-    wrt: Sequence[Variable],
-    names: Mapping[Apply, str],
-    ids: Mapping[Apply, str],
-) -> ScanReport:
-    equations = system(node, name=names.get(node, ""))
-    derivation = within.get(node.op) if inside else derivations.get(node)
-    if not derivations and not inside:  # the cost has no gradient
-        derivation = _derived(node)
-    symbols = [quantity.symbol for quantity in equations.quantities]
-    return ScanReport(
-        number=number,
-        name=equations.name,
-        system=equations,
-        inside=inside,
-        outcomes=derivation.outcomes if derivation is not None else (),
-        saved=tuple(saved_arrays(derivation, symbols)) if derivation is not None else (),
-        traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
-        line=line_of(node.outputs[0]),
-        id=ids.get(node, ""),
-    )
+def _reports(
+    root: Variable, graphs: Sequence[Variable], wrt: Sequence[Variable], ids: Mapping[Apply, str]
+) -> Iterator[ScanReport]:
+    """Yield the report on each Scan of the graph of `root`, including the Scans inside steps.
+
+    `graphs` are the gradients that have a graph, and `ids` the ids of Scans in PyTensor's print.
+    """
+    nodes, derivations = scan_nodes([root, *graphs]), _derivations(root, graphs)
+    names = dict(zip(nodes, scan_names(nodes), strict=True))
+    for number, (node, inside) in enumerate(_all_scans([root], names), start=1):
+        equations = system(node, name=names.get(node, ""))
+        derivation = derivations.get(node.op if inside else node)
+        if not derivations and not inside:  # the cost has no gradient
+            derivation = _derived(node)
+        symbols = [quantity.symbol for quantity in equations.quantities]
+        yield ScanReport(
+            number=number,
+            name=equations.name,
+            system=equations,
+            inside=inside,
+            outcomes=derivation.outcomes if derivation is not None else (),
+            saved=tuple(saved_arrays(derivation, symbols)) if derivation is not None else (),
+            traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
+            line=line_of(node.outputs[0]),
+            id=ids.get(node, ""),
+        )
 
 
 def _derived(node: Apply) -> Derivation | None:
-    """Return the derivation of a Scan for gradients of all its results; None if it fails."""
+    """Return the derivation for gradients of all results of a Scan; None after an error."""
     zeros = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
     try:
         return derive(node.op, node.inputs, node.outputs, zeros)
