@@ -1,7 +1,7 @@
 """Arrows between the cells of a table: `route` draws the edges of a row.
 
-An arrow within a line is a bow below or above the cells. An arrow to another line is straight or,
-if the straight arrow meets a cell, runs through the gap between two columns. The factor of an edge
+An arrow within a line is a bow below or above the cells. An arrow to another line is straight, or
+runs through the gap between two columns if the straight arrow meets a cell. The factor of an edge
 is on its own arrow, at a point where the text touches no cell, arrow, or other text.
 """
 
@@ -15,25 +15,25 @@ from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
 from visual.scene.theme import Role
 
 Point = tuple[float, float]
-Moment = tuple[int | None, str]  # the number of a moment of the run, and its name
-LETTERS, FINE = 11, 24  # the size of a label; the number of points on a curve
+Moment = tuple[int | None, str]  # the number and the name of a moment of the run
+LETTERS, FINE = 11, 24  # the font size of a label; the number of points on a curve
 DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth of the next bow, height of a bow above
-FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # tracks between two columns: distances, and count
-ROOM = 60.0  # the width of the space next to the last column
-BELOW = 5.0  # the distance of the first track from the cells of a line
+FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # distances and number of tracks between two columns
+ROOM = 60.0  # the width of the space to the right of the last column
+BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # ends of arrows at a side, as fractions of the height
-ASIDE = 0.3  # the distance of an end from the middle, as a fraction of the width of a cell
-NEIGHBOR = 30.0  # the largest gap between two neighboring cells
+ASIDE = 0.3  # the distance between the middle and an end, as a fraction of the width of a cell
+NEIGHBOR = 30.0  # the largest distance of two neighboring cells
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow from cell to cell, by the ids of the cells.
+    """An arrow between two cells, given by their ids.
 
-    `labels` are texts below the target, from the longest to the shortest; the picture shows the
-    first text that fits. If the text `factor` fits, the arrow shows it. A bow is below the cells
-    or `over` the cells. An arrow `beside` the cells connects the sides that face each other. Only
-    an arrow that is neither `plain` nor `faint` has the accent color of gradients.
+    `labels` are texts for the space below the target, from the longest to the shortest; the picture
+    shows the first that fits. `factor` is a text on the arrow, omitted if it does not fit. A bow is
+    below the cells or, with `over`, above the cells. With `beside`, the arrow connects the sides of
+    the cells that face each other. `plain` and `faint` arrows do not have the color of gradients.
     """
 
     source: Hashable
@@ -51,7 +51,7 @@ class Edge:
 def route(
     edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
 ) -> Iterator[Shape]:
-    """Yield the arrows between drawn cells, then labels, then factors."""
+    """Yield the arrows between cells of the picture, then their labels, then their factors."""
     known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
     if not known:
         return
@@ -82,7 +82,7 @@ def route(
 def _ports(
     known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Return the x coordinate of the head of each arrow, in the order of the sources."""
+    """Return the x coordinate of each arrowhead; heads at a side have the order of the sources."""
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
         start, box = cells[edge.source], cells[edge.target]
@@ -103,7 +103,7 @@ def _ports(
 
 
 def _aside(box: Box, other: Box) -> float:
-    """Return the distance from the middle of `box` to an end that is away from `other`."""
+    """Return the offset of an arrow's end from the middle of `box`, away from `other`."""
     return -ASIDE * box.width if other.x > box.x else ASIDE * box.width
 
 
@@ -137,7 +137,7 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return a straight arrow from side to side; the rank of its source gives the end's height."""
+    """Return a straight arrow from side to side; `heights` are the heights of all its sources."""
     way = 1 if source.x < target.x else -1
     x0 = source.x + source.width * (way > 0) + way
     x1 = target.x + target.width * (way < 0) - way
@@ -147,7 +147,7 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
 
 
 def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
-    """Yield the first label that fits below the target of the arrow."""
+    """Yield the first label that fits below the target, or the last label."""
     room = target.width + 14
     fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
     label = next(fitting, edge.labels[-1] if edge.labels else "")
@@ -158,7 +158,7 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class Label:
-    """The shapes of a label, and the space around them that no other shape may touch."""
+    """The shapes of a label, and a rectangle around the label that no other shape may touch."""
 
     room: Envelope
     shapes: tuple[Shape, ...]
@@ -167,7 +167,7 @@ class Label:
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
-    """Yield the factors that fit on their arrows; the formulas contain the other factors."""
+    """Yield the factors that fit on their arrows; formulas contain the other factors."""
     if not any(edge.factor for edge in edges):
         return
     paths = [*map(points_along, arrows)]
@@ -182,10 +182,10 @@ def place_labels(
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> dict[int, Label]:
-    """Return the first possible label of each arrow among its `candidates`, by the arrow's number.
+    """Return for each arrow, by its number, the first of its `candidates` that fits.
 
-    A label can touch the path of its own arrow, but no other path and no `occupied` rectangle. An
-    arrow without a possible candidate has no label.
+    A label can touch the path of its own arrow, but no other path, no other label, and no
+    `occupied` rectangle. Arrows without a fitting candidate are omitted.
     """
     rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
     occupied_rooms, labels_by_arrow = [*occupied], dict[int, Label]()
@@ -211,7 +211,7 @@ def _is_near(room: Envelope, other: Envelope) -> bool:
 
 
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
-    """Yield the labels of a factor on its arrow, from the middle of the arrow to its ends."""
+    """Yield possible labels of a factor on its arrow, from the middle of the arrow to its ends."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
@@ -222,7 +222,7 @@ def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
 
 
 def points_along(arrow: Arrow) -> list[Point]:
-    """Return points along an arrow, from start to end."""
+    """Return points along an arrow, from its start to its end."""
     if not arrow.is_curve:
         return [
             (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)
@@ -239,7 +239,11 @@ def points_along(arrow: Arrow) -> list[Point]:
 
 @dataclass
 class Detours:
-    """Paths around cells; arrows from different cells have different tracks."""
+    """Paths around the cells `boxes`; arrows from different cells use different tracks.
+
+    `taken` contains the used tracks, `ends` the sources of the arrows at a side of a cell, and
+    `rooms` the width of the gap next to a column.
+    """
 
     boxes: Collection[Box]
     taken: dict[tuple[str, float], list[tuple[float, float, Box, int]]] = field(
@@ -249,7 +253,7 @@ class Detours:
     rooms: dict[tuple[float, int], float] = field(default_factory=dict)
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
-        """Return an arrow along `straight`, or around the cells if the line would meet a cell."""
+        """Return an arrow along the line `straight`, or around the cells that the line meets."""
         if self.is_free(straight, source, target):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)
@@ -280,7 +284,7 @@ class Detours:
         return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
 
     def _down(self, edge: float, side: int, start: float, end: float, source: Box) -> float:
-        """Return the x of a free track in the gap between two columns."""
+        """Return the x coordinate of a free track in the gap next to the edge of a column."""
         if (edge, side) not in self.rooms:
             others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
             away = [side * (x - edge) for x in others if side * (x - edge) > 0]
@@ -299,7 +303,7 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """Return the first track that no other cell uses between two points, or the last."""
+        """Return the first of `numbers` whose track no other cell uses between two points."""
         low, high = sorted((start, end))
         taken, number = self.taken.setdefault(where, []), 0
         for number in numbers:
@@ -309,7 +313,7 @@ class Detours:
         return number
 
     def _end(self, box: Box, side: int, source: Box) -> float:
-        """Return the height of the end of an arrow from `source` on a side of a cell."""
+        """Return the y coordinate of the end of an arrow from `source` at a side of a cell."""
         used = self.ends.setdefault((box.x, box.y, side), [])
         if source not in used:
             used.append(source)
@@ -317,7 +321,7 @@ class Detours:
 
 
 def meets(start: Point, end: Point, box: Box) -> bool:
-    """Return whether a straight line runs through a box, or touches the box."""
+    """Return whether a straight line crosses or touches a box."""
     (x0, y0), (x1, y1) = start, end
     low, high = 0.0, 1.0
     for begin, step, least, most in (

@@ -1,19 +1,21 @@
 """Cells: boxes with numbers, vectors, and matrices."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeGuard
 
 import numpy as np
 
 from lab.notation import number_text
 from visual.layout.table import Cell
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, outline, shortened, text_width
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, groups_of, outline, shortened
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
-SEGMENTS = 8
-MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # of an array in a tooltip, and in a cell
+SEGMENTS = 8  # the most patches of a strip in each direction
+MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # the most entries of an array in a tooltip, and in a cell
 NARROW = 60  # narrower cells have no names
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the largest fraction of a low cell for its name
@@ -23,14 +25,14 @@ LEAST_NORM = 47.0  # the width of a norm with two digits
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
-    """Return a number, or the norm of an array."""
+    """Return a number, or the norm of an array: ``‖1.234‖``."""
     if value.ndim == 0:
         return number_text(value, digits)
     return f"‖{number_text(norm(value), digits)}‖"
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """Return a number or a norm with as many digits as fit, at most four: ``-9e-3``."""
+    """Return a number or a norm with as many digits as fit, from four digits to ``-9e-3``."""
     number = value.item() if value.ndim == 0 else norm(value)
     rounded = (number_text(number, digits) for digits in (4, 3, 2, 1))
     text = ""
@@ -58,7 +60,7 @@ def values_text(value: np.ndarray) -> str:
 
 
 def lists_entries(value: np.ndarray | None) -> bool:
-    """Return whether an array is a vector that is short enough to show all its entries."""
+    """Return whether `value` is a vector with so few entries that a cell can show all of them."""
     return value is not None and value.ndim == 1 and 0 < len(value) <= LISTED_ENTRIES
 
 
@@ -68,7 +70,7 @@ def norm(value: np.ndarray) -> float:
 
 
 def full_text(value: np.ndarray) -> str:
-    """Return a number with all its digits, or the entries and the shape of an array."""
+    """Return a number with all its digits, or entries of an array with its shape, for tooltips."""
     if value.ndim == 0:
         item = value.item()
         return repr(item or type(item)())  # 0 instead of -0
@@ -87,9 +89,10 @@ def _entries(values: object) -> str:
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
-    """Return a box with the value of a cell, and the old value or the label above the value.
+    """Return a box with the value of a cell, below the old value or the label.
 
-    A cell with lines has words below one another. A box that is too low for a value has the label.
+    A box that is too low for a value contains only the label. A cell with lines shows the label,
+    the value, and the lines.
     """
     value, known = each.value, "" if each.value is None else full_text(each.value)
     if each.lines:
@@ -113,7 +116,7 @@ def draw_cell(each: Cell, box: Box) -> Group:
 
 
 def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
-    """Return the group of a cell; a title of the cell replaces `title`."""
+    """Return the shapes of a cell as a group; `title` is the tooltip if the cell has no title."""
     step, moment = each.moment
     return Group(shapes, step, each.key, each.title or title, moment)
 
@@ -121,7 +124,7 @@ def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a number or a norm, and the old value or the name above the number."""
+    """Yield a number or a norm, and above it the old value or the name."""
     is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -134,7 +137,7 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a strip, the norm and the shape below, and the old norm or the name to the left."""
+    """Yield a strip, the old norm or the name to its left, and the norm and the shape below."""
     room = 0.0
     if old is not None or label:
         text = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
@@ -165,21 +168,21 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 
 
 def thin_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a low cell that has its name next to its value."""
+    """Return the least width of a low cell with its name next to its value."""
     return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a low cell for a number of typical length, whatever the value is."""
+    """Return the width of a low cell for a value of typical length, or for zeros."""
     if not value.any():
         return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low box with a `label` next to the value, or above the value if there is space.
+    """Return a low box with a `label` next to the value, or above the value in a higher box.
 
-    A cell without a value has words instead.
+    A cell without a value contains only its label and its lines.
     """
     value = each.value
     if value is None:
@@ -203,7 +206,7 @@ def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
 
 
 def _words(each: Cell, box: Box) -> Iterator[Text]:
-    """Yield the label, the value if the cell has a value, and the further lines of the cell."""
+    """Yield the label, the value, and the lines of a cell, below one another."""
     room, value = box.width - 6, each.value
     number = [] if value is None else [value_within(value, room, SMALL_SIZE)]
     lines = [*filter(None, [each.label, *number, *each.lines])]
@@ -224,7 +227,7 @@ def inside(
     bold: bool = False,
     struck: bool = False,
 ) -> Text:
-    """Return a text in a box, in the color of its role."""
+    """Return a text in the color of the role of a box."""
     look = (x, y, words, size, anchor, mono, bold, False, struck)
     return Text(*look, role=box.role, faded=box.faded)
 
@@ -240,14 +243,15 @@ def _centred(
 
 
 def _sampled(length: int) -> np.ndarray:
-    """Return up to eight indices, from the first to the last."""
+    """Return up to `SEGMENTS` indices below `length`, with the first and the last."""
     return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
-    """Yield the colored patches of a vector or a matrix; `on_one_scale` scales the colors.
+    """Yield the frame and the patches of a vector or a matrix, `indent` pixels from the left.
 
-    The strip has a frame, because values near zero have the color of the page.
+    The frame is necessary because values near zero have the color of the page. `on_one_scale`
+    scales the colors of the patches.
     """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
@@ -265,17 +269,30 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """Return the shapes with scaled patches, and the value that has the full color by quantity.
+    """Return the shapes with scaled patches, and the value of the full color for each quantity.
 
-    All values of a quantity, and the parts (∂) of a gradient, have one scale: the largest finite
-    magnitude among their patches.
+    All values of a quantity, and the direct parts (∂) of a gradient, have the same scale: the
+    largest finite magnitude of their patches.
     """
     shapes = tuple(shapes)
     scales: dict[str, float] = {}
-    for name, patch in patches(shapes):
-        size = abs(patch.heat or 0.0)
-        scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
-    return tuple(_scaled(s, "", scales) for s in shapes) if scales else shapes, scales
+    for group in groups_of(shapes):
+        for patch in filter(_is_patch, group.shapes):
+            size = abs(patch.heat or 0.0)
+            known = scales.get(group.quantity, 0.0)
+            scales[group.quantity] = max(known, size if np.isfinite(size) else 0.0)
+
+    def scaled(shape: Shape, name: str) -> Shape:
+        if isinstance(shape, Group):
+            own = tuple(scaled(inner, shape.quantity or name) for inner in shape.shapes)
+            return replace(shape, shapes=own)
+        return replace(shape, scale=scales[name]) if _is_patch(shape) else shape
+
+    return tuple(scaled(shape, "") for shape in shapes) if scales else shapes, scales
+
+
+def _is_patch(shape: Shape) -> TypeGuard[Box]:
+    return isinstance(shape, Box) and shape.heat is not None
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
@@ -284,16 +301,20 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     Numbers that have the same first four digits get up to seven digits, or an ellipsis.
     """
     shapes = tuple(shapes)
-    rows: dict[tuple[str, float], set[float]] = {}
-    numbers = list(_numbers(shapes))
-    for group, _, text, value in numbers:
-        rows.setdefault((group.quantity, text.y), set()).add(value)
+    rows: dict[tuple[str, float], list[tuple[Box, Text, float]]] = {}
+    for group in groups_of(shapes):
+        if not group.cell or group.value is None or group.value.ndim:
+            continue
+        value, (box, *_) = group.value.item(), [s for s in group.shapes if isinstance(s, Box)]
+        for text in (s for s in group.shapes if isinstance(s, Text) and not s.struck):
+            if text.content == number_text(value):
+                rows.setdefault((group.quantity, text.y), []).append((box, text, value))
     longer: dict[int, str] = {}
-    for group, box, text, value in numbers:
-        row = rows[group.quantity, text.y]
-        alike = {v for v in row if number_text(v) == text.content} - {value}
-        if alike:
-            longer[id(text)] = _distinct(value, alike, box.width - 6, text)
+    for row in rows.values():
+        for box, text, value in row:
+            alike = {v for _, other, v in row if other.content == text.content} - {value}
+            if alike:
+                longer[id(text)] = _distinct(value, alike, box.width - 6, text)
 
     def with_digits(shape: Shape) -> Shape:
         if isinstance(shape, Group):
@@ -304,26 +325,8 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     return tuple(map(with_digits, shapes)) if longer else shapes
 
 
-def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Group, Box, Text, float]]:
-    """Yield the group, the box, the text, and the value of each number in a cell."""
-    for shape in shapes:
-        if not isinstance(shape, Group):
-            continue
-        boxes = [s for s in shape.shapes if isinstance(s, Box)]
-        if shape.cell and shape.value is not None and not shape.value.ndim and boxes:
-            value = shape.value.item()
-            for text in shape.shapes:
-                if (
-                    isinstance(text, Text)
-                    and text.content == number_text(value)
-                    and not text.struck
-                ):
-                    yield shape, boxes[0], text, value
-        yield from _numbers(shape.shapes)
-
-
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """Return a number with enough digits to differ from the others."""
+    """Return a number with enough digits to differ from the others, or with an ellipsis."""
     for digits in range(5, 8):
         written = number_text(value, digits)
         if text_width(written, text.size, True, text.bold) > room:
@@ -334,28 +337,11 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
     return more if text_width(more, text.size, True, text.bold) <= room else text.content
 
 
-def patches(shapes: Iterable[Shape], name: str = "") -> Iterator[tuple[str, Box]]:
-    """Yield all patches with the names of their quantities."""
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield from patches(shape.shapes, shape.quantity or name)
-        elif isinstance(shape, Box) and shape.heat is not None:
-            yield name, shape
-
-
-def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
-    if isinstance(shape, Group):
-        name = shape.quantity or name
-        return replace(shape, shapes=tuple(_scaled(s, name, scales) for s in shape.shapes))
-    if not isinstance(shape, Box) or shape.heat is None:
-        return shape
-    return replace(shape, scale=scales[name])
-
-
 def quantity(name: str) -> str:
     """Return the quantity of a name: ``dC/dh`` for ``∂C/∂h₃``.
 
-    A formula or a slot after the name is ignored. Names of operations are intermediate results.
+    The quantity omits a formula or a slot after the name. All names of operations have the same
+    quantity, intermediate results.
     """
     name = name.partition(" = ")[0].partition(": ")[0]
     if "▢" in name or not any(map(str.isalpha, name)):
@@ -365,5 +351,5 @@ def quantity(name: str) -> str:
 
 
 def _edges(start: float, stop: float, count: int) -> list[int]:
-    """Return the edges of `count` patches in whole pixels, which makes the patches crisp."""
+    """Return the edges of `count` patches, in whole pixels for sharp edges."""
     return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

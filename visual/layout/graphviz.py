@@ -1,8 +1,8 @@
 """The layout of graphs by Graphviz: from boxes and edges to positions and curves.
 
-Graphviz gets the sizes of the boxes and no labels; the picture draws the content of the boxes, in
-every theme and format. `dot_source` writes the graph with its labels, for other tools. The module
-imports pygraphviz, which contains Graphviz, on first use.
+`lay_out` passes the sizes of the boxes to Graphviz, without labels; the picture draws the content
+of the boxes. `dot_source` writes the graph with its labels, for other tools. The module imports
+pygraphviz, which contains Graphviz, on first use.
 """
 
 import json
@@ -23,9 +23,9 @@ HOW_TO_INSTALL = (
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A box with a size in pixels.
+    """A box with a size in pixels; nodes of the same `rank` form a row.
 
-    Nodes of the same `rank` form a row. Only `dot_source` uses `label`.
+    Only `dot_source` uses the label.
     """
 
     key: str
@@ -37,7 +37,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """An edge between nodes that are `span` or more rows apart."""
+    """An edge from `tail` to `head`, the keys of nodes that are `span` or more rows apart."""
 
     tail: str
     head: str
@@ -46,7 +46,7 @@ class GraphEdge:
 
 @dataclass(frozen=True)
 class Layout:
-    """The upper left corners of nodes, and the curves of edges; y points down."""
+    """The upper left corners of nodes, by key, and the curves of edges; y points down."""
 
     width: float
     height: float
@@ -57,7 +57,7 @@ class Layout:
 def lay_out(
     nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], rightwards: bool = False
 ) -> Layout:
-    """Arrange a graph from top to bottom, or from left to right if `rightwards`.
+    """Return the layout of a graph from top to bottom or, with `rightwards`, from left to right.
 
     Raises LabError if pygraphviz is not installed.
     """
@@ -86,7 +86,7 @@ def lay_out(
 
 
 def quote_label(label: str) -> str:
-    """Return `label` as a quoted string of the DOT language, without escape sequences."""
+    """Return `label` as a quoted string of the DOT language; spaces replace control characters."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
     plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'
@@ -95,7 +95,7 @@ def quote_label(label: str) -> str:
 def dot_source(
     nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labelled: bool = True
 ) -> str:
-    """Return the graph in the DOT language; if `labelled`, the boxes have their labels."""
+    """Return the graph in the DOT language, with the labels of boxes if `labelled`."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
     lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]

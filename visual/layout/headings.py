@@ -1,4 +1,4 @@
-"""The heading above the tapes of a Scan: its purpose, and the content of each tape."""
+"""The heading of a Scan in a picture of tapes: its purpose, and the content of each tape."""
 
 from collections.abc import Sequence
 
@@ -17,8 +17,8 @@ def block_heading(
 ) -> tuple[str, list[str]]:
     """Return the title of a Scan, and lines about its purpose and its tapes.
 
-    `outputs` are the outputs to describe (default: all). With `in_short`, the lines omit the kinds
-    and taps of tapes. With `in_full`, the lines contain the definition of the differentiated cost.
+    `outputs` are the outputs to describe (default: all). `in_short` omits the kinds and taps of
+    tapes. `in_full` adds the definition of the differentiated cost.
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
@@ -34,7 +34,7 @@ def block_heading(
             through += f", only its last {scan.steps} of {parent.scan.steps} steps"
         cost = named.differentiated if in_full else cost_name(scan.order)
         lines = [f"{through} · gradient of {cost}"]
-    tapes: dict[tuple[str, str, str], list[str]] = {}  # a sequence has a gradient for each tap
+    tapes: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
     for tape in scan.held:
         if outputs is None or tape not in scan.outputs or tape in outputs:
             is_part = named.share(tape) is not None and not tape.collects

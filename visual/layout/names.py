@@ -7,9 +7,9 @@ from lab.notation import Leaf, integers, ranges_text
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
-def integers_text(numbers: Iterable[int], nothing: str = "nothing") -> str:
-    """Return the numbers as text, such as ``−1, 0``, or `nothing` without a number."""
-    return integers(*numbers) or nothing
+def integers_text(numbers: Iterable[int]) -> str:
+    """Return the numbers as text, such as ``−1, 0``, or ``nothing`` for no number."""
+    return integers(*numbers) or "nothing"
 
 
 class NamedScan(Quantities):

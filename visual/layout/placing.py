@@ -67,17 +67,9 @@ class PlacedPart:
                 yield Text(middle, y, f"⋯{hidden.hidden:,}", SMALL, "middle", muted=True)
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """The piece of a table, and the meanings of the short names in the table."""
-
-    piece: Piece
-    short: tuple[str, ...]
-
-
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
-) -> Drawing:
+) -> Piece:
     """Lay out a table on a sheet; with `all`, show all steps and columns in any width."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
@@ -87,7 +79,7 @@ def lay_out(
             break
     for row in table.rows(fold, [area.left for area in layout.parts]):
         layout.add(row)
-    return layout.drawing()
+    return sized(layout.right, layout.y, *layout.shapes)
 
 
 def table_scene(
@@ -101,7 +93,7 @@ def table_scene(
     sentences: Sequence[str] = (),
 ) -> Scene:
     """Return the picture of a single table, with a legend; see `scene_with_legend`."""
-    drawn = lay_out(table, sheet, requested, all).piece
+    drawn = lay_out(table, sheet, requested, all)
     return scene_with_legend(
         shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),
         words,
@@ -157,7 +149,6 @@ class _Layout:
         self.boxes: dict[Hashable, Box] = {}
         self.detours = Detours(self.boxes.values())
         self.shapes: list[Shape] = []
-        self.short: dict[str, None] = {}
         self.y = 0.0
 
     # Columns.
@@ -220,10 +211,6 @@ class _Layout:
 
     # Rows.
 
-    def drawing(self) -> Drawing:
-        """Return all rows, below the titles of the parts."""
-        return Drawing(sized(self.right, self.y, *self.shapes), (*self.short,))
-
     def add(self, row: Row) -> None:
         """Draw a row below the others."""
         if row.heading is not None:
@@ -280,14 +267,10 @@ class _Layout:
         self.y = max(y + aparts.get(n, 0.0) for n, y in enumerate(bottoms))
 
     def _titles(self, y: float) -> Iterator[Text]:
-        """Yield the titles of the parts, with their notes if they fit."""
+        """Yield the titles of the parts."""
         ends = [*(area.start for area in self.parts[1:]), self.right]
         for area, end in zip(self.parts, ends, strict=True):
-            title = fitted(area.start, y, area.part.title, end - area.start, 12, bold=True)
-            yield title
-            x = area.start + title.width + 6
-            if text_width(area.part.note, 12) <= end - x:
-                yield Text(x, y, area.part.note, 12, muted=True)
+            yield fitted(area.start, y, area.part.title, end - area.start, 12, bold=True)
 
     def _heads(self, area: PlacedPart, line: Line, y: float) -> Iterator[Text]:
         room = area.pitch - 4
@@ -295,22 +278,12 @@ class _Layout:
             if key not in area.left:
                 continue
             x = area.left[key] + area.cell / 2
-            label = self._written(head.label, head.short, room, mono=False)
             if head.bold:
-                yield fitted(area.left[key], y + 14, label, room + 8, SMALL + 1, bold=True)
+                yield fitted(area.left[key], y + 14, head.label, room + 8, SMALL + 1, bold=True)
                 yield fitted(area.left[key], y + 27, head.place, room + 8, SMALL, muted=True)
                 continue
-            yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
+            yield fitted(x, y + 14, head.label, room, SMALL, "middle", muted=True)
             yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
-
-    def _written(
-        self, label: str, short: tuple[str, str] | None, room: float, mono: bool = True
-    ) -> str:
-        """Return a label, or the short name if the label is too wide."""
-        if short is None or text_width(label, SMALL, mono) <= room:
-            return label
-        self.short[short[1]] = None
-        return short[0]
 
     def _beside(self, name: str, line: Line, y: float) -> Iterator[Text]:
         """Yield the name and the notes to the left of a line."""
@@ -345,7 +318,12 @@ class _Layout:
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
-            labels = {x: self._low_label(c, area, values.get(x)) for x, c in row.items()}
+            labels = {
+                x: cell.short
+                if cell.short and thin_width(values[x], cell.label) > area.cell
+                else cell.label
+                for x, cell in row.items()
+            }
             width = thin_width if self.all else usual_width  # the layout ignores the values
             widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
             high = TWO_LINES if widest > most else LOW
@@ -364,39 +342,31 @@ class _Layout:
             shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
         return shapes, y
 
-    def _low_label(self, each: Cell, area: PlacedPart, value: np.ndarray | None) -> str:
-        """Return the label of a low cell, or the short name if the label does not fit."""
-        if each.short is not None and not each.short[1] and value is not None:
-            return each.short[0] if thin_width(value, each.label) > area.cell else each.label
-        return self._written(each.label, each.short, area.pitch - 14)
-
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
-        """Return the formulas of a row below its first part."""
-        shapes = list[Shape]()
-        if not row.formulas:
-            return shapes, y
+        """Return the formulas of a row below its first part, and their lower edge."""
+        shapes, wide = list[Shape](), SMALL * MONO_WIDTH
         end = self.parts[1].start - 20 if self.parts[1:] else self.right
         indent = 2 if self.parts[1:] else 4
-        letters = int((end - self.left) / (SMALL * MONO_WIDTH))
+        letters = int((end - self.left) / wide)
+
+        def write(line: str, whole: str, x: float, y: float, muted: bool) -> None:
+            x += self.left + (len(line) - len(line.lstrip())) * wide
+            title = whole if line.endswith("…") else ""
+            look = {"mono": True, "muted": muted, "title": title}
+            shapes.append(Text(x, y + 12, line.lstrip(), SMALL, **look))  # type: ignore[arg-type]
+
         for formula in row.formulas:
-            lines = formula_lines(formula.symbols, letters, MOST_LINES, indent)
-            numbers = formula.numbers and formula_lines(formula.numbers, letters, MOST_LINES)
-            if len(lines) == 1 and len(lines[0]) + 4 + len(formula.numbers) <= letters:
-                x = self.left + len(lines[0]) * SMALL * MONO_WIDTH + 24
-                if numbers:
-                    shapes.append(Text(x, y + 12, formula.numbers, SMALL, mono=True, muted=True))
-                numbers = []
-            for number, content in enumerate([*lines, *numbers]):
-                x = (len(content) - len(content.lstrip())) * SMALL * MONO_WIDTH + self.left
+            symbols, numbers = formula.symbols, formula.numbers
+            lines = formula_lines(symbols, letters, MOST_LINES, indent)
+            more = formula_lines(numbers, letters, MOST_LINES) if numbers else []
+            if more and len(lines) == 1 and len(lines[0]) + 4 + len(numbers) <= letters:
+                write(numbers, "", len(lines[0]) * wide + 24, y, muted=True)
+                more = []
+            for number, line in enumerate([*lines, *more]):
                 is_numbers = number >= len(lines)
-                whole = formula.numbers if is_numbers else formula.symbols
-                title = whole if content.endswith("…") else ""
-                words = content.lstrip()
-                shapes.append(
-                    Text(x, y + 12, words, SMALL, mono=True, muted=is_numbers, title=title)
-                )
+                write(line, numbers if is_numbers else symbols, 0.0, y, is_numbers)
                 y += LINE
-        return shapes, y + 12
+        return shapes, y + 12 * bool(row.formulas)
 
 
 def _folded(note: str, room: float) -> list[str]:

@@ -1,10 +1,10 @@
 """Arrows between boxes in lanes and columns; no arrow crosses a box.
 
 A straight arrow connects neighbors in a lane, and boxes above each other. Any other arrow has
-corners: it runs along a track below a lane, or along a track in the gap between two columns, or
+corners, and runs along a track below a lane, along a track in the gap between two columns, or along
 both. Arrows between the same two lanes use the same track in every gap, because a loop repeats
-itself from column to column. Below a lane, arrows share a track if they leave the same box or do
-not touch.
+itself from column to column. Below a lane, two arrows share a track if they leave the same box or
+do not touch.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -25,27 +25,27 @@ class Spot:
 
 @dataclass(frozen=True)
 class LaneGrid:
-    """The edges of all lanes and columns, and the spots of the boxes."""
+    """The upper edges of lanes, the left edges of columns, and the size and spots of the boxes."""
 
     tops: tuple[float, ...]
-    heights: tuple[float, ...]
+    height: float
     lefts: tuple[float, ...]
     width: float
     taken: frozenset[Spot]
 
     def middle(self, spot: Spot) -> Point:
         """Return the middle of a box."""
-        top, height = self.tops[spot.lane], self.heights[spot.lane]
-        return self.lefts[spot.column] + self.width / 2, top + height / 2
+        return self.lefts[spot.column] + self.width / 2, self.tops[spot.lane] + self.height / 2
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """The tracks of arrows with corners, numbered from 0.
+    """The numbers of the tracks for arrows with corners, from 0.
 
-    `gaps` has the tracks between two columns, by the lanes of both ends. `below` has the tracks
-    below each lane, by the box that the arrow leaves; `labeled` lanes have space for labels between
-    these tracks. `ends` has the distances of straight arrows from the middle of a side of a box.
+    `gaps` maps the lanes of the two ends of an arrow to the track between two columns. `below` maps
+    a lane, then the box that an arrow leaves, to the track below the lane; `labeled` lanes have
+    space for labels between these tracks. `ends` maps a side of a box to the distances between the
+    middle of the side and the ends of straight arrows.
     """
 
     gaps: Mapping[tuple[int, int], int]
@@ -83,7 +83,7 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
 def assign_tracks(
     edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], labeled: Container[int] = ()
 ) -> Tracks:
-    """Return the tracks of all arrows that are not straight."""
+    """Return the tracks of the arrows that are not straight."""
     gaps: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
     ends: dict[tuple[Spot, int], list[float]] = {}
@@ -104,7 +104,7 @@ def assign_tracks(
 
 
 def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """Return the first free track for the arrows of each box; `reaches` has their ends."""
+    """Return the first free track for the arrows of each box; `reaches` contains their ends."""
     numbers: dict[Spot, int] = {}
     ends: list[int] = []  # of the last arrow on each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
@@ -117,7 +117,7 @@ def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
 def routes(
     edges: Iterable[tuple[Spot, Spot]], grid: LaneGrid, tracks: Tracks
 ) -> Iterator[tuple[Point, ...]]:
-    """Yield the corners of all arrows from box to box, with heads next to each other."""
+    """Yield the corners of each arrow; no two arrowheads at a side of a box overlap."""
     taken = {side: [*offsets] for side, offsets in tracks.ends.items()}
     for source, target in edges:
         heads = taken.setdefault((target, _side(source, target)), [])
@@ -127,25 +127,24 @@ def routes(
 def _route(
     source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks, heads: list[float]
 ) -> tuple[Point, ...]:
-    """Return the corners of an arrow, and add its offset to `heads`, the heads at its side."""
+    """Return the corners of an arrow, and add the offset of its arrowhead to `heads`."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
-    half, way = grid.width / 2, 1 if x1 > x0 else -1
-    high, high_end = (grid.heights[spot.lane] / 2 for spot in (source, target))
+    half, high, way = grid.width / 2, grid.height / 2, 1 if x1 > x0 else -1
     if is_straight(source, target, grid.taken):
         if source.column != target.column:
             lean = LEAN * (target.lane - source.lane)
             return (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
         down = 1 if y1 > y0 else -1
-        return (x0, y0 + down * high), (x1, y1 - down * (high_end + 1))
+        return (x0, y0 + down * high), (x1, y1 - down * (high + 1))
     lane = _lane_above(source, target)
     track = tracks.below.get(lane, {}).get(source, 0)
-    along = grid.tops[lane] + grid.heights[lane] + tracks.depth(lane, track)
+    along = grid.tops[lane] + grid.height + tracks.depth(lane, track)
     if source.lane == target.lane:
         out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
         return (out, low), (out, along), (end, along), (end, low + 1)
     number, side = tracks.gaps[source.lane, target.lane], _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)
-    heads.append(_free_offset(_offset(number, tracks.count, high_end, side), heads, high_end))
+    heads.append(_free_offset(_offset(number, tracks.count, high, side), heads, high))
     enter = y1 + heads[-1]
     into = (x1 + side * (half + 1), enter)
     if _share_gap(source, target):
@@ -156,12 +155,12 @@ def _route(
 
 
 def _side(source: Spot, target: Spot) -> int:
-    """Return the side where an arrow enters its target: toward its source, or the right."""
+    """Return the side where an arrow enters its target: -1 for the left, 1 for the right."""
     return -1 if source.column < target.column else 1
 
 
 def _share_gap(source: Spot, target: Spot) -> bool:
-    """Return whether a gap between two columns is next to both boxes."""
+    """Return whether the same gap between two columns is next to both boxes."""
     return abs(source.column - target.column) <= 1
 
 
@@ -171,7 +170,7 @@ def _lane_above(source: Spot, target: Spot) -> int:
 
 
 def _offset(number: int, count: int, half: float, side: int) -> float:
-    """Return the distance of a track's end from the middle of a side; ends differ by track.
+    """Return the distance between the middle of a side and the end of an arrow on a track.
 
     Arrows to the two sides of a gap end at different heights, because they pass each other.
     """
@@ -181,7 +180,7 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
 
 
 def _free_offset(wanted: float, taken: Collection[float], half: float) -> float:
-    """Return the offset of an arrowhead nearest to `wanted` that is not `taken`."""
-    places = [wanted, *range(4 - int(half), int(half) - 3)]
-    free = (p for p in places if all(abs(p - other) >= HEAD for other in taken))
-    return min(free, key=lambda place: abs(place - wanted), default=wanted)
+    """Return the offset nearest to `wanted` at which an arrowhead does not touch the `taken`."""
+    offsets = [wanted, *range(4 - int(half), int(half) - 3)]
+    free = (offset for offset in offsets if all(abs(offset - other) >= HEAD for other in taken))
+    return min(free, key=lambda offset: abs(offset - wanted), default=wanted)

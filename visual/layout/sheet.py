@@ -1,4 +1,4 @@
-"""The sheet of a picture: the width, the shown steps, and the legend."""
+"""The sheet of a picture: its width, its steps, and whether it has a legend."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from lab.traces.trace import ScanTrace
 
 @dataclass(frozen=True)
 class Sheet:
-    """The width of a picture in pixels; the smallest letters have 11 pixels.
+    """The properties of a picture that do not depend on its content; `width` is in pixels.
 
-    `steps` are the only shown steps; None means the default. `on_paper` means that the reader
-    cannot change the options of the picture.
+    The picture shows only `steps`, or its own selection if `steps` is None. `on_paper` means that
+    the reader cannot change the options of the picture.
     """
 
     width: float = 840.0
@@ -21,7 +21,7 @@ class Sheet:
 
     @property
     def margin(self) -> float:
-        """The margin at the left and at the right."""
+        """The margin on the left and on the right."""
         return min(24.0, self.width // 35)
 
     @property
@@ -35,15 +35,15 @@ class Sheet:
         return self.width - 2 * self.margin
 
     def hint(self, words: str, before: str = ": ") -> str:
-        """Return `before` and the hint `words` about an option; on paper, an empty text."""
+        """Return `before` and the hint `words` about an option, or on paper an empty text."""
         return "" if self.on_paper else before + words
 
     def steps_of(self, scan: ScanTrace) -> range:
-        """Return the shown steps of a Scan; raise ArgumentError for a missing step."""
+        """Return the steps to show of a Scan; raise ArgumentError for a missing step."""
         return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
 
     def steps_within(self, steps: int, name: str) -> range:
-        """Return the shown steps of a loop with this number of steps and this name."""
+        """Return the steps to show of a loop with this number of steps and this name."""
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
             raise ArgumentError(

@@ -26,9 +26,9 @@ Key = tuple[int, int]  # the number of a block, and the number of a column
 class Cell:
     """A quantity with its role; `value` is None for uninitialized memory.
 
-    The cell shows `label`, and the tooltip shows `name`. A low cell that is too narrow for the
-    label shows the first text of `short`; the second text, if not empty, explains the first in a
-    note. `lines` are further lines of a high cell. A cell with lines and no value shows only text.
+    The cell shows `label`, or `short` if a low cell is too narrow for the label and the value. The
+    tooltip shows `name`. `lines` are further lines of a high cell. A cell with lines and no value
+    shows only text.
     """
 
     role: Role
@@ -38,7 +38,7 @@ class Cell:
     old: np.ndarray | None = None
     key: str = ""
     label: str = ""
-    short: tuple[str, str] | None = None
+    short: str = ""
     lines: tuple[str, ...] = ()
     title: str = ""
     digits: int = 4
@@ -48,11 +48,10 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The two lines of text above a column; `short` has the same meaning as in a `Cell`."""
+    """The two lines of text above a column, the first of them in `bold` or not."""
 
     label: str
     place: str
-    short: tuple[str, str] | None = None
     bold: bool = False
 
 
@@ -122,7 +121,6 @@ class TablePart:
     wide: float = 112.0
     height: float = 40.0
     title: str = ""
-    note: str = ""
     least: float = 0.0
     optional: int | None = None
     full: float = 0.82

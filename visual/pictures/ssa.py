@@ -12,7 +12,6 @@ from itertools import chain, count
 from string import ascii_lowercase
 
 from lab.equations.events.events import Events
-from lab.equations.quantities import index_of
 from lab.errors import GraphError, argument_error, listing
 from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
@@ -44,8 +43,7 @@ from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
 COLUMN = 100  # the least distance of columns, in pixels, if slots that are only read have columns
-COUNTS = "a letter is a slot, and its subscript counts the writes to the slot"
-LAST = "a cell for each value; the last value is the gradient"
+COUNTS = "a letter is a slot; its subscript counts the writes; the last value is the gradient"
 
 
 @picture_function
@@ -73,15 +71,14 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
         raise argument_error("scan", scan, f"the Scans with shared slots are {names}.")
     hint = f"scan={known[0] + 1} opens another Scan"
     parts = [overview(trace, chosen, hint, sheet)] if len(trace.scans) > 2 else []
-    drawing = lay_out(Ssa(NamedScan(trace, chosen), sheet), sheet, requested)
-    part = above(*parts, drawing.piece, gap(0, 4), apart=16)
+    table = lay_out(Ssa(NamedScan(trace, chosen), sheet), sheet, requested)
+    part = above(*parts, table, gap(0, 4), apart=16)
     return scene_with_legend(
         shifted(over(gap(sheet.line), part), 0, max(4, sheet.margin - 8)),
         sheet=sheet,
         width=max(sheet.width, part.envelope.right + sheet.margin),
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in its own box.",
-        sentences=[f"in short: {', '.join(drawing.short)}"] if drawing.short else [],
         seeds=seeds_of(trace, [chosen]),
     )
 
@@ -98,7 +95,7 @@ class Ssa(Table):
 
     parts = (
         TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
-        TablePart(narrow=54, wide=102, height=44, title="single assignment", note=LAST),
+        TablePart(narrow=54, wide=102, height=44, title="single assignment"),
     )
 
     def __init__(self, named: NamedScan, sheet: Sheet) -> None:
@@ -151,8 +148,7 @@ class Ssa(Table):
         for key, (tape, row) in self.columns.items():
             if step is None:
                 letter = self.letters[tape.argument, row]
-                short = self.slots.short(tape, index_of(tape, row))
-                heads[key] = Head(self.named.tape_label(tape, row), f"slot {letter}", short)
+                heads[key] = Head(self.named.tape_label(tape, row), f"slot {letter}")
             value = self._value(tape, row, step)
             if value in now or (step is None and not tape.unwritten[row]):
                 values.append((key, self._large(tape, row, value, step)))

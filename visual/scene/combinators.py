@@ -1,28 +1,27 @@
-"""Combine pictures: beside or above each other.
+"""Arrange parts of a picture next to each other, or above each other.
 
-A `Piece` consists of shapes and their envelope, the rectangle that they occupy. Every function
-returns a new piece. The anchors of a piece are the envelopes of its named parts:
+A `Piece` consists of shapes and an envelope, the rectangle that the shapes occupy. Every function
+returns a new piece:
 
-    >>> row = beside(named(words("x₀", 12), "x"), gap(60), words("x₁", 12))
-    >>> row.anchors["x"]
+    >>> row = beside(words("x₀", 12), gap(60), words("x₁", 12))
+    >>> row.envelope.width
 
 The design follows https://github.com/chalk-diagrams/chalk, whose envelopes can have any form.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from lab.records import cached_property
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, moved
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, moved
 
 ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em, with accents and descenders
-Name = str
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """A rectangle; the envelope of an empty picture has size 0."""
+    """A rectangle in pixels; the envelope of an empty picture has size 0."""
 
     left: float = 0.0
     top: float = 0.0
@@ -40,15 +39,15 @@ class Envelope:
         return self.bottom - self.top
 
     def place(self, across: float, down: float) -> tuple[float, float]:
-        """Return the point at fractions of width and height; (0, 0) is the upper left corner."""
+        """Return the point at two fractions of the size; (0, 0) is the upper left corner."""
         return self.left + across * self.width, self.top + down * self.height
 
     def moved(self, right: float, down: float) -> "Envelope":
-        """Return the rectangle, moved by `right` and `down` pixels."""
+        """Return a copy of the rectangle, moved by `right` and `down` pixels."""
         return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
 
     def padded(self, across: float, down: float) -> "Envelope":
-        """Return the rectangle with margins on all sides."""
+        """Return the rectangle with margins at the sides, and above and below."""
         return Envelope(
             self.left - across, self.top - down, self.right + across, self.bottom + down
         )
@@ -70,15 +69,14 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Piece:
-    """Shapes, the rectangle that they occupy, and the rectangles of named parts.
+    """Shapes, and the rectangle that the shapes occupy.
 
-    `placed` contains shapes with their offsets. `shapes` applies the offsets only once, however
-    many combinations contain the piece.
+    `placed` contains groups of shapes with their offsets. Only `shapes` applies the offsets, so
+    that each shape is moved only once.
     """
 
     placed: tuple[tuple[float, float, tuple[Shape, ...]], ...] = ()
     envelope: Envelope = Envelope()
-    anchors: Mapping[Name, Envelope] = field(default_factory=dict)
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -111,7 +109,7 @@ def gap(width: float = 0.0, height: float = 0.0) -> Piece:
 
 
 def sized(width: float, height: float, *shapes: Shape) -> Piece:
-    """Return shapes as a piece whose envelope has the given size."""
+    """Return the shapes as a piece whose envelope starts at (0, 0) and has this size."""
     return replace(gap(width, height), placed=((0.0, 0.0, shapes),))
 
 
@@ -121,32 +119,30 @@ def words(content: str, size: float, **look: object) -> Piece:
 
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
-    """Return the piece, moved by `right` and `down` pixels."""
+    """Return a copy of the piece, moved by `right` and `down` pixels."""
     return Piece(
         tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
         part.envelope.moved(right, down),
-        {name: envelope.moved(right, down) for name, envelope in part.anchors.items()},
     )
 
 
 def over(*parts: Piece) -> Piece:
-    """Return pieces at their own coordinates; later pieces cover earlier ones."""
+    """Return the pieces as one piece; later pieces cover earlier pieces."""
     if not parts:
         return Piece()
     return Piece(
         tuple(placed for part in parts for placed in part.placed),
         reduce(Envelope.around, (part.envelope for part in parts)),
-        {name: envelope for part in parts for name, envelope in part.anchors.items()},
     )
 
 
 def beside(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from left to right; `align`: 0 for upper edges, ½ for middles, 1 for lower."""
+    """Arrange pieces from left to right; `align` is 0 for upper edges, ½ for middles."""
     return _in_a_row(parts, apart, align, across=True)
 
 
 def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from top to bottom; `align`: 0 for left edges, ½ for middles, 1 for right."""
+    """Arrange pieces from top to bottom; `align` is 0 for left edges, ½ for middles."""
     return _in_a_row(parts, apart, align, across=False)
 
 
@@ -168,15 +164,3 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
 def grouped(part: Piece, group: Group) -> Piece:
     """Return the piece as a group with the moment, the cell, and the tooltip of `group`."""
     return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))
-
-
-def named(part: Piece, name: Name) -> Piece:
-    """Return the piece with its envelope as an anchor, under this name."""
-    return replace(part, anchors={**part.anchors, name: part.envelope})
-
-
-def scene(part: Piece, title: str, description: str, margin: float = 24.0) -> Scene:
-    """Return a piece as a scene with a margin on all sides."""
-    content = shifted(part, margin - part.envelope.left, margin - part.envelope.top)
-    room = content.envelope.padded(margin, margin)
-    return Scene(room.width, room.height, content.shapes, title, description)

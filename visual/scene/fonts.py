@@ -1,8 +1,7 @@
-"""Measure text: the advance widths of DejaVu, read from the font files.
+"""The widths of texts in the fonts of all pictures, DejaVu Sans and DejaVu Sans Mono.
 
-Every backend draws with these fonts. An SVG names these fonts first, then narrower fonts for
-computers without them; PDF and PNG use the files. The files are part of matplotlib, which is not
-imported.
+PDF and PNG contain these fonts; an SVG also names narrower fonts, for computers without DejaVu. The
+font files are part of matplotlib, but this module does not import matplotlib.
 """
 
 from functools import cache, lru_cache
@@ -26,7 +25,7 @@ def folder() -> Path:
 
 @lru_cache(maxsize=8192)  # pictures measure the same texts repeatedly
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
-    """Return the width of `content` in pixels, without kerning."""
+    """Return the width of `content` in pixels, without kerning, in a font of `size` pixels."""
     widths = advances(bold)
     if mono:
         known = advances(bold, mono=True)
@@ -38,10 +37,10 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
 
 @cache
 def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
-    """Return the advance width of every character of a font, from its tables `cmap` and `hmtx`.
+    """Return the advance width of each character of a font, in units per em.
 
-    https://learn.microsoft.com/typography/opentype/spec/cmap describes format 4, segments of
-    codes whose glyphs are consecutive or in a list.
+    The widths are in the tables `cmap` and `hmtx` of the font file. For format 4 of `cmap`, see
+    https://learn.microsoft.com/typography/opentype/spec/cmap.
     """
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     data = (folder() / name).read_bytes()

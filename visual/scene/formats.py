@@ -1,4 +1,4 @@
-"""Write pictures as files: the suffix selects the format, and files are written atomically.
+"""Write pictures to files, atomically; the suffix of a file selects the format.
 
 Each backend registers the function that writes its format.
 """
@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from errno import EACCES, EINVAL
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from secrets import token_hex
@@ -23,22 +24,18 @@ PACE, HOLD = 800, 3000  # the milliseconds of a moment, and of the last moment
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too much memory
 MOST_SIDE = 1e12  # pixels; an error message reports no larger side
 SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
-# Flags for a new file: opening fails if the name exists, as a file or as a link.
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # on POSIX; on Windows
-
 
 Writer = Callable[..., str | bytes]
 _WRITERS: dict[str, Writer] = {}
 
 
 def register(suffix: str, write: Writer) -> None:
-    """Register `write`, which returns the content of a file with this suffix for a scene."""
+    """Register the function that returns the content of a file with this suffix for a scene."""
     _WRITERS[suffix] = write
 
 
 def content(suffix: str, picture: object, *options: object) -> Any:
-    """Return the content of a file with this suffix, as its backend writes it."""
+    """Return the content of a file with this suffix, from the backend of the format."""
     return _WRITERS[suffix](picture, *options)
 
 
@@ -50,12 +47,12 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return `path` as a Path; raise ArgumentError with this reason for other suffixes."""
-    place = as_path(path)
-    if place.suffix.lower() not in suffixes:
-        raise argument_error("path", str(place), f"{reason}.")
-    _check_folder(place)
-    return place
+    """Return `path` as a Path; raise ArgumentError with this `reason` for another suffix."""
+    path = as_path(path)
+    if path.suffix.lower() not in suffixes:
+        raise argument_error("path", str(path), f"{reason}.")
+    _check_folder(path)
+    return path
 
 
 def _check_folder(path: Path) -> None:
@@ -64,7 +61,7 @@ def _check_folder(path: Path) -> None:
 
 
 def check_path(path: Path, animate: bool = False) -> None:
-    """Raise ArgumentError if `path` cannot be a picture, or with `animate` cannot be a film."""
+    """Raise ArgumentError if `path` is no path of a picture or, with `animate`, of a film."""
     suffix = path.suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
@@ -79,12 +76,9 @@ def check_path(path: Path, animate: bool = False) -> None:
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
-    """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
-    if (
-        not isinstance(scale, Real)
-        or isinstance(scale, bool)
-        or not abs(scale) <= sys.float_info.max
-    ):
+    """Raise ArgumentError unless an image of `width` by `height` pixels can have this `scale`."""
+    is_number = isinstance(scale, Real) and not isinstance(scale, bool)
+    if not is_number or not abs(scale) <= sys.float_info.max:
         raise argument_error("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
         raise argument_error("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
@@ -100,8 +94,9 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the same folder, then move the new file to `path`.
 
-    If `path` is a link, its target is replaced. The new file gets the permissions of an existing
-    file before it gets content. Raises ArgumentError if the file cannot be written.
+    If `path` is a link, the new file replaces the target of the link. If the file exists, the new
+    file has the same permissions before content is written. Raises ArgumentError if the file cannot
+    be written.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
@@ -112,11 +107,13 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         if mode is not None and not S_ISREG(mode):
             raise OSError(EINVAL, "not a regular file")
         part = target.with_name(f".{token_hex(8)}.part")
-        descriptor = os.open(part, NEW, 0o666 if mode is None else S_IMODE(mode))
+        permissions = 0o666 if mode is None else S_IMODE(mode)
+        new = partial(os.open, mode=permissions)
+        file = open(part, "xb", opener=new)  # noqa: SIM115  # not removed if this part exists
         try:
-            with open(descriptor, "wb") as file:
+            with file:
                 if mode is not None:  # the umask may have removed permissions
-                    os.chmod(descriptor if os.chmod in os.supports_fd else part, S_IMODE(mode))
+                    os.chmod(file.fileno() if os.chmod in os.supports_fd else part, permissions)
                 file.write(data)
             os.replace(part, target)
         except BaseException:

@@ -1,12 +1,11 @@
 """Pictures as values: frozen boxes, texts, arrows, lines, and groups.
 
-Coordinates are pixels; y points down. A picture function returns a `Scene`, which Jupyter displays
-and `Scene.save` writes to a file. Every format is a walk over the same shapes.
+Coordinates are pixels, and y points down. A picture function returns a `Scene`. Jupyter displays
+the scene, and `Scene.save` writes the scene to a file. Each backend walks over the same shapes.
 """
 
 import os
 import re
-from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -35,8 +34,8 @@ from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
-LEAST_WIDTH = 0.27  # of a letter, in em
-HATCH, THIN = 4.5, 0.9  # distance and thickness of the lines, in pixels
+LEAST_WIDTH = 0.27  # the width of the narrowest letter, in em
+HATCH, THIN = 4.5, 0.9  # the distance and the thickness of the lines of a hatch, in pixels
 MM = 25.4 / 96  # millimeters per CSS pixel
 LARGEST = 1500  # pixels; a wider picture scrolls, because scaled text would be too small
 
@@ -45,8 +44,8 @@ LARGEST = 1500  # pixels; a wider picture scrolls, because scaled text would be 
 class Box:
     """A rectangle with the look of a role, or with a fill that encodes a number.
 
-    The number is `heat`; the fill has its full color at ±`scale`, and a negative number fills only
-    the lower half. A `faded` box has paler colors, because no result depends on the box.
+    The number is `heat`. The fill has its full color at ±`scale`, and a negative number fills only
+    the lower half. A `faded` box is paler, because no result depends on its value.
     """
 
     x: float
@@ -60,7 +59,7 @@ class Box:
 
     @property
     def share(self) -> float:
-        """The number as a fraction of the scale, from -1 to 1 if it is finite."""
+        """The number as a fraction of the scale, from -1 to 1 if the number is finite."""
         return (self.heat or 0.0) / (self.scale or 1.0)
 
     @property
@@ -74,7 +73,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text at its baseline, in the text color of its `role` or, for None, of the page."""
+    """A line of text; `y` is its baseline, and its color follows `role` or, for None, the page."""
 
     x: float
     y: float
@@ -101,7 +100,7 @@ class Text:
         return theme.muted if self.muted else theme.text
 
     def ground(self, theme: Theme) -> "Box | None":
-        """Return the box that hides a hatch behind the text, or None if there is no hatch."""
+        """Return the box that covers a hatch behind the text, or None without a hatch."""
         if self.role is None or theme.look(self.role, self.faded).hatch is Hatch.NONE:
             return None
         high = 0.95 * self.size
@@ -117,8 +116,8 @@ class Text:
 class Arrow:
     """A line with a head: Bézier curves if it has 3n + 1 points, otherwise straight segments.
 
-    `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because the
-    result does not depend on it. A line from a `saved` value has the color of saved values.
+    `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because no
+    result depends on its value. A line from a `saved` value has the color of saved values.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -130,19 +129,19 @@ class Arrow:
 
     @property
     def is_curve(self) -> bool:
-        """Whether the points are a start, then two control points and an end for each curve."""
+        """Whether the points are a start, and for each curve two control points and an end."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
 
     @property
     def head(self) -> tuple[tuple[float, float], ...]:
-        """The corners of the arrowhead; the tip is the first."""
+        """The corners of the arrowhead, starting with the tip."""
         (x0, y0), (x1, y1) = self.points[-2:]
         angle = atan2(y1 - y0, x1 - x0)
         turned = (angle + 0.42, angle - 0.42)
         return (x1, y1), *((x1 - 8 * cos(turn), y1 - 8 * sin(turn)) for turn in turned)
 
     def colour(self, theme: Theme) -> str:
-        """Return the color of line and head in a theme."""
+        """Return the color of the line and of the head in a theme."""
         if self.saved:
             return theme.look(Role.READ).stroke
         plain = self.faded or not self.accent
@@ -153,7 +152,7 @@ class Arrow:
 class Polyline:
     """Straight segments between points; with `dots`, each point has a dot.
 
-    The color is that of text, a weaker color if `faint`, and the weakest if `faded`.
+    The color is the color of text, weaker if `faint`, and weakest if `faded`.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -167,13 +166,13 @@ class Polyline:
 
 
 def outline(x: float, y: float, wide: float, high: float) -> Polyline:
-    """Return the edge of a rectangle without a fill."""
+    """Return the edge of a rectangle with this size at this upper left corner."""
     right, low = x + wide, y + high
     return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
 
 
 def ink(theme: Theme, faint: bool, faded: bool) -> str:
-    """Return the color of a line without a role."""
+    """Return the color of a line that has no role."""
     if faded:
         return mixed(theme.text, theme.background, 0.7)
     return theme.muted if faint else theme.text
@@ -181,15 +180,14 @@ def ink(theme: Theme, faint: bool, faded: bool) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together, for example a moment of the run or a cell with its tooltip.
+    """Shapes that belong together, such as a moment of the run or a cell with its tooltip `title`.
 
-    `step` is the number of a moment and `moment` its name; several groups can share a moment.
+    `step` is the number of a moment, and `moment` is its name; several groups can share a moment.
     `cell` is the key of the quantity in a cell, and `value` is the value in the cell. `quantity` is
     the name of the quantity without its index; all cells of a quantity share a color scale.
 
-    In a film, the shapes are visible from moment `step` to the moment before `until`. Both numbers
-    have fractions if the shapes are visible for a part of a moment. A moving SVG moves a group
-    along its `path`, a line that starts at the center of the group.
+    A film shows the group from moment `step` until just before moment `until`; fractions of moments
+    are possible. A moving SVG moves a group along `path`, which starts at the center of the group.
     """
 
     shapes: tuple["Shape", ...]
@@ -204,9 +202,6 @@ class Group:
 
 
 Shape = Box | Text | Arrow | Polyline | Group
-LINES = (Arrow, Polyline)
-
-
 Segment = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -214,11 +209,9 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
     """Yield the lines of a hatch in a box, at least one pixel from the edge of the box."""
     left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
     if hatch is Hatch.LEVEL:
-        for y in _every(HATCH, high):
-            yield (left, top + y), (left + wide, top + y)
+        yield from (((left, top + y), (left + wide, top + y)) for y in _every(HATCH, high))
     if hatch is Hatch.UPRIGHT:
-        for x in _every(HATCH, wide):
-            yield (left + x, top), (left + x, top + high)
+        yield from (((left + x, top), (left + x, top + high)) for x in _every(HATCH, wide))
     for over in _every(1.5 * HATCH, wide + high):  # slanted lines, on which x + y is `over`
         first, last = max(0.0, over - wide), min(high, over)
         falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
@@ -229,17 +222,25 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
 
 
 def _every(pace: float, length: float) -> Iterator[float]:
-    """Return ``pace, 2 * pace, …`` below a length."""
+    """Return the numbers ``pace, 2 * pace, …`` below `length`."""
     return (pace * number for number in range(1, ceil(length / pace)))
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Yield all shapes except groups, in drawing order, including the shapes inside groups."""
+    """Yield all shapes except groups in drawing order, also the shapes inside groups."""
     for shape in shapes:
         if isinstance(shape, Group):
             yield from walk(shape.shapes)
         else:
             yield shape
+
+
+def groups_of(shapes: Iterable[Shape]) -> Iterator[Group]:
+    """Yield all groups in drawing order, each before the groups inside it."""
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield shape
+            yield from groups_of(shape.shapes)
 
 
 def moved(shape: Shape, right: float, down: float) -> Shape:
@@ -252,7 +253,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     if isinstance(shape, Group):
         attributes["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
         attributes["path"] = tuple([(x + right, y + down) for x, y in shape.path])
-    elif isinstance(shape, LINES):
+    elif isinstance(shape, Arrow | Polyline):
         attributes["points"] = tuple([(x + right, y + down) for x, y in shape.points])
     else:
         attributes["x"], attributes["y"] = shape.x + right, shape.y + down
@@ -263,11 +264,11 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A complete picture, with a `title` and a `description` for screen readers.
 
-    `dot` is the source of a picture that Graphviz laid out. `twin` is the picture as text; for an
-    empty `twin`, `text` derives the text from the shapes. `trace` is the run that computed the
-    numbers. The shapes are laid out on `width` pixels, and `millimetres` is the width on paper, or
-    0. Shapes have roles and no colors: backends take the colors from `theme`, which `themed`
-    replaces. If the animated formats have another picture, `film` returns that scene.
+    `width` and `height` are pixels of the layout, and `millimetres` is the width on paper, or 0.
+    Shapes have roles and no colors; backends take the colors from `theme`, which `themed` replaces.
+    `trace` is the run that computed the numbers. `dot` is the source of a graph for Graphviz.
+    `twin` is the text of the picture; if `twin` is empty, `text` derives the text from the shapes.
+    `film`, if not None, returns the scene for the animated formats.
     """
 
     width: float
@@ -292,12 +293,7 @@ class Scene:
 
     def groups(self) -> Iterator[Group]:
         """Yield all groups, each before the groups inside it."""
-        waiting = list(reversed(self.shapes))
-        while waiting:
-            shape = waiting.pop()
-            if isinstance(shape, Group):
-                yield shape
-                waiting += reversed(shape.shapes)
+        return groups_of(self.shapes)
 
     @property
     def zoom(self) -> float:
@@ -314,7 +310,7 @@ class Scene:
         return {step: named[step] for step in sorted(named)}
 
     def themed(self, theme: str | None) -> "Scene":
-        """Return the picture in the theme with a name; for None, in its own theme."""
+        """Return the picture in the theme with this name, or unchanged for None."""
         return self if theme is None else replace(self, theme=THEMES[theme])
 
     def svg(self) -> str:
@@ -331,8 +327,9 @@ class Scene:
 
     def png(self, scale: float = 1.0) -> bytes:
         """Return the picture as a PNG image, with `scale` pixels per pixel of the picture."""
-        check_scale(scale, self.width * self.zoom, self.height * self.zoom)
-        return bytes(content(".png", self, scale))
+        image = self.rendered(".png", scale)
+        assert isinstance(image, bytes)
+        return image
 
     def save(
         self,
@@ -345,8 +342,8 @@ class Scene:
 
         A picture with moments can also be a .gif with one frame per moment or, with `animate`, a
         moving .svg. A picture that Graphviz laid out can also be .dot. `scale` is the number of
-        pixels of a .png or .gif per pixel of the picture; the other formats ignore it. `theme` is
-        light, dark, or print (default: the theme of the picture).
+        pixels of a .png or .gif per pixel of the picture. `theme` is light, dark, or print
+        (default: the theme of the picture).
 
         The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
         cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
@@ -358,20 +355,14 @@ class Scene:
             others = listing(s for s in SUFFIXES if self.can_be(s))
             reason = "only a picture with several moments can move."
             if suffix == ".dot":
-                reason = (
-                    ".dot exists only for pictures laid out by Graphviz, the step graph and the "
-                    "genealogy."
-                )
+                reason = "only a step graph and a genealogy, laid out by Graphviz, can be .dot."
             raise argument_error("path", str(path), f"this picture can be {others}; {reason}")
         return write_whole(path, self.rendered(suffix, scale, animate, theme))
 
     def can_be(self, suffix: str) -> bool:
-        """Return whether the picture can be written in a format, given by its suffix."""
-        if not isinstance(suffix, str) or suffix not in SUFFIXES:
-            return False
-        if suffix == ".dot":
-            return bool(self.dot)
-        return suffix not in MOVING or self.can_move
+        """Return whether the picture can be written in the format with a suffix, such as .svg."""
+        is_possible = {".dot": bool(self.dot), **dict.fromkeys(MOVING, self.can_move)}
+        return suffix in SUFFIXES and is_possible.get(suffix, True)
 
     @property
     def can_move(self) -> bool:
@@ -381,7 +372,7 @@ class Scene:
     def rendered(
         self, suffix: str, scale: float = 1.0, animate: bool = False, theme: str | None = None
     ) -> str | bytes:
-        """Return the content of the file with a suffix; ArgumentError if it cannot be written."""
+        """Return the content of a file with this suffix; raise the errors of `save`."""
         check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
@@ -413,7 +404,7 @@ class Scene:
 
 
 def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
-    """Return `draw` with two additions: removed options are errors, and scenes have their trace."""
+    """Decorate `draw`: a removed option is an error, and the scene stores its trace."""
 
     @wraps(draw)
     def draw_with_trace(*arguments: Options.args, **options: Options.kwargs) -> Result:
@@ -442,14 +433,14 @@ def fitted(
     muted: bool = False,
     role: Role | None = None,
 ) -> Text:
-    """Return a text no wider than `room`; the tooltip of a shortened text has the full content."""
+    """Return a text of at most width `room`; a shortened text has its full content as tooltip."""
     short = shortened(content, room, size, mono, bold)
     title = content if short != content else ""
     return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """Return `content` as lines no wider than `room`; long words are broken."""
+    """Return `content` as lines of at most width `room`; break words that are too long."""
     lines = [""]
     for word in content.split():
         line = f"{lines[-1]} {word}".lstrip()
@@ -459,12 +450,8 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
         while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
             rest = lines[-1]
             most = min(len(rest) - 1, int(room / (LEAST_WIDTH * size)) + 1)
-            counts = range(1, most + 1)
-
-            def width(count: int, word: str = rest) -> float:
-                return text_width(word[:count], size, bold=bold)
-
-            fits = max(1, bisect(counts, room, key=width))
+            widths = (text_width(rest[:count], size, bold=bold) for count in range(1, most + 1))
+            fits = max(1, sum(width <= room for width in widths))
             lines[-1:] = [rest[:fits], rest[fits:]]
     return lines
 
@@ -472,9 +459,9 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
 def shortened(
     content: str, width: float, size: float, mono: bool = False, bold: bool = False
 ) -> str:
-    """Return `content`, shortened with an ellipsis if its text is wider than `width`.
+    """Return `content`, shortened with an ellipsis if it is wider than `width` pixels.
 
-    An index at the end stays if there is space, because the index distinguishes cells.
+    If possible, an index at the end stays, because the index distinguishes cells.
     """
     if text_width(content, size, mono, bold) <= width:
         return content

@@ -14,7 +14,7 @@ from lab.errors import Registry
 
 
 class Role(StrEnum):
-    """The meaning of a box, as a legend explains it: a term and its definition.
+    """The meaning of a box: a term and its definition, for a legend.
 
     A picture can replace the definition, but all legends use the same term for the same look.
     """
@@ -46,12 +46,12 @@ class Role(StrEnum):
         return self.value.split(":")[0]
 
     def legend_text(self, words: str = "") -> str:
-        """Return a line of a legend: the term and its definition in a picture."""
+        """Return the line of a legend: the term and the definition `words` (default: its own)."""
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
 class LineStyle(StrEnum):
-    """The edge of a box."""
+    """The style of the edge of a box."""
 
     PLAIN = "plain"
     HEAVY = "heavy"
@@ -62,7 +62,7 @@ class LineStyle(StrEnum):
 
 
 class Hatch(StrEnum):
-    """The hatch that distinguishes roles in print, where colors do not."""
+    """A pattern of lines that distinguishes roles in print without color."""
 
     NONE = "none"
     RISING = "rising"
@@ -72,13 +72,12 @@ class Hatch(StrEnum):
     CROSSED = "crossed"
 
 
-# The lowest contrast of a text with its background (WCAG 2.1, 1.4.3).
-LEGIBLE = 4.5
+LEGIBLE = 4.5  # the lowest contrast of a text with its background (WCAG 2.1, 1.4.3)
 
 
 @dataclass(frozen=True)
 class Look:
-    """The colors, the line, and the hatch (in print) of a role."""
+    """The colors, the edge, and the hatch of a role; only the theme print has hatches."""
 
     fill: str
     stroke: str
@@ -89,7 +88,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Theme:
-    """All colors of a picture."""
+    """All colors of a picture, and the looks of its roles; `faded` looks are paler."""
 
     name: str
     background: str
@@ -100,7 +99,7 @@ class Theme:
     faded: Mapping[Role, Look]
 
     def look(self, role: Role, faded: bool = False) -> Look:
-        """Return the look of a role, paler if `faded`."""
+        """Return the look of a role, or its paler look if `faded`."""
         return self.faded[role] if faded else self.looks[role]
 
 
@@ -145,12 +144,12 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _theme(name: str, place: int, background: str, text: str, muted: str, arrow: str) -> Theme:
-    """Return the theme with the colors in column `place` of the table."""
+def _theme(name: str, number: int, background: str, text: str, muted: str, arrow: str) -> Theme:
+    """Return the theme whose colors are the group with this number in each row of the table."""
     looks = {}
     for row in TABLE.strip().splitlines():
         role, line, hatch, *colours = row.split()
-        fill, stroke, letters = colours[3 * place : 3 * place + 3]
+        fill, stroke, letters = colours[3 * number : 3 * number + 3]
         own = Hatch(hatch) if name == "print" else Hatch.NONE
         looks[Role[role.upper()]] = Look(fill, stroke, letters, LineStyle(line), own)
     faded = {role: _washed(look, background) for role, look in looks.items()}
@@ -160,7 +159,7 @@ def _theme(name: str, place: int, background: str, text: str, muted: str, arrow:
 
 
 def _washed(look: Look, background: str) -> Look:
-    """Return a paler look; its text stays legible."""
+    """Return a paler look with a legible text."""
     fill, letters = mixed(look.fill, background, 0.6), look.text
     for share in (0.5, 0.4, 0.3, 0.2, 0.1):
         paler = mixed(look.text, background, share)
@@ -171,7 +170,7 @@ def _washed(look: Look, background: str) -> Look:
 
 
 def mixed(start: str, end: str, share: float) -> str:
-    """Return the color at a `share` of the way from `start` to `end`, both ``#rrggbb``."""
+    """Return the mix of two ``#rrggbb`` colors, with the fraction `share` of the color `end`."""
     pairs = ((int(start[i : i + 2], 16), int(end[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
@@ -183,19 +182,19 @@ THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
 
 def heat_colour(value: float, theme: Theme) -> str:
-    """Return the color of a value from -1 to 1; zero has the color of the background."""
+    """Return the color of a value from -1 to 1, or of nan; zero has the background's color."""
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
 
 
 def shades(theme: Theme) -> list[str]:
-    """Return all colors of patches, from most negative to most positive, then the color of nan."""
+    """Return the colors of all values from -1 to 1 in ascending order, then the color of nan."""
     shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
     return [heat_colour(share, theme) for share in (*shares, float("nan"))]
 
 
 @lru_cache(maxsize=256)
 def _shade(level: int, background: str) -> str:
-    """Return one of 2 · SHADES + 1 colors; patches with the same color become one SVG path."""
+    """Return one of 2 · SHADES + 1 colors, so that the SVG has few paths of patches."""
     return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)

@@ -234,5 +234,5 @@ class EagerTable(Table):
         key = own if is_total else f"{own}, part {number}"
         moment, id = self._at(received.step), ("received", received.step)
         cell = value_cell(role, received.gradient, title, label + factor, key)
-        short = (label, "") if factor else None
+        short = label if factor else ""
         return replace(cell, id=id, moment=moment, digits=node.digits, short=short)

@@ -17,9 +17,10 @@ DECADES, PALEST = 6.0, 0.12  # of the colors
 
 
 class CellMap(NamedTuple):
-    """The cells of the map: ``sizes[i, j]`` is the largest of the pairs in a block.
+    """The cells of the map, each for a block of pairs of values.
 
-    ``rows[i]`` and ``columns[j]`` are the first values of the block.
+    ``sizes[i, j]`` is the largest derivative of the block; ``rows[i]`` and ``columns[j]`` are the
+    numbers of its first values.
     """
 
     rows: np.ndarray
@@ -28,7 +29,7 @@ class CellMap(NamedTuple):
 
 
 def shown_cells(report: Influence, steps: range) -> CellMap:
-    """Return the cells of the values that the shown steps read or write; nan is the largest."""
+    """Return the cells of the values that `steps` read or write; nan counts as the largest."""
     down, across = (
         np.array_split(places, max(1, min(len(places), MOST_CELLS)))
         for those in (report.rows, report.columns)
@@ -41,7 +42,7 @@ def shown_cells(report: Influence, steps: range) -> CellMap:
 
 
 def color_span(report: Influence) -> tuple[float, float]:
-    """Return the power of ten of the largest size, and the powers of ten that colors show."""
+    """Return the power of ten of the largest size, and the number of powers that colors show."""
     sizes = np.abs(report.sizes)
     known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
     top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
@@ -49,7 +50,7 @@ def color_span(report: Influence) -> tuple[float, float]:
 
 
 def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: Theme = LIGHT) -> None:
-    """Draw the map, with numbers above the cells if there are few."""
+    """Draw the map; a small map has numbers above its cells."""
     from visual.pictures.plots.axes import draw_heat
 
     table, (top, decades) = shown.sizes, span

@@ -1,9 +1,8 @@
-"""The picture of influence: the derivative of each value of a loop wrt each earlier one.
+"""The picture of influence: the derivative of each value of a loop wrt each earlier value.
 
-    >>> visual.influence(gallery.loops["rnn"].derivative()).save("influence.svg")
-    >>> visual.influence(derivative, ax=axes)  # the map, on axes of your own
+    >>> visual.influence(derivative, ax=axes)  # the map, on your own axes
 
-Next to the map are its last row and the part of each gradient that `truncate_gradient` loses.
+A curve next to the map shows its last row.
 """
 
 from collections.abc import Iterator
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     from visual.pictures.plots.axes import Panel
 
-HIGH = 64.0  # of a curve
-WIDEST, NARROWEST = 440.0, 300.0  # of the map; of a curve beside it
+HIGH = 64.0  # the height of a curve
+WIDEST, NARROWEST = 440.0, 300.0  # the widest map, and the narrowest curve next to the map
 CELL = 48.0, 34.0  # the size of a cell with a number
 
 
@@ -43,11 +42,11 @@ def influence(
     sheet: Sheet = SCREEN,
     ax: "Axes | None" = None,
 ) -> Any:
-    """Plot the result of `lab.influence`, or compute it for a derivative first.
+    """Plot the result of `lab.influence`, or the influence in the Scan `scan` of a derivative.
 
     Colors show sizes by powers of ten, at most six of them. The map has at most 28 rows and
-    columns; in a larger one, a cell shows the largest derivative of a block of pairs, or nan.
-    With `ax`, matplotlib axes, draw the map there and return `ax`. Raises the errors of
+    columns. A cell of a larger map shows the largest derivative of a block of pairs, or nan. With
+    `ax`, draw the map on these matplotlib axes and return `ax`. Raises the errors of
     `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
@@ -81,14 +80,14 @@ def _notes(report: Influence, shown: CellMap) -> Iterator[str]:
 
 
 def _block_note(subject: str, pairs: Influence | CellMap) -> tuple[str, ...]:
-    """Return a sentence about the blocks of pairs, if a block has several."""
+    """Return a sentence about the size of the blocks, or nothing for blocks of one pair."""
     high, wide = (int(np.diff(those).max(initial=1)) for those in (pairs.rows, pairs.columns))
     note = f"{subject} shows the largest of up to {high:,} × {wide:,} derivatives, or nan"
     return (note,) if high * wide > 1 else ()
 
 
 def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
-    """Draw the map and the curves, next to each other if the sheet is wide enough."""
+    """Draw the map and the curve, next to each other if the sheet is wide enough."""
     from visual.pictures.plots.axes import APART, LABELS, draw_panel
 
     wide = high = min(WIDEST, line) - LABELS
@@ -116,14 +115,14 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
 
 
 def _last(report: Influence) -> Series:
-    """Return the sizes of the derivatives of the last value."""
+    """Return the sizes of the derivatives of the last value wrt all values."""
     name = report.derivative_label(report.end, "k")
     series = Series(name, report.index, report.last)
     return series.sizes if report.is_scalar else series
 
 
 def _tables(report: Influence) -> Iterator[str | Section]:
-    """Yield the sentences, a table of the pairs, and the curves."""
+    """Yield the summary, a table of the pairs, and a table of the last row."""
     columns = [
         Series(f"wrt {value_symbol(report.by, s)}", report.rows, report.sizes[:, j], "t")
         for j, s in enumerate(report.columns.tolist())

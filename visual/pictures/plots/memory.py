@@ -1,7 +1,6 @@
 """The picture of memory: the buffers of a derivative over time, and plans that save fewer states.
 
-    >>> visual.memory(gallery.loops["rnn"].trace(order=2)).save("memory.svg")
-    >>> visual.memory(trace, ax=axes)  # the live bytes, on axes of your own
+    >>> visual.memory(trace, ax=axes)  # the live bytes, on your own axes
 
 The steps of all Scans run from left to right. A plan saves some states and recomputes the others.
 """
@@ -29,8 +28,7 @@ from visual.scene.theme import LIGHT, Role, Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-AREA, BAR, NAMES, SMALL = 100.0, 22.0, 150.0, 11.0
-MOST_BUFFERS = 14
+AREA, BAR, NAMES, SMALL, MOST_BUFFERS = 100.0, 22.0, 150.0, 11.0, 14
 WORDS = {
     Role.INTERMEDIATE: "bytes while a Scan runs",
     Role.PRESERVED: "read by later Scans",
@@ -42,11 +40,10 @@ WORDS = {
 def memory(
     trace: Trace | Memory, scan: int = 1, sheet: Sheet = SCREEN, ax: "Axes | None" = None
 ) -> Any:
-    """Plot the live bytes and the buffers of a trace, or of a `lab.Memory`, and its plans.
+    """Plot the live bytes, the buffers, and the plans of a trace or of a `lab.Memory`.
 
-    Of more than 14 buffers, the picture shows those that later Scans read, then the largest. With
-    `ax`, matplotlib axes, draw the live bytes there and return `ax`. Raises the errors of
-    `lab.memory`.
+    The picture shows at most 14 buffers: first the buffers that later Scans read, then the largest.
+    With `ax`, draw the live bytes on these axes and return `ax`. Raises the errors of `lab.memory`.
     """
     check_type("trace", trace, (Trace, Memory), "a Trace, or the result of lab.memory")
     check_sheet(sheet)
@@ -56,16 +53,15 @@ def memory(
 
         with readers_axes(ax) as theme:
             _draw_scans(ax, report, theme)
-            ax.set(xlabel="steps of the Scans", ylabel="bytes")
         return ax
     title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
     about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
     parts = [heading(title, (read,), sheet), *_lifetimes(report, sheet.line)]
     if sheet.legend:
-        shown = {_role(buffer) for buffer in report.buffers} | {Role.INTERMEDIATE}
-        known = {role: meaning for role, meaning in WORDS.items() if role in shown}
-        shapes, bottom = legend_shapes(known, 0, sheet.line, True, 0.0)
+        roles = {Role.INTERMEDIATE, *map(_role, report.buffers)}
+        shown = {role: WORDS[role] for role in WORDS if role in roles}
+        shapes, bottom = legend_shapes(shown, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
     parts += _plans(report, sheet.line) if report.plans else ()
     return plot_scene(parts, title, about, report.document.blocks, sheet)
@@ -76,7 +72,7 @@ def _role(buffer: BufferLifetime) -> Role:
 
 
 def _edges(report: Memory, width: float) -> np.ndarray:
-    """Return the start of each Scan, and the end of the last, with a least width of 1 %."""
+    """Return the start of each Scan, at least 1 % wide, and the end of the last Scan."""
     lengths = np.maximum(report.lengths, max(1, sum(report.lengths)) / 100)
     return np.concatenate([[0.0], np.cumsum(lengths) / sum(lengths) * width])
 
@@ -86,7 +82,8 @@ def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
     from visual.pictures.plots.axes import draw_bars
 
     edges = _edges(report, float(sum(report.lengths)) or 1.0)
-    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.25 * max(1, report.peak)))
+    axes.set(xlim=(edges[0], edges[-1]), xlabel="steps of the Scans")
+    axes.set(ylim=(0, 1.25 * max(1, report.peak)), ylabel="bytes")
     totals = [report.during(number + 1) for number in range(len(report.scans))]
     draw_bars(axes, edges, totals, theme)
     rooms = np.diff(edges) * axes.get_window_extent().width / edges[-1] - 4
@@ -112,12 +109,11 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     title, note = "↑ bytes at once", "→ steps of the Scans"
     panel = draw_panel(line - names + LABELS, AREA, title, fill, note, 0.0)
     yield over(gap(line), shifted(panel, names - LABELS, 0))
-    ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in report.buffers]
-    largest = sorted(range(len(ranks)), key=ranks.__getitem__)
     edges = _edges(report, line - names)
-    shown = (report.buffers[number] for number in sorted(largest[:MOST_BUFFERS]))
+    hidden = sorted(report.buffers, key=lambda b: (b.last == b.first, -b.bytes))[MOST_BUFFERS:]
+    shown = (buffer for buffer in report.buffers if buffer not in hidden)
     bars = [sized(line, BAR, *_bar(buffer, edges, names)) for buffer in shown]
-    if hidden := [report.buffers[number] for number in largest[MOST_BUFFERS:]]:
+    if hidden:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
         bars.append(words(f"⋯ {len(hidden):,} more buffers, {rest} in all", SMALL, muted=True))
     yield above(*bars)

@@ -1,10 +1,10 @@
 """The numbers that plots draw: one column for each quantity, over steps or indices.
 
 `series_of` reads the tapes of a Scan, `growth_of` the sizes of the gradients of a loop.
-`table_of` writes columns as a table of a text twin; `plot_scene` assembles a plot.
+`table_of` and `tables_of` write columns as tables of a text twin; `plot_scene` assembles a plot.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.scene.combinators import Piece, above, gap, scene
+from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
 SUMS = "steps"  # the axis of a running total: the number of steps that it adds up
@@ -25,9 +25,9 @@ SUMS = "steps"  # the axis of a running total: the number of steps that it adds 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One quantity: ``values[i]``, a number or an array, at ``index[i]``, in ascending order.
+    """The values of a quantity: ``values[i]``, a number or an array, at ``index[i]``.
 
-    `across` names the axis of `index`.
+    The indices are in ascending order, and `across` names their axis.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Series:
 
     @property
     def sizes(self) -> "Series":
-        """The absolute values; of arrays the norms, computed without overflow or underflow."""
+        """The absolute values of numbers, or the norms of arrays, without overflow or underflow."""
         sizes = np.abs(self.table)
         largest = sizes.max(axis=1, initial=0.0)
         usable = np.isfinite(largest) & (largest > 0)
@@ -59,7 +59,7 @@ class Series:
         return replace(self, name=f"{bars}{self.name}{bars}", values=values)
 
     def within(self, steps: range | None) -> "Series":
-        """Return the part that the shown steps read or write; all without `steps`."""
+        """Return the values that `steps` read or write, or all values for None."""
         if steps is None:
             return self
         kept = (self.index >= steps.start) & (self.index <= steps.stop)
@@ -67,13 +67,13 @@ class Series:
 
 
 def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:
-    """Return the tapes of a Scan after its last step, without uninitialized rows."""
+    """Return the content of the tapes of a Scan after its last step, without empty rows."""
     series = (_series(named, tape).within(steps) for tape in named.scan.held)
     return tuple(each for each in series if each.values.size)
 
 
 def growth_of(loop: NamedScan, steps: range | None) -> tuple[Series, ...]:
-    """Return |dC/dx|, |dC′/dx| … over the index of every state of a loop, for every order."""
+    """Return the sizes |dC/dx|, |dC′/dx| … of the gradients wrt the states of a loop."""
     return tuple(
         series.sizes
         for named in NamedScan.each(loop.trace)
@@ -101,12 +101,12 @@ def _series(named: NamedScan, tape: TapeTrace) -> Series:
 
 
 def as_numbers(values: np.ndarray) -> np.ndarray:
-    """Return `values` as 64-bit floats; of complex numbers, the absolute values."""
+    """Return `values` as 64-bit floats; complex numbers become absolute values."""
     return (np.abs(values) if values.dtype.kind == "c" else values).astype("float64")
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:
-    """Return a table with a column for each series; of a long one, both ends."""
+    """Return a table with a column for each series, and with both ends of a long series."""
     places = np.unique(np.concatenate([each.index for each in series])).tolist()
     rows = []
     for item in shown_steps(len(places)):
@@ -117,6 +117,14 @@ def table_of(series: Sequence[Series]) -> ReportTable:
     return ReportTable((series[0].across, *(each.name for each in series)), tuple(rows))
 
 
+def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
+    """Yield a section for each title and axis, with a table of the series."""
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for title, series in pairs:
+        groups.setdefault((title, series.across), []).append(series)
+    yield from (Section(title, (table_of(group),)) for (title, _), group in groups.items())
+
+
 def _at(series: Series, place: int) -> str:
     (rows,) = np.nonzero(series.index == place)
     return values_text(series.values[rows[0]]) if rows.size else ""
@@ -125,6 +133,8 @@ def _at(series: Series, place: int) -> str:
 def plot_scene(
     parts: Iterable[Piece], title: str, about: str, blocks: Iterable[Block], sheet: Sheet
 ) -> Scene:
-    """Return the parts of a plot below one another; `blocks` are the text twin below the title."""
-    drawn = scene(above(gap(sheet.line), *parts, apart=8), title, about, sheet.margin)
-    return replace(drawn, twin="\n".join([*as_text(Section(title, tuple(blocks))), ""]))
+    """Return the parts of a plot below one another; the text twin consists of `blocks`."""
+    margin, twin = sheet.margin, "\n".join([*as_text(Section(title, tuple(blocks))), ""])
+    drawn = shifted(above(gap(sheet.line), *parts, apart=8), margin, margin)
+    right, bottom = drawn.envelope.right + margin, drawn.envelope.bottom + margin
+    return Scene(right, bottom, drawn.shapes, title, about, twin=twin)

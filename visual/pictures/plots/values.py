@@ -1,7 +1,6 @@
 """The picture of values: states, outputs, gradients, and their sizes over the steps of a loop.
 
->>> visual.values(gallery.loops["rnn"].trace(order=2)).save("values.pdf", theme="dark")
->>> visual.values(trace, ax=axes)  # the sizes, on axes of your own
+>>> visual.values(trace, ax=axes)  # the sizes, on your own axes
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lab.notation import number_text
-from lab.reports.tables import Section
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
-from visual.pictures.plots.series import Series, growth_of, plot_scene, series_of, table_of
+from visual.pictures.plots.series import Series, growth_of, plot_scene, series_of, tables_of
 from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST, FEW = 6, 4  # panels; entries with a curve each: of a larger array, the norm is drawn
+MOST, FEW = 6, 4  # the most panels; the most entries of an array with a curve for each entry
 NOTES = (
     "a panel shows one quantity on its own scale, with its first and last value",
     "[0], [1] …: the entries of an array; ‖ ‖: its norm; “steps”: a running total",
@@ -34,12 +32,16 @@ NOTES = (
 
 @dataclass(frozen=True, eq=False)
 class PlottedQuantity:
-    """Quantity number `place` of Scan `scan`, or with `is_size` the sizes of gradients."""
+    """A quantity in a panel, with its rank among the quantities of its Scan.
+
+    With `is_size`, the panel shows the sizes of the gradients wrt a state, for each order. `table`
+    is the title of the table in the text twin.
+    """
 
     title: str
-    place: int
+    rank: int
     series: tuple[Series, ...]
-    table: str  # the title of its table in the text twin
+    table: str
     is_size: bool = False
 
     @property
@@ -55,7 +57,7 @@ class PlottedQuantity:
 
     @property
     def ends(self) -> str:
-        """The first and the last value of a single curve; ``‖ ‖`` marks a norm."""
+        """The first and the last value of a single curve, with ``‖ ‖`` for a norm."""
         (_, values, _), *others = self.curves
         ends = " … ".join(number_text(values[end]) for end in {0: 0, len(values) - 1: 0})
         return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
@@ -71,61 +73,60 @@ def values(
 ) -> Any:
     """Plot the states, the outputs, and the gradients of a trace over the steps.
 
-    A panel shows one quantity: a number as a curve, an array as a curve for each entry or, with
-    more than four entries, as the curve of the norm. The panels of the sizes of gradients have a
-    logarithmic scale. By default the picture has at most six panels: the first quantity of each
-    Scan, and the sizes of gradients, then the second. With `scan`, the number in a heading, the
-    picture shows all quantities of one Scan, with `all` those of all Scans.
+    A panel shows one quantity. An array has a curve for each entry, or the curve of its norm if it
+    has more than four entries. Sizes of gradients have a logarithmic scale. By default, the picture
+    has at most six panels, with the first quantities of each Scan. With the number of a `scan`, the
+    picture shows all quantities of the Scan; with `all`, all quantities of all Scans.
 
-    With `ax`, matplotlib axes, draw the sizes of these quantities as curves on a logarithmic scale
-    there, and return `ax`. Raises ArgumentError for an unknown Scan.
+    With `ax`, draw the sizes of these quantities on these matplotlib axes, with a logarithmic
+    scale, and return `ax`. Raises ArgumentError for an unknown Scan.
     """
     check_trace(trace)
     check_sheet(sheet)
     number = None if scan is None else scan_index(trace, scan)
     steps = sheet.steps and sheet.steps_of(trace.scans[0])
     scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
-    shown = known = [*_quantities(scans, steps)]
-    if not switch("all", all) and number is None:
-        first = sorted(known, key=lambda quantity: quantity.place)[:MOST]
-        shown = [quantity for quantity in known if quantity in first]
+    known = [*_quantities(scans, steps)]
+    most = len(known) if switch("all", all) or number is not None else MOST
+    first = sorted(known, key=lambda quantity: quantity.rank)[:most]
+    shown = [quantity for quantity in known if quantity in first]
     if ax is not None:
         return _draw_sizes(ax, shown)
     order = max((each.order for each in trace.scans), default=0)
     loop = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
     parts = [heading(title, NOTES if sheet.legend else (), sheet)]
-    if shown:
-        parts.append(_panels(shown, sheet.line))
+    parts += [_panels(shown, sheet.line)] if shown else []
     if hidden := len(known) - len(shown):
         more = f"⋯ {hidden:,} more{sheet.hint('all=True draws all', ' · ')}"
         parts.append(words(more, 12, muted=True))
     about = f"States, gradients, and outputs over the steps of {loop}."
-    return plot_scene(parts, title, about, _tables(known), sheet)
+    tables = tables_of((quantity.table, s) for quantity in known for s in quantity.series)
+    return plot_scene(parts, title, about, tables, sheet)
 
 
 def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[PlottedQuantity]:
     """Yield the quantities of the Scans, then the sizes of the gradients of loops."""
     for named in scans:
-        for place, series in enumerate(series_of(named, steps)):
+        for rank, series in enumerate(series_of(named, steps)):
             number = f"{named.number + 1} · "
             table = f"{number}{named.scan.name}{'' if series.is_scalar else f': {series.name}'}"
-            yield PlottedQuantity(f"{number}{series.name}", place, (series,), table)
+            yield PlottedQuantity(f"{number}{series.name}", rank, (series,), table)
     for named in scans:
         sizes: dict[str, list[Series]] = {}
         for series in growth_of(named, steps):
             sizes.setdefault(series.name.partition("/")[2], []).append(series)
-        for place, group in enumerate(sizes.values()):
+        for rank, group in enumerate(sizes.values()):
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
-            yield PlottedQuantity(title, place, (*group,), "Sizes", is_size=True)
+            yield PlottedQuantity(title, rank, (*group,), "Sizes", is_size=True)
 
 
 def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
-    """Draw a panel for each quantity, all with the same indices."""
+    """Draw a panel for each quantity; all panels have the same indices."""
     from visual.pictures.plots.axes import Panel, multiples
 
-    places = np.concatenate([each.index for quantity in shown for each in quantity.series])
-    first, last = int(places.min()), int(places.max())
+    indices = np.concatenate([each.index for quantity in shown for each in quantity.series])
+    first, last = int(indices.min()), int(indices.max())
 
     def fill(panel: Panel, number: int) -> None:
         quantity = shown[number]
@@ -136,7 +137,7 @@ def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
 
 
 def _draw_sizes(ax: "Axes", shown: Sequence[PlottedQuantity]) -> "Axes":
-    """Draw the sizes on the axes of the user."""
+    """Draw the sizes of the quantities on the axes of the user."""
     from visual.pictures.plots.axes import readers_axes
 
     with readers_axes(ax):
@@ -146,11 +147,3 @@ def _draw_sizes(ax: "Axes", shown: Sequence[PlottedQuantity]) -> "Axes":
         ax.set(yscale="log", xlabel="index")
         ax.legend()
     return ax
-
-
-def _tables(known: Sequence[PlottedQuantity]) -> Iterator[Section]:
-    """Yield a table for each Scan, for each array, and for the sizes."""
-    tables: dict[tuple[str, str], list[Series]] = {}
-    for quantity in known:
-        tables.setdefault((quantity.table, quantity.series[0].across), []).extend(quantity.series)
-    yield from (Section(name, (table_of(group),)) for (name, _), group in tables.items())

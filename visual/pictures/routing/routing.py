@@ -1,9 +1,9 @@
 """The routing of where, cat, narrow, and clamp: the source of each entry of the output.
 
-The panels show values, tangents, and cotangents. Values and tangents move from left to right, and
-cotangents from right to left. A cell names its source or its readers. A cell of the output has the
-color of the input that the cell copies. Panels of vectors are next to each other, and panels of
-matrices are below each other.
+Three panels show values, tangents, and cotangents. Values and tangents move from left to right, and
+cotangents move from right to left. A cell of the output names the entry that it copies, and has the
+color of that input; a cell of an input names the entries that copy it. Panels of vectors are next
+to each other, and panels of matrices are below each other.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -16,8 +16,15 @@ from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.pictures.routing.entries import DrawnArray, arrays_of, copied_rows
-from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, route_call
+from visual.pictures.routing.routed import (
+    DrawnArray,
+    Routed,
+    RoutedOperand,
+    arrays_of,
+    copied_rows,
+    entry_name,
+    route_call,
+)
 from visual.pictures.routing.words import (
     COTANGENT,
     STEPS,
@@ -33,7 +40,7 @@ from visual.pictures.routing.words import (
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_NAMES = 6  # in a tooltip
+MOST_NAMES = 6  # the most names of entries in a tooltip
 TERMS = 9  # the most letters of a sum in a cell
 
 
@@ -54,8 +61,8 @@ def routing(
         >>> visual.routing("where", (x, 7.0), condition=x > 0)
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
-    The three panels are the steps 0, 1, and 2. Marks show the entries of a clamp that are equal to
-    a bound and have no derivative.
+    The three panels are the moments 0, 1, and 2 of the picture. Marks show the entries of a clamp
+    that are equal to a bound and have no derivative.
 
     Raises ArgumentError for arguments that the primitive rejects, for PyTensor variables, for more
     than 6 inputs, and for arrays of more than 24 rows or 12 columns.
@@ -72,7 +79,7 @@ def routing(
 
 
 class RoutingTable(Table):
-    """The panels of a call, each with a part for the inputs and a part for the output."""
+    """The panels of a call; each panel has a part for the inputs and a part for the output."""
 
     label_width = 126.0
 
@@ -87,7 +94,7 @@ class RoutingTable(Table):
         self.pairs = copied_rows(call, self.inputs, self.output)
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns, counted from the last, of the inputs and of the output."""
+        """Return the columns of the inputs and of the output for each panel of a row."""
         sides = [self.inputs, [self.output]] * len(self.panels[0])
         return [{(0, -1), *((0, n) for a in arrays for n in a.columns)} for arrays in sides]
 
@@ -102,7 +109,7 @@ class RoutingTable(Table):
             yield Row(lines=lines, edges=[e for step in steps for e in self._edges(step)])
 
     def _lines(self, step: RoutedStep, part: int) -> Iterator[Line]:
-        """Yield the rows of the inputs, and the rows of the output to their right."""
+        """Yield the rows of the inputs, then the rows of the output, which are to their right."""
         for array in self.inputs:
             yield from self._rows(array, step, part)
         yield from self._rows(self.output, step, part + 1)
@@ -147,7 +154,7 @@ class RoutingTable(Table):
     def _input_cell(
         self, operand: RoutedOperand, entry: int, step: RoutedStep, key: str, id: object
     ) -> Cell:
-        """Return an entry of an input, with its readers or, backward, with the terms of its sum."""
+        """Return an entry of an input, with the entries that copy it or, backward, their sum."""
         readers = self.call.sources.readers(operand.number, entry)
         count, some = len(readers), readers[:MOST_NAMES]
         names, more = [self._name(step, "z", n) for n in some], ", …" * (count > len(some))
@@ -170,7 +177,7 @@ class RoutingTable(Table):
         return self._entry(role, name, value, note, detail, key, id)
 
     def _output_cell(self, entry: int, step: RoutedStep, key: str, id: object) -> Cell:
-        """Return an entry of the output, in the role of the copied input."""
+        """Return an entry of the output, in the role of the input that it copies."""
         operand = self.call.operands[int(self.call.sources.input.reshape(-1)[entry])]
         place = int(self.call.sources.entry.reshape(-1)[entry])
         other = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, place)
@@ -201,7 +208,7 @@ class RoutingTable(Table):
     # Arrows.
 
     def _edges(self, step: RoutedStep) -> Iterator[Edge]:
-        """Yield arrows from inputs to the output, or backward."""
+        """Yield the arrows from inputs to the output, or backward for cotangents."""
         for pair in self.pairs:
             ends = [(step.number, *end) for end in pair]
             source, target = reversed(ends) if step is COTANGENT else ends

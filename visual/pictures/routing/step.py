@@ -1,4 +1,4 @@
-"""One step of a tape, its transpose by the rules of routing, and its traced gradient."""
+"""One step of a tape, its transpose as routing, and the same step of the backward Scan."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from lab.traces.trace import TapeTrace, Trace
 
 @dataclass(frozen=True, eq=False)
 class TransposedStep:
-    """A step of a loop's tape, its transpose as routing, and the gradient's tape at that step.
+    """A step of a loop's tape, its transpose as routing, and the tape `traced` of the gradient.
 
-    All arrays have the rows of `tape`, except that `read` and `gradient_read` have a row for each
-    read tap, `written` and `gradient_written` for each write tap. `gradient_rest` is the gradient
-    wrt the slots that the step does not write, and zero in the other slots.
+    All arrays have the rows of `tape`, except `read` and `gradient_read`, with a row for each read
+    tap, and `written` and `gradient_written`, with a row for each write tap. `gradient_rest` is the
+    gradient wrt the slots that the step does not write; the other slots contain zero.
     """
 
     tape: TapeTrace
@@ -33,9 +33,9 @@ class TransposedStep:
 
 
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Return each differentiated Scan, with a tape, the backward Scan, and the gradient's tape.
+    """Return for each differentiated Scan a tape, the backward Scan, and the gradient's tape.
 
-    The tape is the first that overwrites a slot or, without such a tape, the first tape.
+    The tape is the first tape that overwrites a slot or, without such a tape, the first tape.
     """
     result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
     for later, scan in enumerate(trace.scans):
@@ -59,7 +59,7 @@ def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTr
 def transposed_step(
     trace: Trace, tape: TapeTrace, later: int, reverse: TapeTrace, step: int
 ) -> TransposedStep:
-    """Return step `step` of a Scan with `tape`, and of the Scan `later` with its gradient."""
+    """Return a step of `tape`, and the same step of the Scan `later` with the tape `reverse`."""
     from lab import structural  # only this picture imports the package
 
     back = trace.scans[later].steps - 1 - step

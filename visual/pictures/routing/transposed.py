@@ -1,10 +1,10 @@
 """One step of a tape and its transpose, both as routing, and the traced gradient.
 
 A step reads slots (`narrow`) and writes slots (`set_subtensor`). In the transpose, the gradient wrt
-a written slot moves to the written value, and zero remains in the slot; the gradients wrt the read
-values are scattered to their slots. Therefore, the gradient of an overwritten slot does not reach
-earlier steps, and the gradient of a preserved slot is a sum. The last block has the same numbers
-from the tape of the backward Scan.
+a written slot moves to the written value, and zero remains in the slot. The gradients wrt the read
+values are added to their slots. Therefore, the gradient of an overwritten slot does not reach
+earlier steps, and the gradient of a preserved slot is a sum. The last block shows the same numbers
+on the tape of the backward Scan.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 
 
 class StepTable(Table):
-    """The three blocks, with a column for each slot of the tape."""
+    """The step, its transpose, and the backward step, with a column for each slot of the tape."""
 
     parts = (TablePart(narrow=50, height=44),)
 
@@ -86,7 +86,7 @@ class StepTable(Table):
         self.writes = {tape.row(step.step, tap): n for n, tap in enumerate(tape.writes)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the slots at both ends of the tape, the slots of the step, and their neighbors."""
+        """Return the first and last slots, the slots of the step, and the slots next to them."""
         neighbors = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
         size = len(self.step.before)
         return (
@@ -104,7 +104,7 @@ class StepTable(Table):
         yield self._traced()
 
     def _forward(self) -> Row:
-        """Return the slots that the step reads, and the slots that it writes."""
+        """Return the step: the tape before and after, and the values that are read and written."""
         step, scan = self.step, self.scan
         read, written = self._by_slot(step.read, step.written)
         used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
@@ -125,7 +125,7 @@ class StepTable(Table):
         return _block(0, "forward", title, words, lines, edges)
 
     def _transposed(self) -> Row:
-        """Return the same step, transposed by the rules of routing."""
+        """Return the transpose of the step by the rules of routing."""
         step = self.step
         read, written = self._by_slot(step.gradient_read, step.gradient_written)
         scattered = {**dict.fromkeys(self.slots, np.zeros_like(step.before[0])), **read}
@@ -146,7 +146,7 @@ class StepTable(Table):
         return _block(1, "transposed", title, words, lines, edges)
 
     def _traced(self) -> Row:
-        """Return the tape of the gradient, at the backward step that belongs to this step."""
+        """Return the tape of the gradient before and after the same step of the backward Scan."""
         step, tape, scan = self.step, self.step.tape.tape, self.trace.scans[self.later]
         spent = {
             tape.row(n, tap)
@@ -173,12 +173,15 @@ class StepTable(Table):
         return _block(2, "traced", title, words, lines, [])
 
     def _by_slot(self, read: np.ndarray, written: np.ndarray) -> tuple[Values, Values]:
-        """Return values of the read taps, and of the write taps, by the rows of their slots."""
+        """Return the values of the read taps and of the write taps, by the rows of their slots."""
         by_read = {row: read[n] for row, n in self.reads.items()}
         return by_read, {row: written[n] for row, n in self.writes.items()}
 
     def _initialized(self, values: np.ndarray, more: int) -> Values:
-        """Return the slots after `more` further steps, without values in uninitialized memory."""
+        """Return the values of the slots, with None for slots that are still uninitialized.
+
+        `more` is 0 before the step, and 1 after the step.
+        """
         tape, steps = self.step.tape, range(self.step.step + more)
         filled = {int(access.rows[n]) for access in tape.writes for n in steps}
         empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
@@ -203,7 +206,7 @@ class StepTable(Table):
         old: Values = NO_VALUES,
         note: str = "",
     ) -> Line:
-        """Return a cell for each slot that has a value; after block 0, the values are gradients."""
+        """Return a cell for each slot with a value; in blocks 1 and 2, the values are gradients."""
         known = values if isinstance(values, Mapping) else dict(enumerate(values))
         prefix, tape, named = "", self.step.tape, self.named
         if block:
@@ -233,6 +236,6 @@ def _block(
 
 
 def _edges(lines: Sequence[Line], slots: Values) -> Iterator[Edge]:
-    """Yield arrows from a line to the next line, in the columns of some slots."""
+    """Yield arrows from a line to the next line, in the columns of `slots`."""
     upper, lower = ({key: cell.id for key, cell in line.cells} for line in lines)
     yield from (Edge(upper[0, row], lower[0, row]) for row in slots if (0, row) in upper)

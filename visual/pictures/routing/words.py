@@ -1,6 +1,6 @@
-"""The texts of a routing picture: panels, equations, counts, products, and the legend."""
+"""The texts of a routing picture: equations, notes about inputs, products, and the legend."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +27,21 @@ RULES: Mapping[str, tuple[str, str]] = {
         "glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",
     ),
 }
+REGIONS: Mapping[tuple[str, str], str] = {  # the part of the output that copies an input
+    ("where", "x"): "where the condition holds",
+    ("where", "y"): "where the condition does not hold",
+    ("narrow", "a"): "within the part",
+    ("clamp", "x"): "between the bounds",
+    ("clamp", "lo"): "where x < lo",
+    ("clamp", "hi"): "where x > hi",
+}
 REPEATED = "a value that is repeated forward receives a sum backward"
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
 @dataclass(frozen=True)
 class RoutedStep:
-    """One of the three panels: its number, its title, and the prefix of the names in it."""
+    """One of the three panels, with the prefix of the names of its arrays."""
 
     number: int
     title: str
@@ -46,12 +54,12 @@ STEPS = (FORWARD, TANGENT, COTANGENT)
 
 
 def role_of(number: int) -> Role:
-    """Return the role of the cells of an input; the fourth input has the role of the first."""
+    """Return the role of the cells of an input; the first three inputs have different roles."""
     return SOURCES[number % len(SOURCES)]
 
 
 def title_of(name: str, shape: tuple[int, ...]) -> str:
-    """Return ``x · 2×3``."""
+    """Return the name and the shape of an array, such as ``x · 2×3``."""
     return f"{name} · {_shape(shape) or 'scalar'}"
 
 
@@ -68,24 +76,13 @@ def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
 
 
 def notes_of(routed: Routed, operand: RoutedOperand) -> list[str]:
-    """Return the number of entries that copy an input, and the axes that repeat the input."""
-    size, notes = routed.value.size, []
-    notes.append(f"to {routed.sources.count(operand.number):,} of {size:,} entries")
-    if size and _is_repeated(routed, operand):
-        extra = routed.value.ndim - operand.value.ndim
-        repeated = [
-            extra + axis
-            for axis, length in enumerate(operand.value.shape)
-            if length == 1 and routed.value.shape[extra + axis] != 1
-        ]
-        axes = [*range(extra), *repeated]
-        noun = "axis" if len(axes) == 1 else "axes"
-        notes.append(f"repeated: {noun} {', '.join(map(str, axes))}")
-    return notes
+    """Return the number of entries that copy an input, and whether the input is repeated."""
+    notes = [f"to {routed.sources.count(operand.number):,} of {routed.value.size:,} entries"]
+    return [*notes, "repeated"] if _is_repeated(routed, operand) else notes
 
 
 def products(routed: Routed) -> list[str]:
-    """Return the lines <g, J v> = <J* g, v>."""
+    """Return the two inner products ⟨g, J v⟩ and ⟨J* g, v⟩ in a line each."""
     forward, backward = routed.products
     names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in routed.operands]
     is_double = np.finfo(routed.value.dtype).bits == 64
@@ -95,21 +92,11 @@ def products(routed: Routed) -> list[str]:
 
 
 def words_of(routed: Routed) -> dict[Role, str]:
-    """Return the legend: the regions of the inputs, unused entries, and kinks."""
-    regions: Mapping[str, Callable[[str], str]] = {
-        "where": lambda n: f"{n}: where the condition {'holds' if n == 'x' else 'does not hold'}",
-        "clamp": {
-            "x": "x: between the bounds",
-            "lo": "lo: where x < lo",
-            "hi": "hi: where x > hi",
-        }.__getitem__,
-        "narrow": lambda n: f"{n}: within the part",
-        "cat": lambda n: n,
-    }
+    """Return the legend: the meanings of the inputs, of unused entries, and of kinks."""
     words: dict[Role, str] = {}
     for operand in routed.operands:
-        role = role_of(operand.number)
-        own = regions[routed.primitive](operand.name)
+        role, region = role_of(operand.number), REGIONS.get((routed.primitive, operand.name))
+        own = operand.name if region is None else f"{operand.name}: {region}"
         words[role] = f"{words[role]}, {own}" if role in words else own
     words[Role.UNNEEDED] = "not copied; its gradient is 0"
     words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"
@@ -140,7 +127,7 @@ def _names(routed: Routed, prefix: str) -> str:
 
 
 def _is_repeated(routed: Routed, operand: RoutedOperand) -> bool:
-    return routed.linear.broadcasts and operand.value.shape != routed.value.shape
+    return routed.linear.broadcasts and 0 < operand.value.size < routed.value.size
 
 
 def _shape(shape: tuple[int, ...]) -> str:

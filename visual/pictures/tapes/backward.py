@@ -10,14 +10,13 @@ from dataclasses import replace
 from functools import partial
 
 from lab.equations.events.events import Events
-from lab.equations.quantities import index_of
 from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, integers_text
+from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,
@@ -211,7 +210,7 @@ class Backward(Table):
             return Head(self.named.tape_label(tape, None), tape.name)
         label = self.named.tape_label(tape, row) or tape.name
         place = f"pos {integers(tape.position(row))}"
-        return Head(label, place, self.slots.short(tape, index_of(tape, row)))
+        return Head(label, place)
 
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
         """Yield the value that a step reads, above every slot that depends on the value.
@@ -222,8 +221,7 @@ class Backward(Table):
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
         label = self.named.sequence_label(sequence, index)
         key = self.named.cell_key(sequence.name, index, step)
-        short = self.slots.short(sequence, index)
-        cell = Cell(role, label, sequence.values[step], key=key, label=label, short=short)
+        cell = Cell(role, label, sequence.values[step], key=key, label=label)
         targets = {
             (formula.target.argument, formula.target.tap)
             for formula in self.scan.formulas
@@ -252,8 +250,7 @@ class Backward(Table):
         role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
         known = self.slots.time.knows(output.axis)
         column = self.slots.column(output, step) if known else (0, step)
-        short = self.slots.short(output, index)
-        return column, Cell(role, label, output.final[step], key=key, label=label, short=short)
+        return column, Cell(role, label, output.final[step], key=key, label=label)
 
     def _is_result(self, tape: TapeTrace) -> bool:
         return self.scan.parent is None or self.named.is_passed_on(tape)
@@ -272,7 +269,7 @@ class Backward(Table):
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
         """Return the positions that a step reads and does not write, and writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
-        positions = f"pos {integers_text(read, 'none')} → {integers_text(written, 'none')}"
+        positions = f"pos {integers(*read) or 'none'} → {integers(*written) or 'none'}"
         return [*self._names(tape), positions]
 
     def _positions_key(self, fold: Fold) -> str:

@@ -1,15 +1,13 @@
 """The slots of the tapes of one Scan: their columns, and their roles and values at every step."""
 
 from dataclasses import dataclass
-from string import ascii_lowercase
 
 import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import SlotRole
-from lab.notation import value_symbol
 from lab.records import cached_property
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
+from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.columns import TimeColumns, column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.table import Key
@@ -77,16 +75,6 @@ class Slots:
         taps = tape.tape
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)
-
-    def short(self, variable: TapeTrace | SequenceTrace, index: int | None) -> tuple[str, str]:
-        """Return a short name of a value, with a letter if names are equal, and its meaning."""
-        whole, scan = self.named.row_name(variable), self.scan
-        known: list[TapeTrace | SequenceTrace] = [*scan.held, *scan.sequences]
-        alike = (other for other in known if other.name == variable.name)
-        names = [*dict.fromkeys(map(self.named.row_name, alike))]
-        letter = ascii_lowercase[names.index(whole)] if len(names) > 1 else ""
-        own = f"{variable.name}{letter}"
-        return value_symbol(own, index), f"{own} is {whole}"
 
     def before(self, tape: TapeTrace, row: int) -> State:
         """Return a slot before the first step."""

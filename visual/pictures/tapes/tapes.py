@@ -57,12 +57,10 @@ def tapes(
     numbers = [*range(len(trace.scans))] if all else [number]
     for named in (NamedScan(trace, n) for n in numbers):
         if not _has_tape(named.scan):
-            parts.append(lay_out(Forward(named, sheet, all), sheet, requested, all).piece)
+            parts.append(lay_out(Forward(named, sheet, all), sheet, requested, all))
             continue
         loop = Forward(named.root, sheet) if is_pair and not all else None
-        drawing = lay_out(Backward(named, run, sheet, all, loop), sheet, requested, all)
-        parts.append(drawing.piece)
-        words += [f"in short: {', '.join(drawing.short)}"] if drawing.short and not all else []
+        parts.append(lay_out(Backward(named, run, sheet, all, loop), sheet, requested, all))
     part = above(*parts, apart=30 if all else 20)
     width = max(sheet.width, part.envelope.right + sheet.margin)
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)

@@ -21,27 +21,8 @@ from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
 from visual.pictures.unrolled.placing import FOLD, FREE, PlacedNode, Placing, Room
 from visual.pictures.unrolled.quantities import QuantityNode
-from visual.scene.combinators import (
-    Envelope,
-    Piece,
-    above,
-    envelope_of,
-    gap,
-    named,
-    over,
-    piece,
-    shifted,
-    sized,
-)
-from visual.scene.shapes import (
-    Arrow,
-    Box,
-    Group,
-    Shape,
-    Text,
-    shortened,
-    text_width,
-)
+from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, shortened, text_width
 
 MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow for a factor
@@ -97,16 +78,22 @@ class Picture:
         return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
 
     def draw(self) -> Piece:
-        """Draw the lanes of all blocks, then arrows, then boxes."""
-        lanes = shifted(above(*self._lanes()), 0, self.room.top)
-        rooms = [lanes.anchors[str(lane)] for lane, _ in enumerate(self.rows)]
-        tops, highs = tuple(r.top for r in rooms), tuple(r.height for r in rooms)
-        grid = LaneGrid(tops, highs, tuple(self._lefts()), self.width, self.taken)
+        """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
+        y, words, tops = self.room.top, list[Piece](), list[float]()
+        for lane, row in enumerate(self.rows):
+            if lane == 0 or self.rows[lane - 1].block != row.block:
+                y += 16 if lane else 0
+                words.append(shifted(self.labels.heading(self.chosen[row.block]), 0, y))
+                y = words[-1].envelope.bottom
+            tops.append(y)
+            words.append(piece(*self.labels.label(row, y + HEIGHT / 2 + 4)))
+            y += HEIGHT + 20 + self.tracks.room(lane) + self._below(lane)
+        grid = LaneGrid(tuple(tops), HEIGHT, tuple(self._lefts()), self.width, self.taken)
         boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
         shapes = [*self._arrows(grid, [*boxes.values()]), *starmap(self._cell, boxes.items())]
         right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
-        whole = over(lanes, piece(*shapes, *self._gaps(grid)))
-        return replace(whole, envelope=Envelope(0, 0, right, lanes.envelope.bottom))
+        whole = over(*words, piece(*shapes, *self._gaps(grid)))
+        return replace(whole, envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
         """Return sentences about hidden moments, about arrows, and about the factors on arrows."""
@@ -134,15 +121,6 @@ class Picture:
             )
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_notes(self.trace) if derived else ())]
-
-    def _lanes(self) -> Iterator[Piece]:
-        """Yield the headings of blocks and the lanes with their names, from top to bottom."""
-        for lane, row in enumerate(self.rows):
-            if lane == 0 or self.rows[lane - 1].block != row.block:
-                yield gap(0, 16 if lane else 0)
-                yield self.labels.heading(self.chosen[row.block])
-            yield named(sized(0, HEIGHT, *self.labels.label(row, HEIGHT / 2 + 4)), str(lane))
-            yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
         """Return the space below a lane for factors on its arrows and on diagonal arrows."""
@@ -188,8 +166,7 @@ class Picture:
 
     def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
         left, top, role = grid.lefts[spot.column], grid.tops[spot.lane], self.nodes[item.node].role
-        high = grid.heights[spot.lane]
-        return Box(left, top, grid.width, high, role, faded=self._is_faded(item))
+        return Box(left, top, grid.width, grid.height, role, faded=self._is_faded(item))
 
     def _cell(self, item: PlacedNode, box: Box) -> Shape:
         node = self.nodes[item.node]
@@ -224,7 +201,6 @@ class Picture:
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         for left, column in zip(grid.lefts, self.columns, strict=True):
-            for top, height in zip(grid.tops, grid.heights, strict=True):
-                if isinstance(column, Gap):
-                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
-                    yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)
+            for top in grid.tops if isinstance(column, Gap) else ():
+                mark, y = f"⋯{column.hidden:,}", top + grid.height / 2 + 4
+                yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)
