@@ -13,7 +13,6 @@ from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
-from visual.layout.names import integers_text as in_words
 from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
@@ -31,7 +30,7 @@ REASONS = {
 
 def listed(numbers: tuple[int, ...]) -> str:
     """Return ``−1, 0``, or ``none``."""
-    return in_words(sorted(numbers), "none")
+    return integers(*sorted(numbers)) or "none"
 
 
 def taps_text(taps: tuple[int, ...]) -> str:
