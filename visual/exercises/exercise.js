@@ -220,10 +220,15 @@ export function start(root, answers, results = store) {
 const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
 const sheets = [...unstarted];
 if (sheets.length) {
-  for (const sheet of sheets) sheet.dataset.started = "";
   for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();
   document.querySelector("article")?.append(sheets.at(-1).querySelector(".scored"));
-  start(document, sheets.flatMap((sheet) => JSON.parse(sheet.querySelector("script").textContent)));
+  start(document, sheets.flatMap(answersOf));
+}
+
+/** Mark a sheet as started, and return its answers. @param {HTMLElement} sheet */
+function answersOf(sheet) {
+  sheet.dataset.started = "";
+  return JSON.parse(sheet.querySelector("script").textContent);
 }
 
 // The entry point of anywidget, in a notebook.
@@ -231,7 +236,7 @@ export default {
   render({ model, el }) {
     const root = placed(el);
     root.innerHTML = model.get("content");
-    const follow = start(root, model.get("answers"), {
+    const follow = start(root, answersOf(root.firstElementChild), {
       load: () => ({ ...model.get("progress") }),
       save: (progress) => share(model, { progress }),
     });

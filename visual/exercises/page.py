@@ -46,15 +46,10 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
     body = (
         f"<h1>{text(title)}</h1>\n<p>Answer before you look. A right first answer scores 2 points, "
         "a right second answer 1.</p>\n<noscript><p>This page needs JavaScript to check answers."
-        f"</p></noscript>\n{_started_by_script(tasks, map(section, tasks))}"
+        f"</p></noscript>\n{content(tasks, map(section, tasks))}"
     )
     shown = tasks[0].shown
     return document(title, shown.theme if shown else THEMES["light"], body, source(), STYLE)
-
-
-def content(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions, their pictures and input fields, and the score."""
-    return "\n".join([*map(section, tasks), SCORE])
 
 
 def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
@@ -112,13 +107,13 @@ def fragment(tasks: Sequence[ExerciseTask]) -> str:
     pairs = zip(tasks, calls, strict=True)
     sections = (section(task, "p", call) for task, call in pairs)
     return (
-        f"<style>{STYLE}</style>\n{_started_by_script(tasks, sections)}\n"
+        f"<style>{STYLE}</style>\n{content(tasks, sections)}\n"
         f'<script type="module">{source()}</script>\n'
     )
 
 
-def _started_by_script(tasks: Sequence[ExerciseTask], sections: Iterable[str]) -> str:
-    """Return the sections of questions, and the answers as JSON, which the script reads."""
+def content(tasks: Sequence[ExerciseTask], sections: Iterable[str]) -> str:
+    """Return the sections of questions, the score, and the answers as JSON for the script."""
     questions = "\n".join(sections)
     answers = in_script([answer_data(task.answer) for task in tasks])
     return (

@@ -16,7 +16,6 @@ from lab.errors import ArgumentError, LabError, argument_error, check_choice, qu
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
-from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
 from visual.layout.names import NamedScan
@@ -146,21 +145,8 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
 
 def _rule(bench: Bench) -> Iterator[Control]:
     options = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
-    about = verdict(bench.breakage) if bench.breakage else ""
+    about = bench.breakage.rule.change if bench.breakage else ""
     yield _control("rule", RULE, bench.state.rule or CORRECT, options=options, about=about)
-
-
-def verdict(breakage: Breakage) -> str:
-    """Return two sentences: the change of a faulty rule, and the first wrong derivative."""
-    visible, orders = breakage.visible, f"orders 1 to {breakage.rows[-1].order}"
-    if visible is None:
-        return f"{breakage.rule.change} The results of {orders} stay correct."
-    row = breakage.rows[visible - 1]
-    kind = "rejected" if row.effect is Effect.REFUSED else "wrong"
-    first = f"Of the {orders}, the first {kind} derivative has order {visible}"
-    if row.broken is not None and not row.true.ndim and not row.broken.ndim:
-        first = f"{first}: {precise(row.broken)} instead of {precise(row.true)}"
-    return f"{breakage.rule.change} {first}."
 
 
 def _taps(bench: LoopBench) -> Iterator[Control]:

@@ -92,6 +92,7 @@ class ChangeHistory:
         return self._move(self.future, self.past, present)
 
     def _move(self, source: list[Bench], target: list[Bench], present: Bench) -> Bench | None:
+        """Move a step in the history; return the reached bench, or None at the end."""
         if not source:
             return None
         self._time = -inf
