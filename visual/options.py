@@ -335,8 +335,10 @@ MOST = 10_000  # the largest number in a form
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
 )
-STEPS = Steps("steps", "number of steps, or the steps to show (2:5)", "steps", least=1, most=MOST)
-ORDER = Whole("order", "derivative order (default: 1)", "order", default=1, most=6)
+STEPS = Steps(
+    "steps", "number of steps, or a range of steps to show (2:5)", "steps", least=1, most=MOST
+)
+ORDER = Whole("order", "order of the derivative (default: 1)", "order", default=1, most=6)
 WRT = Choice("wrt", "variable to differentiate wrt (default: the first state)", "differentiate wrt")
 COST = Cost(
     "cost",
@@ -368,8 +370,13 @@ WIDTH = Width(
 )
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "leave out the legend")
-COLORS = "light, dark, or print (default: light)"
-THEME = OneOf("theme", COLORS, "colors", default="light", known=THEMES)
+THEME = OneOf(
+    "theme",
+    "colors: light, dark, or print (default: light)",
+    "colors",
+    default="light",
+    known=THEMES,
+)
 RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 

@@ -54,7 +54,7 @@ def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("export", help=summary)
     add_drawing(parser, "folder to write", "FOLDER")
     parser.add_argument(
-        "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
+        "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (default: svg)"
     )
     parser.set_defaults(run=_export)
 

@@ -21,8 +21,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument(
         "graph",
         metavar="NAME",
-        help="gallery loop, or module:function that returns a lab.Loop or (cost, wrt, given); "
-        "given has the values of inputs, which --at can set as well",
+        help="gallery loop, or module:function that returns a loop, (cost, wrt, given), or a "
+        "model; given has the values of inputs, which --at can set as well",
     )
     parser.add_argument(
         "--value",

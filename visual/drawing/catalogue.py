@@ -128,7 +128,7 @@ NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pull
 
 STEP = Whole("step", "step to show, from 0, in addition to the ends of a long loop", "show step")
 SCAN = Whole("scan", "number of the Scan to show, as in the headings", "Scan number", least=1)
-ALL = Switch("all", "show everything in a picture of any size", "show everything")
+ALL = Switch("all", "show all steps and columns, in a picture of any size", "show everything")
 
 
 def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
