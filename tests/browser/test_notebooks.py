@@ -317,6 +317,21 @@ MEASURED = """bench => {  // where the picture begins, how high all of it is, th
 }"""
 
 
+def test_a_step_is_presented_alone(opened):
+    opened.begin()
+    opened.bench.get_by_label("more views").select_option("stepgraph")
+    opened.shows(draw(gallery.loops["square"], "stepgraph"))
+    small = opened.bench.locator(".picture svg").bounding_box()["width"]
+    opened.bench.locator(".picture").focus()
+    opened.page.keyboard.press("f")
+    opened.page.wait_for_function("document.fullscreenElement?.matches('.scantape-stage')")
+    assert opened.bench.locator(".picture svg").bounding_box()["width"] > 1.3 * small
+    opened.bench.get_by_role("button", name="leave").click()
+    opened.page.wait_for_function("!document.fullscreenElement")
+    assert not opened.bench.get_by_role("button", name="leave").is_visible()
+    opened.bench.get_by_role("tab", name="tapes").click()
+
+
 def test_a_picture_is_saved(opened, tmp_path):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         opened.bench.locator(".scantape-save > summary").click()
@@ -358,6 +373,15 @@ def test_a_slow_change_is_given_up_by_the_next_one(opened):
     opened.busy(False)
     assert opened.bench.get_by_text("working").count() == 0
     assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
+
+
+def test_a_slow_change_is_cancelled(opened):
+    opened.begin("rnn")
+    opened.order(6)
+    opened.bench.get_by_role("button", name="cancel").click()
+    opened.busy(False)
+    opened.bench.locator("[aria-pressed=true]", has_text="1").wait_for()
+    opened.shows(tapes("rnn"))
 
 
 def test_a_rule_is_broken_and_mended(opened):

@@ -51,7 +51,7 @@ def message(chance, bench):
         key = chance.choices(KEYS, k=chance.randint(0, 4))
         return {"number": chance.randrange(9), "key": key, "value": chance.choice(VALUES)}
     if way < 0.95:
-        names = chance.sample(["number", "key", "value", "save", "order"], 3)
+        names = chance.sample(["number", "key", "value", "cancel", "save", "order"], 3)
         return {name: chance.choice(VALUES) for name in names}
     return chance.choice(VALUES)
 

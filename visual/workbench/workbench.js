@@ -10,6 +10,7 @@ const PATIENCE = 300; // ms until the page shows that the kernel works
 const RESTING = 250; // ms without motion until the kernel gets the moment
 const AROUND = 123; // pixels of JupyterLab's bars and of the line next to the picture
 const ENOUGH = 400; // pixels of a picture that a low window should show
+const BAR = 80; // pixels above the picture on the full screen
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 const MAIN = 4; // tabs: machine, faulty rule, tapes, unrolled; a menu has the other views
@@ -110,6 +111,12 @@ class Requests {
     this.waiting.clear();
     this.asked = this.sent = null;
     this.working(null);
+  }
+
+  /** Cancel all open requests. */
+  cancel() {
+    this.waiting.clear();
+    if (this.asked !== null) this.send({ cancel: true });
   }
 
   /** @param {number} number */
@@ -255,17 +262,20 @@ class Bench {
     const { model, root } = this;
     this.stage = element("div", { class: "scantape-stage", role: "tabpanel" });
     const working = element("span", { role: "status" });
+    const cancel = element("button", { type: "button", hidden: "" }, "cancel");
     this.requests = new Requests(model, (busy) => {
       working.textContent = busy === null ? "no kernel: run the cell again" : busy ? "working …" : "";
+      cancel.hidden = !busy;
       root.setAttribute("aria-busy", Boolean(busy));
     });
+    cancel.addEventListener("click", () => this.requests.cancel());
     this.form = new Form(this.ask);
     this.tabs = new Tabs(this.stage, this.ask);
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
     this.saving = new Saving((format) => model.send({ save: format }), (name) => model.get(name));
     this.undoing = new Undoing(root, this.ask);
     const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps);
-    this.head = element("div", { class: "scantape-head" }, this.tabs.root, element("div", { class: "scantape-working" }, working));
+    this.head = element("div", { class: "scantape-head" }, this.tabs.root, element("div", { class: "scantape-working" }, working, cancel));
     this.summary = element("summary");
     this.fold = element("details", { class: "scantape-fold" }, this.summary, line);
     this.body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
@@ -281,11 +291,18 @@ class Bench {
   prepare() {
     const { stage } = this;
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root));
+    const present = element("button", { type: "button", title: "the picture on the full screen (F)" }, "present");
+    const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
+    const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen());
+    for (const button of [present, leave]) button.addEventListener("click", toggle);
+    this.root.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
+    }, { capture: true });
+    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root, present));
     this.bend();
     this.equation = element("span", { class: "scantape-equation" });
     this.hint = element("span", { class: "scantape-hint", role: "status" });
-    stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), this.frame);
+    stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
   }
 
   /** Let a click or Enter on the card of a Scan open the Scan. @param {any} svg */
@@ -354,6 +371,17 @@ class Bench {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
     this.openCards(frame.firstChild);
+    this.scale();
+  }
+
+  /** Scale a picture to the full screen, or give it its own size. */
+  scale() {
+    const svg = this.frame.querySelector(":scope > svg");
+    if (!svg) return;
+    const { width, height } = svg.viewBox.baseVal, isFull = document.fullscreenElement?.contains(this.frame);
+    const scale = isFull ? Math.min(this.frame.clientWidth / width, (innerHeight - BAR) / height) : 1;
+    svg.setAttribute("width", Math.round(width * scale));
+    svg.setAttribute("height", Math.round(height * scale));
   }
 
   receive(message, buffers) {
@@ -364,7 +392,7 @@ class Bench {
   }
 
   listen() {
-    const { model, frame } = this, draw = () => this.draw();
+    const { model, frame } = this, draw = () => this.draw(), scale = () => this.scale();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
     const stopListening = listening(model, {
@@ -379,10 +407,12 @@ class Bench {
     const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
     resized.observe(frame);
     phone.addEventListener("change", this.bend);
+    document.addEventListener("fullscreenchange", scale);
     this.end = () => {
       for (const end of ends) end();
       clearTimeout(this.resting);
       resized.disconnect();
+      document.removeEventListener("fullscreenchange", scale);
       phone.removeEventListener("change", this.bend);
     };
   }

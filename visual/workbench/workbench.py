@@ -254,14 +254,19 @@ class Workbench(Widget):
         }
 
     def receive(self, message: object) -> None:
-        """Handle a message from the browser: a change, or a request for a file.
+        """Handle a message from the browser: a change, a request for a file, or a cancellation.
 
-        Examples are ``{"number": 3, "key": ["order"], "value": 2}`` and ``{"save": "pdf"}``. A
-        change cancels the previous request if its picture is not finished.
+        Examples are ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``, and
+        ``{"number": 4, "cancel": true}``.
         """
         match message:
             case {"save": suffix}:
                 self._send_file(str(suffix))
+            case {"number": int(number), "cancel": _}:
+                with self._lock:
+                    self._number = number
+                    self._cancel()
+                    self._update_form()
             case {"number": int(number), "key": ["undo" | "redo" as way]}:
                 with self._lock:
                     self._number = number
@@ -271,8 +276,10 @@ class Workbench(Widget):
                     self._number = number
                     self._start(self._cancel(), key, value)
             case _:
-                expected = "expected a number, a key, and a value; or save."
-                self._update_form(text=f"message = {quote(message)}: {expected}")
+                self._update_form(
+                    text=f"message = {quote(message)}: expected a number, a key, and a value; "
+                    "a number and cancel; or save."
+                )
 
     def _start(self, bench: Bench, key: Key, value: object) -> None:
         """Start to draw `bench` with a change, or report why the change is impossible."""

@@ -117,15 +117,23 @@ async def test_a_change_cancels_the_previous_request(monkeypatch):
     assert bench.form["problem"]["text"] == ""
 
 
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ({"cancel": True}, ""),
+        ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
+    ],
+)
 @in_a_loop
-async def test_a_canceled_request_changes_nothing(monkeypatch):
+async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
     begun, bench = slow(monkeypatch), Workbench(view="tapes")
     state, svg = bench.state, bench.svg
     bench.receive({"number": 1, "key": ["order"], "value": "3"})
     await until(lambda: begun)
-    bench.receive({"number": 2, "key": ["steps"], "value": "none"})
+    bench.receive({"number": 2, **message})
     assert bench.form["answered"] == 2
-    assert "steps = 'none': expected an integer" in bench.form["problem"]["text"]
+    assert problem in bench.form["problem"]["text"]
+    assert bool(problem) == bool(bench.form["problem"]["text"])
     await until(lambda: not at_work())
     assert (bench.state, bench.svg) == (state, svg)
 
