@@ -46,18 +46,18 @@ LOOPS = {
 }
 
 
-def run(name, start=None):
-    """Return all values of a loop by name and index, and the last index."""
+def run(name):
+    """Return all values of a loop by name and index."""
     step, given, steps = LOOPS[name]
-    values, first = dict(given if start is None else start), max(i for _, i in given)
+    values, first = dict(given), max(i for _, i in given)
     for t in range(first + 1, first + 1 + steps):
         values |= {(variable, t): value for variable, value in step(values, t).items()}
-    return values, first + steps
+    return values
 
 
 def local(name, written, read, change=1e-6):
     """Return the derivative of a written value wrt a read value: central differences."""
-    step, values = LOOPS[name][0], run(name)[0]
+    step, values = LOOPS[name][0], run(name)
     sides = (step({**values, read: values[read] + way}, written[1]) for way in (change, -change))
     upper, lower = (state[written[0]] for state in sides)
     return (upper - lower) / (2 * change)
@@ -102,30 +102,6 @@ def test_a_wrong_factor_is_detected():
     pair = (("x", 7), ("x", 4))
     assert differ({**found, pair: found[pair] * 1.001}, "gap") == [pair]
     assert differ({**found, pair: -found[pair]}, "gap") == [pair]
-
-
-@pytest.mark.parametrize("name", LOOPS)
-def test_products_along_all_paths_are_the_derivative(name):
-    """The gradient of a value is the sum of the products along all paths from the last value."""
-    given, (values, last) = LOOPS[name][1], run(name)
-    cost = next(iter(given))[0], last
-    reached = dict.fromkeys(values, 0.0) | {cost: 1.0}
-    for (made, read), factor in sorted(of_gradient(name, 1).items(), key=lambda one: -one[0][0][1]):
-        reached[read] += reached[made] * factor
-    for start in given:
-        sides = (run(name, {**given, start: given[start] + way})[0][cost] for way in (1e-6, -1e-6))
-        upper, lower = sides
-        np.testing.assert_allclose(reached[start], (upper - lower) / 2e-6, rtol=1e-6)
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", LOOPS)
-def test_the_picture_shows_all_factors_with_four_digits(name, order):
-    shown = factors(visual.draw(gallery.loops[name], "unrolled", order=order))
-    expected = of_gradient(name, order)
-    assert {places(factor) for factor in shown} == set(expected)
-    for factor, (*_, number) in shown.items():
-        np.testing.assert_allclose(float(number), expected[places(factor)], rtol=6e-4)
 
 
 def test_the_factor_of_an_array_is_a_formula():
