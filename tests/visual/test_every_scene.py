@@ -378,7 +378,6 @@ WRONG = {
         lambda s: with_more(s, Text(9, 20, "hun…[t−1]")),
         lambda s: with_more(s, Text(9, 20, "⋯1")),
     ],
-    "summed": [lambda s: with_more(s, Text(9, 20, "∂₁C′/∂y"))],
     "opened": [lambda s: renamed(s, "2 · ", "1 · square")],
     "titled": [lambda s: renamed(s, "2 · ", "a Scan")],
     "timeless": [lambda s: with_more(s, Text(9, 20, "buf[1] ← x[3]·2"))],
@@ -388,7 +387,7 @@ WRONG = {
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda check: check.__name__)
 def test_a_checker_sees_what_is_wrong(checker):
     loop = "hostile name" if checker.__name__ == "escaped" else "square"
-    kind = "unrolled" if checker.__name__ in ("routed", "crowded", "summed") else "tapes"
+    kind = "unrolled" if checker.__name__ in ("routed", "crowded") else "tapes"
     chosen = {"scan": 2} if checker.__name__ == "titled" else {}
     good = Drawn(loop, kind, draw(loop, kind, order=1, **chosen), chosen, 1)
     assert list(checker(good)) == []

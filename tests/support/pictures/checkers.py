@@ -67,11 +67,6 @@ class Drawn:
         """Whether the picture has its default size."""
         return not {"all", "all_direct", "scans", "width"} & self.options.keys()
 
-    @property
-    def has_words(self) -> bool:
-        """Whether no option removes explanations."""
-        return not {"no_legend", "width", "steps"} & self.options.keys()
-
     def __str__(self) -> str:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
 
@@ -285,19 +280,6 @@ def whole(drawn: Drawn) -> Iterable[object]:
             yield "a fold hides one column"
 
 
-def summed(drawn: Drawn) -> Iterable[object]:
-    """A part of a gradient appears in the sum of the whole gradient."""
-    if drawn.kind not in ("unrolled", "ssa") or not drawn.has_words:
-        return
-    written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
-    pattern = re.compile(r"^∂[₁-₉](C[′″]/)∂(\w+?)[₀-₉]*(…?)$")  # a narrow box cuts its label
-    parts = {found for one in written for found in pattern.findall(one)}
-    for above, variable, cut in parts:
-        start, end = f"d{above}d{variable}", " is the sum of"
-        if not any(one.startswith(start if cut else start + end) and end in one for one in written):
-            yield f"{start}{cut}{end}"
-
-
 def titled(drawn: Drawn) -> Iterable[object]:
     """The title names the requested Scan."""
     scan = drawn.options.get("scan")
@@ -344,7 +326,6 @@ CHECKERS: tuple[Checker, ...] = (
     escaped,
     named,
     whole,
-    summed,
     titled,
     opened,
     timeless,
