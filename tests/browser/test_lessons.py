@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from in_browser.chromium import pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 from sites import LESSONS, ROOT, build
 
 REFERENCE = [f"reference/{path.stem}" for path in (ROOT / "notebooks/reference").glob("*.md")]
@@ -21,13 +21,16 @@ def source(name):
 
 @pytest.mark.parametrize("name", [*(path.stem for path in LESSONS), "index", *REFERENCE])
 def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
-    told, requested = [], []
-    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
-    page = context.new_page()
-    page.on("console", lambda message: told.append(message.text))
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("request", lambda request: requested.append(request.url))
-    page.goto((site / f"{name}.html").as_uri())
+    size = {"width": 1000, "height": 800}
+    with Opened(browser, site / f"{name}.html", viewport=size) as opened:
+        check_page(opened.page, name)
+    assert opened.told == []
+    allowed = (f"{site.as_uri()}/", "data:", "blob:")
+    assert [url for url in opened.asked if not url.startswith(allowed)] == []
+
+
+def check_page(page, name):
+    """Show all answers, move a machine, and measure the width."""
     exercises = page.locator(".exercise")
     asked = re.findall(r"visual\.(?:Question|Exercise)\(", source(name))
     assert exercises.count() == len(asked)
@@ -42,8 +45,3 @@ def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
             ends = {"Home": "0", "End": machine.get_attribute("data-moments")}
             assert machine.get_attribute("data-moment") == ends[key]
     assert page.evaluate("document.body.scrollWidth <= innerWidth")
-    context.close()
-    assert told == []
-    assert all(url.startswith((f"{site.as_uri()}/", "data:", "blob:")) for url in requested), (
-        requested
-    )

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pypdfium2
 import pytest
-from in_browser.chromium import CHROMIUM, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import CHROMIUM, Opened, pytestmark  # noqa: F401 (marks)
 from sites import ROOT, small_site
 
 import visual
@@ -22,25 +22,18 @@ from visual.backends import dark as dark_colours
 @pytest.fixture
 def opened(browser):
     """Open pages of the site; they may neither load other files nor print messages."""
-    contexts, told, asked = [], [], []
+    every = []
 
     def open_page(name, width=1200, **options):
-        context = browser.new_context(
-            offline=True, viewport={"width": width, "height": 800}, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: told.append(message.text))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((small_site() / name).as_uri())
-        return page
+        size = {"width": width, "height": 800}
+        every.append(Opened(browser, small_site() / name, viewport=size, **options))
+        return every[-1].page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert told == []
-    assert all(url.startswith(f"{small_site().as_uri()}/") for url in asked), asked
+    for opened in every:
+        opened.context.close()
+        assert opened.told == []
+        assert all(url.startswith(f"{small_site().as_uri()}/") for url in opened.asked)
 
 
 def test_exercises_of_a_page_have_their_own_answers(opened):
@@ -122,7 +115,7 @@ def shared(found, wanted):
 def test_a_screen_reader_finds_nothing_wrong(opened, name, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    page = opened(name, color_scheme=scheme, bypass_csp=True)
+    page = opened(name, color_scheme=scheme, bypass=True)
     options = {"preload": False}
     if (name, scheme) == ("02_second.html", "dark"):  # differs from the light page in colors
         options["runOnly"] = ["color-contrast"]

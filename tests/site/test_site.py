@@ -1,9 +1,9 @@
 """The site of lessons: its pages, its links, and the errors that stop a build."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
+from bs4 import BeautifulSoup
 from documents import code_blocks
 from sites import ROOT, STRICT, built, code, small_site, written
 
@@ -11,7 +11,6 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.backends import dark as dark_colours
-from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.state import open_bench
 from visual.workbench.still import page_of
@@ -19,29 +18,13 @@ from visual.workbench.still import page_of
 pytestmark = pytest.mark.site
 
 
-class Page(HTMLParser):
-    """The attributes of a page's elements, and its text without scripts and styles."""
+class Page(BeautifulSoup):
+    """A page, its source, and its text without scripts and styles."""
 
     def __init__(self, path):
-        super().__init__()
-        self.source = path.read_text(encoding="utf-8")
-        self.found, self.words, self._inside = [], [], ""
-        self.feed(self.source)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        self._inside = tag
-
-    def handle_data(self, data):
-        if self._inside not in ("script", "style"):
-            self.words.append(data)
-
-    def all(self, name, of=""):
-        return [attrs[name] for tag, attrs in self.found if name in attrs and of in ("", tag)]
-
-    @property
-    def text(self):
-        return "".join(self.words)
+        source = path.read_text(encoding="utf-8")
+        super().__init__(source, "html.parser")
+        self.source = source
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +36,13 @@ def test_every_lesson_has_a_page_and_every_link_a_target(pages):
     assert list(pages) == ["01_square.html", "02_second.html", "index.html", "search.html"]
     inner = 0
     for name, page in pages.items():
-        for href in page.all("href", "a"):
+        for href in [link["href"] for link in page("a", href=True)]:
             if href.startswith("https://"):
                 continue
             target, _, anchor = href.partition("#")
             assert (target or name) in pages, (name, href)
             if anchor:
-                assert anchor in pages[target or name].all("id"), (name, href)
+                assert pages[target or name].find(id=anchor), (name, href)
             inner += 1
     assert inner > 15
 
@@ -72,8 +55,8 @@ def test_pages_contain_the_pictures(pages):
     assert visual.draw(loop, "genealogy", order=2).svg().strip() in second  # of the workbench
     assert visual.values(loop.trace(order=1)).svg().strip() in second
     assert visual.draw(loop, "taps").svg().strip() in second
-    labels = pages["02_second.html"].all("aria-label")
-    assert text("Genealogy of the Scans of a derivative of order 2") in labels
+    title = "Genealogy of the Scans of a derivative of order 2"
+    assert pages["02_second.html"].find(attrs={"aria-label": title})
 
 
 def test_a_workbench_without_python_is_a_page_of_its_choices():
@@ -191,9 +174,9 @@ def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
 def test_the_reference_contains_a_function_of_the_lessons(draft):
     page = Page(draft / "site" / "reference" / "index.html")
     assert " ".join(lab.check.compare.__doc__.split())[:40] in " ".join(page.text.split())
-    assert "lab.checks.check.compare" in page.all("id")
-    assert "../index.html" in page.all("href")
-    assert "reference/index.html" in Page(draft / "site" / "index.html").all("href")
+    assert page.find(id="lab.checks.check.compare")
+    assert page.find(href="../index.html")
+    assert Page(draft / "site" / "index.html").find(href="reference/index.html")
 
 
 def test_the_reference_names_everything_that_is_exported():

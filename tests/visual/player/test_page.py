@@ -4,9 +4,9 @@ import base64
 import json
 import zlib
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
+from bs4 import BeautifulSoup
 from graphs.programs import COMPUTED, computed
 from strange_loops import HOSTILE, LOOPS
 
@@ -69,23 +69,10 @@ def test_the_comparison_sees_a_wrong_instruction():
     assert len(differences("square", 2, negated)[0]) > 20
 
 
-class Data(HTMLParser):
-    """The JSON that a page has."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.inside = [], False
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.inside = tag == "script" and ("type", "application/json") in attributes
-
-    def handle_data(self, content):
-        if self.inside:
-            self.found.append(json.loads(content))
-
-    def handle_endtag(self, tag):
-        self.inside = False
+def data_of(page):
+    """Return the JSON in a page."""
+    (script,) = BeautifulSoup(page, "html.parser")("script", type="application/json")
+    return json.loads(script.string)
 
 
 def unpacked(packed):
@@ -95,7 +82,7 @@ def unpacked(packed):
 def test_a_page_has_each_combination_in_both_arrangements():
     taps = {"square": [(-1,), (-2, -1)], "coupled": [{"hunters": (-2,)}]}
     page = visual.Page(["square", "coupled"], taps, [1, 2], ["last", "sum"], ["correct"])
-    (data,) = Data(page.page()).found
+    data = data_of(page.page())
     assert len(data["runs"]) == (2 + 1) * 2 * 2
     for run in map(unpacked, data["packed"]):
         assert {"machine", "lines", "base", "sliders"} < set(run)
@@ -108,7 +95,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
 def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
     monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 8)
     chosen = {"taps": {"square": [(-1,)], "coupled": [(-1,)]}, "orders": [1, 2], "costs": ["sum"]}
-    (data,) = Data(visual.Page(["square", "coupled"], **chosen).page()).found
+    data = data_of(visual.Page(["square", "coupled"], **chosen).page())
     reasons = {key: run for key, run in data["runs"].items() if isinstance(run, str)}
     assert list(reasons) == ["1,0,1,0,0"]  # coupled at order 2
     assert "plays at most 8" in reasons["1,0,1,0,0"]
@@ -136,7 +123,7 @@ def test_a_hostile_name_is_no_markup():
     page = visual.Page([loop], orders=[1], costs=["last"], title=HOSTILE).page()
     assert HOSTILE not in page
     assert page.count("<script") == 2
-    (data,) = Data(page).found
+    data = data_of(page)
     assert data["loops"][0]["value"] == HOSTILE
     assert data["loops"][0]["about"] == HOSTILE
 
@@ -191,7 +178,7 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     options += ["--costs", "sum,last", "--rules", "correct"]
     assert main(["page", "--out", str(path), *options]) == 0
     assert capsys.readouterr().out == f"{path}: 6 machines, 0.1 MB.\n"
-    (data,) = Data(path.read_text(encoding="utf-8")).found
+    data = data_of(path.read_text(encoding="utf-8"))
     assert [loop["taps"][-1]["value"] for loop in data["loops"]] == [
         {"x": "-2,-1"},
         {"prey": "-1,", "hunters": "-2,"},
