@@ -141,8 +141,8 @@ def draft(tmp_path_factory):
         "import sys, warnings, pathlib\npathlib.Path('x.txt').touch()\nprint('50%', end='\\r')\n"
         "print('done')\nwarnings.warn('beware')\n3;"
     )
-    cells = {"progress": code(progress), "picture": code("import visual\nvisual.figure(1)")}
-    lessons = written(folder / "lessons", first="[later](02_later.md)", **cells)
+    cells = f"{code(progress)}\n\n{code('import visual; visual.figure(1)')}"
+    lessons = written(folder / "lessons", first="[later](02_later.md)", progress=cells)
     written(lessons / "reference", index="```{eval-rst}\n.. automodule:: lab.checks.check\n```")
     done = built(lessons, folder / "site", forks=False)
     assert done.returncode == 0, done.stderr
@@ -154,7 +154,7 @@ def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
     done = built(draft / "lessons", tmp_path / "site", "-j", "2", forks=False)
     assert done.returncode == 0, done.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]
-    assert {"picture.html", "progress.html", "searchindex.js"} <= {path.name for path in files}
+    assert {"first.html", "progress.html", "searchindex.js"} <= {path.name for path in files}
     kernel = rb"ipykernel_\d+"  # the warning contains the number of the process
     for path in files:
         one, other = (re.sub(kernel, b"", (of / path).read_bytes()) for of in (draft, tmp_path))
@@ -163,9 +163,7 @@ def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
 
 def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
     assert ">later</span>" in (draft / "site" / "first.html").read_text()
-    assert {path.stem for path in (draft / "lessons").glob("*.*")} == {
-        "first", "index", "picture", "progress",
-    }  # fmt: skip
+    assert {p.stem for p in (draft / "lessons").glob("*.*")} == {"first", "index", "progress"}
     shown = Page(draft / "site" / "progress.html").text.partition("3;")[2]
     assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", shown, re.DOTALL)
     assert "50%" not in shown
