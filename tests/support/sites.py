@@ -64,7 +64,8 @@ def written(folder, **cells):
     """A folder with a lesson of each name: prose, or a cell of code in backticks."""
     folder.mkdir(exist_ok=True)
     for name, source in {"index": "Lessons.", **cells}.items():
-        text = f"{HEAD}# A lesson: {name}\n\n{source}\n"
+        head = HEAD if "{code-cell}" in source else ""  # without code, no kernel starts
+        text = f"{head}# A lesson: {name}\n\n{source}\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     return folder
 

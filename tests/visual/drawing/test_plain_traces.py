@@ -1,5 +1,6 @@
-"""Pictures use plain data: a copy of a trace gives the same picture."""
+"""Pictures use plain data and draw the same bytes in threads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 
 import lab
 import visual
+from lab import gallery
 from lab.loops.gallery import loops
+from visual.drawing.catalogue import PICTURES
 
-PICTURES = (
+FUNCTIONS = (
     visual.tapes,
     visual.ssa,
     visual.taps,
@@ -49,7 +52,7 @@ def strangers(value, place="trace"):
 def test_a_trace_and_a_derivation_hold_nothing_but_data(name):
     derivative = loops[name].derivative(1)
     trace = lab.trace(derivative)
-    for picture in PICTURES:
+    for picture in FUNCTIONS:
         drawn(trace, picture)  # data that a picture caches in a trace is plain, too
     assert list(strangers(trace)) == []
     (derivation,) = (d for n in derivative.genealogy if (d := n.node.op.derivation))
@@ -61,3 +64,28 @@ def test_a_function_and_a_variable_are_detected():
     scan = replace(trace.scans[0], formulas=lambda: ())
     wrong = replace(trace, scans=(scan,), inputs=(loops["square"].build().node.outputs[0],))
     assert list(strangers(wrong)) == ["trace.scans[0].formulas", "trace.inputs[0]"]
+
+
+FORMS = ("svg", "pdf", "png", "html", "txt")
+
+
+def drawn_in_all_formats(task, folder):
+    """A picture of a new loop, in all formats."""
+    name, kind, theme, number = task
+    picture = visual.draw(replace(gallery.loops[name]), kind, theme, order=1)
+    written = []
+    for form in FORMS if kind == "values" or (kind, name) == ("tapes", "square") else ("svg",):
+        path = folder / f"{name}-{kind}-{theme}-{number}.{form}"
+        picture.save(path)
+        written.append(path.read_bytes())
+    return written
+
+
+def test_threads_draw_the_same_bytes(tmp_path):
+    themes = ("light", "dark", "print", "light")
+    kinds = [*PICTURES, *["values"] * 5]
+    tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]
+    alone = [drawn_in_all_formats(task, tmp_path) for task in tasks]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda task: drawn_in_all_formats(task, tmp_path), tasks))
+    assert [task for task, a, b in zip(tasks, alone, together, strict=True) if a != b] == []

@@ -1,6 +1,8 @@
-"""The link of a workbench restores it; undo and redo follow the history of choices."""
+"""The text of a state and the link of a workbench restore it; undo and redo follow the choices."""
 
+import math
 import re
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from workbenches import ask, own, rebuilt, sine
 
 import visual
 from lab.loops import gallery
+from visual.player.state import as_text, from_text
 from visual.workbench.link import bench_of, link_of
 from visual.workbench.workbench import Workbench
 
@@ -151,3 +154,56 @@ def test_the_example_of_a_rule_is_opened_by_its_text():
     # x₃ = x₁²·x₀, so that ∂/∂x₁ of the sum of its gradient x₁² + 2·x₁·x₀ is 2·x₁ + 2·x₀ = 3.8
     assert re.fullmatch(r"With the faulty rule, C″\[1\] is .*, not 3.8", bench.machine["title"])
     assert ask(bench, ["link"], "loop=none") != ""
+
+
+numbers = st.integers() | st.floats(allow_nan=False) | st.booleans()
+vectors = st.lists(numbers).map(tuple)
+matrices = st.lists(vectors).map(tuple).filter(len)
+names = st.text(min_size=1, max_size=8)
+values = numbers | vectors | matrices
+states = st.fixed_dictionaries(
+    {"loop": st.text(), "order": st.integers(0, 9)},
+    optional={
+        "taps": st.dictionaries(names, st.lists(st.integers(), min_size=1).map(tuple), min_size=1),
+        "at": st.dictionaries(names, values, min_size=1),
+        "cost": st.sampled_from(["sum", "last"]) | st.lists(st.floats(0, 1), min_size=2).map(tuple),
+        "rule": st.text(),
+        "moment": st.integers(0, 99),
+    },
+)
+
+
+@given(states)
+def test_a_state_comes_back_from_its_text(state):
+    text = as_text(state)
+    assert from_text(text) == state
+    assert from_text(f"https://example.org/page.html#{text}") == state
+    assert text.isascii()
+    assert " " not in text
+
+
+def test_the_text_is_short_and_another_reader_finds_the_same_pairs():
+    state = {
+        "loop": "gap",
+        "order": 2,
+        "taps": {"x": (-2, -1), "u": (-1,)},
+        "at": {"u": ((1.5, 2), (3, -0.25)), "w": 0.5, "v": (1e-9,)},
+        "cost": (1, 0.5),
+        "rule": "a & b = c",
+        "moment": 17,
+    }
+    text = as_text(state)
+    assert text == (
+        "loop=gap&order=2&taps.x=-2,-1&taps.u=-1,&at.u=1.5,2;3,-0.25&at.w=0.5&at.v=1e-09,"
+        "&cost=1,0.5&rule=a%20%26%20b%20=%20c&moment=17"
+    )
+    assert dict(parse_qsl(text))["rule"] == "a & b = c"
+    assert from_text(text) == state
+
+
+def test_types_of_numbers_are_kept():
+    read = from_text("loop=square&at.x=1&at.y=1.0&at.z=nan&at.b=True,False&options.scan=2")
+    assert [type(read["at"][name]) for name in "xy"] == [int, float]
+    assert math.isnan(read["at"]["z"])
+    assert read["at"]["b"] == (True, False)
+    assert read["options"] == {"scan": 2}
