@@ -116,12 +116,13 @@ def test_page_and_python_check_alike(browser, answer):
     page = browser.new_page()
     page.add_script_tag(type="module", content=source() + "\nwindow.check = check;")
     page.wait_for_function("window.check !== undefined")
-    table = "([answer, typed, tries]) => { const v = check(answer, typed, tries); "
-    table += "return [v.outcome, v.reason]; }"
-    for text, tries in product(TYPED, (1, 2)):
-        verdict = answer.check(text, tries)
-        found = page.evaluate(table, [answer_data(answer), text, tries])
-        assert found == [verdict.outcome.value, verdict.reason], text
+    table = """([answer, all]) => all.map(([typed, tries]) => {
+        const { outcome, reason } = check(answer, typed, tries);
+        return [typed, outcome, reason]; })"""
+    typed = [*product(TYPED, (1, 2))]
+    verdicts = [(text, answer.check(text, tries)) for text, tries in typed]
+    expected = [[text, verdict.outcome.value, verdict.reason] for text, verdict in verdicts]
+    assert page.evaluate(table, [answer_data(answer), typed]) == expected
     page.close()
 
 

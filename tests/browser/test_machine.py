@@ -37,6 +37,10 @@ CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
 })"""
 
 
+EVERY = f"""(moments) => moments.map((moment) => {{
+    {FIND}.go(moment);
+    return [{FIND}.root.dataset.moment, ({CELLS})()];
+}})"""
 TENTHS = """(moments) => [...Array(10 * moments).keys()].map((tenth) => {
     document.querySelector(".scantape-machine").machine.go(tenth / 10);
     return [...document.querySelectorAll("[data-cell] .number")].map((n) => n.textContent);
@@ -53,24 +57,18 @@ def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_move
     start, rows = page.evaluate(CELLS), machine.rows
     slots = [[rows[c.row].scan, rows[c.row].tape, c.position] for c in machine.cells]
     assert page.evaluate(SLOTS) == slots
-    for moment in [*range(machine.moments + 1), 2]:
-        page.evaluate(f"{FIND}.go({moment})")
-        now = page.evaluate(CELLS)
-        moved = [
-            abs(a - b)
-            for x, y in zip(start, now, strict=True)
-            for a, b in zip(x[:2], y[:2], strict=True)
-        ]
+    moments = [*range(machine.moments + 1), 2]
+    assert page.locator(".scantape-machine").get_attribute("data-moments") == str(moments[-2])
+    for moment, (shown, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
+        pairs = zip(start, now, strict=True)
+        moved = [abs(a - b) for x, y in pairs for a, b in zip(x[:2], y[:2], strict=True)]
         assert max(moved) <= 0.5
+        assert shown == str(moment)
         keys = [cell.at(moment) for cell in machine.cells]
-        assert [cell[2] for cell in now] == [key.text for key in keys]
-        assert [cell[3] for cell in now] == [key.role for key in keys]
-        root = page.locator(".scantape-machine")
-        assert root.get_attribute("data-moment") == str(moment)
-        assert root.get_attribute("data-moments") == str(machine.moments)
+        assert [cell[2:] for cell in now] == [[key.text, key.role] for key in keys]
     height = "document.querySelector('.scantape-machine').offsetHeight"
-    heights = {page.evaluate(f"{FIND}.go({m / 3}), {height}") for m in range(3 * machine.moments)}
-    assert len(heights) == 1
+    thirds = f"(count) => [...Array(count).keys()].map((n) => ({FIND}.go(n / 3), {height}))"
+    assert len({*page.evaluate(thirds, 3 * machine.moments)}) == 1
     # Between two moments, a number is the old or the new number, and the new one never goes back.
     is_new = []
     for tenth, texts in enumerate(page.evaluate(TENTHS, machine.moments)):
@@ -220,9 +218,8 @@ def test_two_loops_are_played_one_above_the_other(page, tmp_path):
     machine = visual.machine(square.trace(), square.with_taps((-2, -1)).trace())
     page.goto(machine.save(tmp_path / "machine.html").as_uri())
     start = page.evaluate(CELLS)
-    for moment in range(machine.content.moments + 1):
-        page.evaluate(f"{FIND}.go({moment})")
-        now = page.evaluate(CELLS)
+    moments = [*range(machine.content.moments + 1)]
+    for moment, (_, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
         assert [cell[:2] for cell in now] == [cell[:2] for cell in start]
         assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.content.cells]
     sentence = page.locator(".scantape-sentence").inner_text()

@@ -21,7 +21,8 @@ LINK = (
 )
 
 
-def test_a_text_restores_loop_order_taps_values_rule_and_moment():
+def test_a_text_restores_loop_order_taps_values_rule_and_moment(monkeypatch):
+    monkeypatch.setattr("visual.workbench.state.LEAST", 1)
     bench = Workbench(LINK)
     assert bench.state.loop == "square"
     assert bench.state.taps == {"x": (-2, -1)}
