@@ -203,9 +203,10 @@ def test_every_picture(request, name, order, measures):
         wrong = [f"{picture}: {fault}" for picture, told in faults for fault in told]
     else:
         wrong = [one for picture in found for one in problems(picture)]
-        for loop in {p.loop for p in found if (name, order) in COMPARED}:
+        loops = {p.loop for p in found if (name, order) in COMPARED}
+        for loop in loops & {*gallery.loops}:
             differ, known = conflicts((str(p), p.svg) for p in found if p.loop == loop)
-            assert len(known) >= 3
+            assert known
             wrong += differ
             if name == "square":
                 assert unlike_by_hand(known) == []
