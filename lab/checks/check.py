@@ -38,7 +38,7 @@ class WrongGradientError(LabError, AssertionError):
 
 
 def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
-    """Compute `output` without compiling it; see `lab.traces.run.run`."""
+    """Return the value of `output` for the inputs `given`, without compiling the graph."""
     values, _ = run([output], given, record=False, ready=ready)
     return np.asarray(values[output])
 
@@ -70,10 +70,10 @@ class MovedCost:
     def differences(
         self, number: int = 0, order: int = 1, summed: Sequence[int] = (0,)
     ) -> Estimate | None:
-        """Return finite differences wrt all entries of an input, or None for too many entries.
+        """Return derivatives of `order` wrt all entries of an input, or None for too many entries.
 
-        `number` is the index of the input.  The lower orders are derivatives along the sum of all
-        entries of the inputs with the indices `summed`.
+        `number` is the index of the input in `wrt`.  Each of the other `order` - 1 derivatives is
+        along (1, …, 1) in the inputs with the indices `summed`.
         """
         shape, part = list(self.values.values())[number].shape, self.parts[number]
         if np.prod(shape, dtype=int) > MOST_ENTRIES:
@@ -89,10 +89,10 @@ class MovedCost:
 def gradient(
     cost: Variable, wrt: Variable, found: Variable, given: Values, tolerance: float = 1e-6
 ) -> float:
-    """Compare `found`, a candidate for the gradient of `cost` wrt `wrt`, with finite differences.
+    """Compare a gradient of `cost` wrt `wrt` with finite differences.
 
-    Return the largest difference as `compare` defines it.  Raise `WrongGradientError` if the
-    difference exceeds `tolerance`.
+    `found` is the gradient to check, and `given` has the values of all inputs.  Return the largest
+    difference as `compare` defines it.  Raise `WrongGradientError` if it exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")
@@ -118,7 +118,7 @@ def eager_gradients(
 
     An inner product with fixed random weights reduces each result to a number.  Each gradient is
     reduced and differentiated again, up to `orders` times.  The comparison detects wrong rules of
-    a `lab.eager.primitive`, and rules that are not differentiable.  Return the largest difference
+    a `lab.eager.primitive`, and rules that cannot be differentiated.  Return the largest difference
     as `compare` defines it.  Raise `WrongGradientError` if the difference exceeds `tolerance`.
     """
     from lab import eager  # imported late, because the import takes time
@@ -189,7 +189,7 @@ def adjoint(
     gradients: Sequence[np.ndarray],
     tolerance: float = 1e-10,
 ) -> float:
-    """Return the relative difference between <g, J v> and <J* g, v>.
+    """Return the difference between <g, J v> and <J* g, v> as `compare` defines it.
 
     `outputs` are J v for the input `tangents` v, and `gradients` are J* g for `output_gradients`
     g.  Raise WrongGradientError if the difference exceeds `tolerance`.

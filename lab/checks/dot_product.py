@@ -5,7 +5,7 @@
     >>> test.forward, test.backward  # two Traces, which `visual` can draw
 
 J* is the adjoint of J if and only if both products are equal for all tangents v and cotangents g.
-Random vectors detect almost every mistake, because only a mistake that is orthogonal to them
+Random vectors detect almost every mistake: only a mistake that is orthogonal to these vectors
 leaves the products equal.
 """
 
@@ -54,8 +54,9 @@ from lab.traces.tracing import trace
 class DotProduct:
     """The forward and reverse derivatives of a loop.
 
-    `tangents` v and `gradients` J* g are mappings by variable name; `tangent` J v and `cotangent` g
-    belong to the state or output `of`.  `forward` and `backward` are the traces of J v and J* g.
+    `tangents` (v) and `gradients` (J* g) map the names of variables to arrays.  `tangent` (J v) and
+    `cotangent` (g) are arrays for the state or output `of`.  `forward` and `backward` are the
+    traces of J v and J* g.
     """
 
     of: str
@@ -89,8 +90,9 @@ def dot_product(
     the shape of all values of `of`.  Missing values are random, with `seed`.  `rule` is the rule
     of the pullback to test (default: the correct rule).
 
-    Raise WrongGradientError if the two products differ by more than 1e-12, or 1e-5 in single
-    precision (relative, and absolute below 1), and GradientError if a derivative is undefined.
+    Raise WrongGradientError if the two products differ by more than 1e-12, or by more than 1e-5 in
+    single precision.  The difference is relative, and absolute for products below 1.  Raise
+    GradientError if a derivative is undefined.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
@@ -164,7 +166,7 @@ def _tangents(
 def _given_or_random(
     name: str, value: object, like: object, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return `value` in the shape and dtype of `like`, or random numbers for None."""
+    """Return `value`, or random numbers for None, in the shape and dtype of `like`."""
     form = np.asarray(like)
     given = rng.normal(size=form.shape) if value is None else as_value(value, name)
     array = np.array(given, dtype=form.dtype)
@@ -176,7 +178,7 @@ def _given_or_random(
 def _reverse_gradients(
     output: Variable, g: Variable, moved: Mapping[str, Variable]
 ) -> list[Variable]:
-    """Return J* g by the pullback of the loop's Scan."""
+    """Return J* g, computed by the pullback of the loop's Scan, wrt the variables `moved`."""
     gradients = pytensor_gradients(None, [*moved.values()], {output: g})
     for name, gradient in zip(moved, gradients, strict=True):
         if isinstance(status := status_of(gradient), Undefined):

@@ -20,9 +20,9 @@ from lab.records import as_array, freeze, record_of_arrays
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
 LEVELS = 10  # step sizes; each is half of the previous size
-LONGEST = 0.4  # first step size times the order; relative for entries above 1
+LONGEST = 0.4  # first step size times the order, relative to the largest entry if it exceeds 1
 STEP = 3e-4  # step size of `finite_differences`
-MOST_ENTRIES = 24  # entries of an input; larger inputs would take too long
+MOST_ENTRIES = 24  # number of entries of an input; larger inputs would take too long
 
 
 @record_of_arrays
@@ -36,7 +36,10 @@ class Estimate:
     error: np.ndarray
 
     def admits(self, value: np.ndarray) -> bool:
-        """Return whether `value` agrees, up to ten errors plus half of the digits."""
+        """Return whether `value` agrees with the estimate.
+
+        The tolerance is ten times the estimated error, plus half of the digits of the value.
+        """
         if np.shape(value) != self.value.shape:
             return False
         digits = np.sqrt(np.finfo(self.value.dtype).eps)
@@ -61,9 +64,9 @@ def differences(
 
     Entry i is the derivative along direction i of the derivative of `order` - 1 along `through`.
     By default, `directions` are the unit vectors, `through` is (1, …, 1), and the result has the
-    shape of `at`.  Richardson's extrapolation combines central differences at ten step sizes,
-    whose errors are series in the square of the step.  The result is the combination with the
-    smallest estimated error (Ridders 1982).
+    shape of `at`.  The error of a central difference is a power series in the square of the step.
+    Richardson's extrapolation therefore combines the differences at ten step sizes.  The result is
+    the combination with the smallest estimated error (Ridders 1982).
     """
     check_function("function", function)
     at = np.array(as_array("at", at, dtype="float64"))
@@ -95,7 +98,7 @@ def finite_differences(function: ScalarFunction, at: npt.ArrayLike) -> np.ndarra
 
 
 def cache_values(function: ScalarFunction) -> Callable[[np.ndarray], float]:
-    """Return `function` with a cache, because differences of several orders share values."""
+    """Return `function` with a cache: differences of several orders use the same values."""
     known: dict[bytes, float] = {}
 
     def value(at: np.ndarray) -> float:

@@ -1,6 +1,6 @@
 """The eager tape: gradients of plain Python functions, recorded while they run.
 
-- `grad` differentiates functions written with `np` wrt real numbers and arrays, to any order
+- `grad` differentiates functions that use `np`, wrt real numbers and arrays, to any order
 - `primitive` and `D` add a function, with a gradient maker or a forward pass
 - `unrolled` converts a declared loop to a Python function
 - `recording` records the tapes of a run, and `lab.events` lists its events; `steps` marks the
@@ -10,8 +10,8 @@
 
 In contrast, the tapes of a Scan exist before the loop runs.
 
-A tape stores the arguments of an operation without copying them.  Do not change an array in place
-between its use and the gradient.
+A tape stores the arguments of an operation without a copy.  Do not change an array in place after
+an operation has used the array, until the gradient is computed.
 
 Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `reductions`,
 and `products` contain the functions with their rules.  `rules` registers a rule for

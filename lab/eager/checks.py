@@ -1,4 +1,4 @@
-"""Checks of arguments and results on the eager tape."""
+"""Check the arguments and results of functions on the eager tape."""
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -15,7 +15,7 @@ def name_of(function: object) -> str:
 
 
 def check_argnum(argnum: object) -> tuple[int, ...]:
-    """Return `argnum`, one or several distinct numbers of arguments, as a tuple."""
+    """Return `argnum` as a tuple; raise ArgumentError unless its numbers are distinct and ≥ 0."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if check_integer("argnum", number, "the number of an argument, from 0") < 0:
@@ -114,8 +114,8 @@ def check_gradients(
 ) -> list:
     """Return one gradient function per argument, or None for a constant argument.
 
-    `on_top` tells which arguments are nodes.  Raise ArgumentError unless `gradients` is a list with
-    at most one entry per argument, and GradientError for a node without a function.
+    `on_top` is True for the arguments that are nodes.  Raise ArgumentError unless `gradients` is a
+    list with at most one entry per argument.  Raise GradientError for a node without a function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(

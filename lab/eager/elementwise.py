@@ -1,8 +1,9 @@
 """Elementwise functions with their gradients.
 
-A rule takes the gradient g of the result, the result, and the arguments.  If a derivative does not
-exist, a convention applies: the gradient of `absolute` at 0 is 0; `maximum` and `minimum` of equal
-values divide g equally; in `clip`, a value x on a bound receives the whole gradient.
+The arguments of a rule are the gradient g of the result, the result, and the arguments of the
+function.  Where a derivative does not exist, a convention applies.  The gradient of `absolute` at 0
+is 0.  Equal arguments of `maximum` or `minimum` each receive g/2.  In `clip`, a value x on a bound
+receives the whole gradient.
 """
 
 import operator
@@ -70,7 +71,7 @@ _ADD = _binary(lambda g, z, x, y: g, lambda g, z, x, y: g)
 _SUBTRACT = _binary(lambda g, z, x, y: g, lambda g, z, x, y: -g)
 MULTIPLY = _binary(lambda g, z, x, y: g * y, lambda g, z, x, y: g * x)
 _DIVIDE = _binary(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y)
-# At x = 0: dx = 0 if the power is a constant 0, and dy = 0 for any power.
+# At x = 0, dx is 0 for the constant power 0, and dy is 0 for any power.
 _POWER = _binary(
     lambda g, z, x, y: g * (y * x ** _less_one(y)), lambda g, z, x, y: g * (z * _log_base(x))
 )
@@ -105,7 +106,7 @@ maximum = rules.rule(numpy.maximum, _EXTREME)
 minimum = rules.rule(numpy.minimum, _EXTREME)
 
 
-# Python's operators compute the same values, and are many times faster for single numbers.
+# Python's operators compute the same values as numpy, many times faster for single numbers.
 plus = primitive(operator.add, _ADD, "add")
 minus = primitive(operator.sub, _SUBTRACT, "subtract")
 times = primitive(operator.mul, MULTIPLY, "multiply")
@@ -149,7 +150,7 @@ def where(
 ) -> Value | tuple[numpy.ndarray, ...]:
     """Return `x` where the condition is true, and `y` elsewhere.
 
-    Without `x` or `y`, return the indices of true entries.  The condition has no gradient.
+    Without `x` or `y`, return the indices of the true entries.  The condition has no gradient.
     """
     if x is None or y is None:
         return numpy.where(value_of(condition))

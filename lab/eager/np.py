@@ -1,10 +1,10 @@
-"""numpy for nodes: all of numpy, with gradient rules for the functions in `__all__`.
+"""All names of numpy; the functions in `__all__` also accept nodes.
 
     >>> from lab.eager import grad, np
     >>> grad(lambda x: np.sum(np.tanh(x)))(np.array([0.1, 0.2]))
 
-Other names (``np.pi``, ``np.zeros``, ``np.argmax``, …) are numpy's; a function without a rule
-raises an error for a node.
+All other names, such as ``np.pi`` and ``np.zeros``, are the objects of numpy.  A function without a
+gradient rule raises an error for a node.
 """
 
 from collections.abc import Hashable

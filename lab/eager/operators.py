@@ -1,6 +1,6 @@
 """Operators, comparisons, indexing, and numpy functions of a node.
 
-Comparisons use values and return plain booleans, which ``if`` and ``while`` accept.
+A comparison compares values and returns a plain boolean, which ``if`` and ``while`` accept.
 """
 
 import operator
@@ -15,7 +15,7 @@ from lab.eager.shaping import take
 from lab.eager.tape import Function, Node, Plain, Value, value_of
 from lab.errors import GradientError
 
-#: Functions of numpy whose derivative is zero wherever it exists.  They compute plain values.
+#: Functions of numpy whose derivative is zero wherever it exists.  Their results are plain values.
 FLAT = {
     *(numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater),
     *(numpy.greater_equal, numpy.isfinite, numpy.isinf, numpy.isnan, numpy.sign, numpy.round),
@@ -131,5 +131,5 @@ METHODS: dict[str, Plain | property] = {
 # The class Node cannot contain these methods, because the rules import Node.
 for _name, _entry in METHODS.items():
     setattr(Node, _name, _entry)
-# Nodes compare by value; in sets and dicts, their hash follows the identity.
+# Nodes compare by value, but sets and dicts distinguish nodes by identity.
 Node.__hash__ = object.__hash__  # type: ignore[method-assign]

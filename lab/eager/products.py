@@ -1,8 +1,8 @@
 """Products of vectors and matrices.
 
-With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and the gradient of B is Aᵀ·G.
-The rules treat a vector on the left as a row, and a vector on the right as a column.  Gradients of
-broadcast stacks of matrices are sums over the broadcast axes.
+For C = A·B, let G be the gradient wrt C.  Then the gradient wrt A is G·Bᵀ, and the gradient wrt B
+is Aᵀ·G.  A vector on the left is a row, and a vector on the right is a column.  The gradient wrt a
+broadcast stack of matrices is the sum over the broadcast axes.
 """
 
 import operator

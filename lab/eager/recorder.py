@@ -37,7 +37,7 @@ def steps(count: int) -> Iterable[int]:
 
 
 class Recorder:
-    """The events of all `RecordedTape` and `RecordedNode` objects of a run."""
+    """The tapes, nodes, and events of a run."""
 
     def __init__(self) -> None:
         self.tapes: list[RecordedTape] = []
@@ -209,7 +209,7 @@ def _argument(x: object, recorder: Recorder) -> int | str:
 
 
 def _source_text(index: object) -> str:
-    """Write an index or a constant as Python source."""
+    """Write an index or a constant as in Python source code."""
     if isinstance(index, tuple) and not isinstance(index, Setter):
         return ", ".join(map(_source_text, index))
     if isinstance(index, slice):

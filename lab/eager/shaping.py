@@ -13,7 +13,7 @@ from lab.eager.rules import rule
 from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
 
 Shape = tuple[int, ...]
-Axis = int | tuple[int, ...] | None  # one axis, several, or None for all axes
+Axis = int | tuple[int, ...] | None  # None selects all axes
 
 
 def shape_of(x: object) -> Shape:
@@ -25,7 +25,7 @@ def shape_of(x: object) -> Shape:
 
 
 def unbroadcast(g: Value, shape: Shape) -> Value:
-    """Sum the gradient of a broadcast operand to the operand's `shape`."""
+    """Return the sum of the gradient `g` over the broadcast axes of an operand with `shape`."""
     if shape_of(g) == shape:
         return g
     extra = len(shape_of(g)) - len(shape)

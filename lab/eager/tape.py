@@ -34,10 +34,10 @@ from lab.eager.checks import (
 )
 from lab.errors import check_function, check_type
 
-#: An operand of a rule: an array, or a node if an outer tape records the rule.
+#: A value in a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
 Operand = Any  # other operand of an operator, or an index
-Plain = Callable[..., Any]  # a function of numpy, or a user's
+Plain = Callable[..., Any]  # a function of numpy or of the user
 Function = Callable[..., Value]
 Gradient = Callable[[Value], Value]
 Gradients = list[Gradient | None]
@@ -47,10 +47,10 @@ GradientMaker = Callable[..., Sequence[Gradient | None]]
 class Tape(list["Node"]):
     """The nodes of one run of `function`, in order of creation.
 
-    If an operation has operands of two tapes, the tape of higher priority records the operation
-    first.  A new tape has the highest priority of all active tapes in all threads.  The maximum
-    over the arguments' tapes does not suffice, because a function can use a node of an enclosing
-    scope.
+    If the operands of an operation are on two tapes, the tape of higher priority records the
+    operation first.  A new tape has the highest priority of all active tapes in all threads.  A
+    priority above the tapes of the arguments does not suffice, because a function can use a node of
+    an enclosing scope.
     """
 
     node: "type[Node]"
@@ -91,10 +91,10 @@ def next_priority() -> int:
 class Node:
     """A value on a tape.
 
-    The value is a node of an outer tape if that tape records too.  `parent_operations` are pairs of
-    a gradient function and the parent that receives its result.  `outgrads` are the received
-    gradients.  `operation` is the name of the function that computed the value.  Only recorded
-    nodes use `arguments`.
+    `value` is a node of an outer tape if that tape also records the operation.  `parent_operations`
+    are pairs of a gradient function and the parent that receives the result of this function.
+    `outgrads` are the received gradients.  `operation` is the name of the function that computed
+    the value.  Only `RecordedNode` uses `arguments`.
     """
 
     __slots__ = ("__weakref__", "operation", "outgrads", "parent_operations", "tape", "value")
@@ -107,7 +107,7 @@ class Node:
         operation: str = "",
         arguments: tuple[object, ...] = (),
     ) -> None:
-        # in contrast to Python's numbers, numpy's numbers can be divided by zero
+        # numpy's numbers, unlike Python's, can be divided by zero
         self.value: Any = np.float64(value) if type(value) is float else value
         self.tape = tape
         self.parent_operations = parent_operations
@@ -123,7 +123,7 @@ class Node:
                 parent.outgrads.append(gradient(total))
 
     def sum_outgrads(self) -> Value:
-        """Return the sum of the received gradients, or a single gradient without a copy."""
+        """Return the sum of the received gradients; a single gradient is not copied."""
         if len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter):
             return self.outgrads[0]
         total = zeros_like(self)
@@ -176,10 +176,10 @@ def D(  # noqa: N802 (its name in the mathematics)
 ) -> Function:
     """Return a differentiable version of `function`, which also accepts nodes.
 
-    ``forward_pass(*args)`` returns the result of ``function(*args)`` and one gradient function
-    per argument.  Its arguments are the values on the top tape, which can be nodes of outer tapes.
-    Therefore it calls the differentiable version, not `function`.  `name` is the name of the
-    operation (default: the name of the function).
+    ``forward_pass(*args)`` returns the result of ``function(*args)`` and one gradient function per
+    argument.  The arguments of `forward_pass` are values, which can be nodes of outer tapes.
+    Therefore `forward_pass` calls the differentiable version, not `function`.  `name` is the name
+    of the operation (default: the name of the function).
     """
     check_function("function", function)
     check_function("forward_pass", forward_pass)
@@ -242,7 +242,7 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     """Return a function that computes the gradient of `function` wrt its argument `argnum`.
 
     `function` returns one real number.  The argument is a real number or an array of real numbers.
-    The gradient has the shape of the argument, and is zero if the result does not depend on the
+    The gradient has the shape of the argument; it is zero if the result does not depend on the
     argument.  For a sequence of argument numbers, the function returns a tuple of gradients.
 
     Raise ArgumentError if the argument is missing or is not a floating-point value, or if the

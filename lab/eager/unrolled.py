@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _refuse_node(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
-    """Raise GradientError, because a function of PyTensor cannot compute with a node."""
+    """Raise GradientError: a function of PyTensor cannot compute with a node."""
     raise GradientError(
         f"{x!r} was passed to a function of PyTensor, which builds graphs; use lab.eager.np."
     )
@@ -32,8 +32,8 @@ def unrolled(loop: "Loop") -> Function:
     """Return the loop as a Python function of its variables, in the order of ``loop.variables``.
 
     The function returns the cost "last": the sum of the last value of the first state, or of the
-    first output of a loop without states.  It calls the loop's step with numbers, and recorded
-    nodes store the number of the step.  The loop's step may use Python's operators, but no
+    first output of a loop without states.  The function calls the step of the loop with numbers,
+    and recorded nodes store the number of the step.  The step may use Python's operators, but no
     functions of PyTensor.
 
     Raise ArgumentError for loops with random states or a truncated gradient.

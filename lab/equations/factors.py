@@ -23,7 +23,7 @@ def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
 
 
 def without_names(expression: Expression) -> Term | None:
-    """Return an expression with all named parts inserted, or None for too many names."""
+    """Return an expression with each name replaced by its part, or None for too many names."""
     bindings = expression.bindings if isinstance(expression, Let) else ()
     if len(bindings) > MOST_NAMES:
         return None
@@ -42,7 +42,7 @@ def _insert_names(term: Term, known: Mapping[str, Term]) -> Term:
 
 
 def _factor(term: Term, leaf: Leaf) -> Term | None:
-    """Return the factor of a leaf, or None if it is absent; raise ValueError if nonlinear."""
+    """Return the factor of a leaf, or None; raise ValueError if the leaf is in no product."""
     if term == leaf:
         return ONE
     if not isinstance(term, Call):
@@ -62,7 +62,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
 
 
 def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
-    """Return a sum without the summands that contain factored leaves; None for an empty sum."""
+    """Return a sum without the summands that contain a factored leaf; None for an empty sum."""
     if isinstance(term, Leaf) and is_factored(term):
         return None
     if not isinstance(term, Call):

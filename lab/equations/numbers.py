@@ -24,14 +24,14 @@ from lab.notation import (
     render,
 )
 
-MOST = 40  # number of operations in an equation
+MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
 CLOSE = 0.01  # largest relative error of an equation with ≈
 SAFE = 10  # digits with which a printed sum of doubles is reliable
 HALF = 5e-4  # largest relative rounding error at which the fourth digit is reliable
 ULP, NUDGE = 2.0**-53, 2.0**-36  # relative rounding error, and relative perturbation
 
-# Operations that have other names in numpy and scipy, or are not functions there.
+# Operations with another name in numpy and scipy, or without a function there.
 OPERATIONS: Mapping[str, Callable[..., object]] = {
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: prod(factors),
@@ -112,8 +112,8 @@ def _operation(name: str) -> Callable[..., object]:
 def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
     """Estimate the relative rounding error of a value by perturbing each leaf.
 
-    A difference of nearly equal terms loses digits: with an error of 0.3, even the first digit is
-    uncertain.  The error of a value of 0 is 0.  Return None if `array_of` returns None.
+    A difference of nearly equal terms loses digits.  At an error of 0.3, even the first digit is
+    uncertain.  The error of the value 0 is 0.  Return None if `array_of` returns None.
     """
     signs = {each: (-1) ** n * (1 + n / 8) for n, each in enumerate(leaves_of(expression))}
 
@@ -174,7 +174,7 @@ def _evaluate_printed(
 
 
 def as_printed(written: str) -> float:
-    """Return the number that a text shows."""
+    """Convert a printed number or boolean to a number."""
     return float(written == "True") if written in ("True", "False") else float(written)
 
 
@@ -186,7 +186,7 @@ def holds(printed: str, value: float | None) -> bool:
 
 
 def _is_true(printed: str, value: float) -> bool:
-    """Return whether `value` rounds to a printed number of at least four digits (1.9 is 1.900)."""
+    """Return whether `value` rounds to a printed number; 1.9 stands for 1.900, with four digits."""
     mantissa, _, exponent = printed.partition("e")
     decimals = len(mantissa.partition(".")[2])
     unit = 10.0 ** (int(exponent or 0) - decimals)

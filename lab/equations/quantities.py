@@ -1,7 +1,7 @@
 """Names of the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
 
-A d marks a total gradient.  A ∂ marks a direct contribution, which comes from the cost or from one
-reader of the value.  Several contributions to one gradient have numbers.
+The letter d denotes a total gradient.  The letter ∂ denotes a direct contribution, from the cost or
+from one reader of the value.  Several contributions to one gradient have numbers.
 """
 
 from lab.notation import primes, ranges_text, slot_symbol, subscript, value_symbol
@@ -15,14 +15,14 @@ def cost_name(order: int) -> str:
     return f"C{primes(order - 1)}"
 
 
-def derivative_name(order: int, held: str, direct: bool = False, part: int = 0) -> str:
-    """Name the derivative of order `order` wrt the quantity `held`: ``dC′/d(dC/dx₃)``.
+def derivative_name(order: int, quantity: str, direct: bool = False, part: int = 0) -> str:
+    """Name the derivative of order `order` wrt a quantity: ``dC′/d(dC/dx₃)``.
 
     A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
     several such contributions from 1: ``∂₂C/∂x₃``.
     """
     d = "∂" if direct else "d"
-    below = f"{d}({held})" if "/" in held else f"{d}{held}"
+    below = f"{d}({quantity})" if "/" in quantity else f"{d}{quantity}"
     return f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}"
 
 
@@ -60,7 +60,7 @@ class Quantities(ScanOf):
         return f"buf_{tape.name}" if several else "buf"
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
-        """Name a slot: a value, or on a derivative's tape the gradient and the slot."""
+        """Name a slot by its value; on a tape of a derivative, by the gradient and the slot."""
         label = self.tape_label(tape, row)
         if tape.is_total:
             return f"{label}: {tape.name}"
@@ -110,7 +110,7 @@ class Quantities(ScanOf):
         return self.sequence_label(variable, None)
 
     def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
-        """Name a value of a sequence by its name in the Scan that computes or first reads it."""
+        """Name a value of a sequence as in the Scan that computes or first reads the value."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index)

@@ -22,7 +22,7 @@ from lab.scans.slices import Cut, constant_value, current_row, cut_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
-ELSEWHERE = Number("…")  # a long expression, or the output of another Scan
+ELSEWHERE = Number("…")  # stands for a long expression, or for an output of another Scan
 LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
@@ -113,7 +113,7 @@ def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression
 
 
 def _expression(variable: Variable) -> Expression | None:
-    """Return `variable` as an expression of the graph's inputs; None if long or from a Scan."""
+    """Return `variable` as an expression of inputs; None if it is long or contains a Scan."""
     nodes = list(toposort([variable]))
     if len(nodes) > LONGEST or any(map(is_scan, nodes)):
         return None
@@ -121,7 +121,7 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """Return the slice of each argument, and "n" if its first row is counted from row n."""
+    """Return the slice of each argument, and "n" if row n is added to the first row, or ""."""
     derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in parts.variables]
@@ -146,9 +146,10 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
 
 
 def _count_from_start(cut: Cut, part: LoopVariable) -> Cut:
-    """Return `cut` with row numbers from the start, if it counts from the end of a state's buffer.
+    """Return `cut` with a first row that is counted from the start of a state's buffer.
 
-    If the number of steps is unknown, return the argument itself without a slice.
+    If the first row is counted from the end and the number of steps is unknown, return the argument
+    itself without a slice.
     """
     node = cut.base.owner
     if cut.first >= 0 or not is_scan(node):
@@ -203,7 +204,7 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
 def _symbols_of(
     variables: Sequence[LoopVariable], named: list[str], bases: list[Variable]
 ) -> list[str]:
-    """Return one symbol per argument; slices of the same array have the same symbol."""
+    """Return a symbol for each argument; slices of one array have the same symbol."""
     owners: dict[object, str] = {}
     for part, name, base in zip(variables, named, bases, strict=True):
         owners.setdefault(_key(part, base), name)

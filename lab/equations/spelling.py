@@ -4,8 +4,8 @@
     >>> speller.formula_at(formula, 0), speller.numbers(formula, 0)
     ('buf[1] ← buf[0]·2·x₃ + buf[1]', '1.327 = 1·2·0.6634 + 0')
 
-Formulas name the slots of a gradient's tape, such as buf[1], because a step overwrites them.
-All other values have names.
+A formula names a slot on a tape of gradients by its position, such as buf[1], because a step
+overwrites the slot.  All other values have names, such as x₃.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
 
 
 class Speller:
-    """Writer of the formulas of a Scan, for one step or for all steps."""
+    """A writer of the formulas of a Scan, for one step or for all steps."""
 
     def __init__(self, named: Quantities) -> None:
         self.named, self.scan = named, named.scan
@@ -156,7 +156,7 @@ def result_notes(trace: Trace) -> tuple[str, ...]:
 
 
 def _cancellation_note(trace: Trace) -> str:
-    """Describe the worst cancellation that makes printed digits unreliable, or return ""."""
+    """Describe the largest cancellation that makes printed digits unreliable, or return ""."""
     worst, note = HALF, ""
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))

@@ -3,10 +3,11 @@
     >>> print(gallery.loops["rnn"].system())
     >>> print(system(xs))                          # of a PyTensor graph with one Scan
 
-States feed back, outputs do not; inputs change with time, parameters do not.  A step writes
-``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first initial value.  With one initial value,
-step k computes ``xₖ₊₁``: row k of the result of ``pytensor.scan``, and row k + 1 of the Scan's
-buffer.  A variable that is read in another order has an index in k, such as ``x₃₋ₖ``.
+Later steps read states, but not outputs.  A sequence has another value at every step, and a
+parameter the same value.  A step writes ``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first
+initial value.  With one initial value, step k computes ``xₖ₊₁``: row k of the result of
+``pytensor.scan``, and row k + 1 of the Scan's buffer.  A variable that is read in another order has
+an index in k, such as ``x₃₋ₖ``.
 
 The terms follow PyTensor's "Internal documentation of the scan op".
 """
@@ -48,11 +49,11 @@ class VariableRole(StrEnum):
 class Quantity:
     """A variable of a system.
 
-    `argument` is the number of the variable among the Scan's arguments; leaves of equations
-    contain this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`.  A
-    negative `first` counts from the end of the array.  If `length` is "n", the number of steps is
-    added to the row.  `now` is the row of time t at step 0.  `given` is the expression of the
-    initial values, of a sequence, or of a parameter.
+    `argument` is the number of the variable among the Scan's arguments; the leaves of equations
+    have this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`, counted
+    from the end for a negative `first`.  If `length` is "n", the number of steps is added to the
+    row.  `now` is the row of time t at step 0.  `given` is the expression of the initial values, of
+    a sequence, or of a parameter.
     """
 
     symbol: str
@@ -171,10 +172,10 @@ GIVEN = r"\text{given}"
 
 @dataclass(frozen=True)
 class Writer:
-    """Writer of the equations of a system, in plain text or LaTeX.
+    """A writer of the equations of a system, in plain text or LaTeX.
 
-    A `Speller` names the values of a run.  A system has no run: its numbers of steps and of rows
-    can be unknown, and its gradients have no quantities.
+    A `Speller` names the values of a run.  A system belongs to no run: the number of steps can be
+    unknown, and a slot of a gradient has no name.
     """
 
     system: System
@@ -260,7 +261,7 @@ class Writer:
         return ", ".join(names if count < 4 else [names[0], dots, names[-1]])
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
-        """Return the names of the initial values of a state, and their expression or ""."""
+        """Return the names of the initial values of a state, and the expression of their values."""
         value = render(quantity.given, self.term, self.style) if quantity.given else ""
         return self._names(quantity, quantity.tape.origin), value
 
@@ -284,7 +285,7 @@ class Writer:
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
-        """Write the initial values as ``x₀ = x``; empty for an input of the graph."""
+        """Write the initial values as ``x₀ = x``; return "" for an input of the graph."""
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop then changes"

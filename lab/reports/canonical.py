@@ -4,12 +4,12 @@
     >>> print(canonical(step, sequences=[{"input": u, "taps": [0, 4]}], outputs_info=[x0]))
 
 PyTensor calls the step function once, with variables for the values of one step, to build the inner
-function.  Every tap of a sequence becomes a sequence of its own, every state becomes a buffer that
-begins with its initial values, and missing arguments get their defaults.
+function.  Every tap of a sequence becomes a separate sequence, and every state becomes a buffer
+that begins with the initial values.  Missing arguments get their defaults.
 
 PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable: in the
-call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the
-gradient, which is a Scan again.
+call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the Scan
+of the gradient.
 
 For a constant `n_steps` of 1, PyTensor builds no Scan: it inserts the step into the outer graph.
 The report on a loop therefore has a section on the graphs for −1, 0, 1, and 2 steps.
@@ -78,9 +78,9 @@ FEW_STEPS_HEADER = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient"
 class ScanVariable:
     """Input or output `number` of the Scan; `kind` is None for the number of steps.
 
-    `word` is its name in PyTensor's documentation, `slices` are the values in the call of the step,
-    `inner` their numbers among the arguments or results of the inner function, and `outer` is the
-    variable, or the number of rows, in the outer graph.
+    `word` is the term in PyTensor's documentation for this kind of variable.  `slices` are the
+    values in the call of the step, and `inner` their numbers among the arguments or results of the
+    inner function.  `outer` is the variable, or the number of rows, in the outer graph.
     """
 
     number: int
@@ -194,7 +194,7 @@ def _listed(entries: object) -> list[object]:
 
 
 def _argument_rows(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the arguments of the call and their values, with the defaults."""
+    """Yield the name and the value of each argument of the call, including defaults."""
     for name in ("sequences", "outputs_info", "non_sequences"):
         yield from ((name, _entry_text(name, entry)) for entry in _listed(arguments.get(name)))
     for name, default in DEFAULTS.items():
@@ -338,7 +338,7 @@ def _few_steps(loop: Loop) -> Section | None:
 
 
 def outer_expression(variable: Variable, n: Variable | None = None) -> str:
-    """Write the expression of `variable`, such as ``u[0:-4][:n]``; `n` becomes the text n."""
+    """Write the expression of `variable`, such as ``u[0:-4][:n]``, with n for the variable `n`."""
     node = variable.owner
     if n is not None and variable is n:
         return "n"

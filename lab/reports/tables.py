@@ -1,7 +1,7 @@
 """Write a report as plain text or HTML: titled sections of paragraphs, formulas, and tables.
 
 A report is a frozen record with a `document`, which is a `Section`.  The base class `Report` prints
-the document and shows it in a notebook.  Both writers escape labels that come from users.
+the document, and displays it in a notebook.  The writers escape the labels of users.
 """
 
 from collections.abc import Iterator

@@ -3,9 +3,9 @@
     >>> output, pullback = vjp(lambda x, y: cat([narrow(x, 0, 0, 2), clamp(y, 0, 1)], 0), [x, y])
     >>> pullback(cotangent)
 
-A function records the primitives that it applies to its arguments.  Tangents propagate through
-them in order, and cotangents in reverse order.  A value with several uses receives the sum
-of their cotangents, because the transpose of a fan-out is a sum.
+A chain is the list of the primitives that a function applies to its arguments.  Tangents propagate
+through the primitives in order, and cotangents in reverse order.  A value with several uses
+receives the sum of the cotangents of its uses, because the transpose of a fan-out is a sum.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from lab.structural.primitives import primitives
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A value during the recording of a function; conditions can use its `value`.
+    """A value in a recorded function; a condition can use the array `value`.
 
     `chain` contains all results of the function in order.  `linear` is the derivative of the
     primitive that computed the value from `arguments`, which can be constants.  An input has
@@ -81,7 +81,7 @@ def cat(inputs: object, dim: object) -> Array:
 
 
 def narrow(a: object, dim: object, start: object, length: object) -> Array:
-    """Return the part of a with length l from a start s on, along the axis dim = d.
+    """Return the part of a of length l that starts at s, along the axis dim = d.
 
     ::
 
@@ -92,7 +92,7 @@ def narrow(a: object, dim: object, start: object, length: object) -> Array:
         vjp_jax     z, g ↦ (ga,)
         vjp_torch   {a: ga, dim: None, start: None, length: None}
 
-    A start is not negative.  The result is a view of a.
+    The start must not be negative.  The result is a view of a.
     """
     return _apply("narrow", (a,), dim=dim, start=start, length=length)
 

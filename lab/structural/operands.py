@@ -1,4 +1,4 @@
-"""Checks of the arguments of structural primitives."""
+"""Check the arguments of structural primitives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from lab.notation import Leaf
 from lab.records import cached_property
 from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
 
-CLOSE = 1e-5  # rounding error of a sum, relative to its largest term
+CLOSE = 1e-5  # tolerated rounding error of a sum, relative to the largest term
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Builder:
 
     @cached_property
     def speller(self) -> Speller:
-        """The writer of the formulas of the Scan."""
+        """The `Speller` of the formulas of the Scan."""
         return Speller(self.named)
 
     def event(self, step: int | None) -> Event:
@@ -62,7 +62,7 @@ class Builder:
         ]
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
-        """Return the write of an initial value, a sum of outputs of Scans and a remainder."""
+        """Return the write of an initial value as a sum of outputs of Scans and a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.origins.of(self.named.number, tape.argument, row)
         terms = [self._output_term(*origin.slot) for origin in origins if origin.is_summand]

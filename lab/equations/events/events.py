@@ -21,7 +21,7 @@ from lab.notation import number_text
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
-# Functions that list the events of objects of other classes than Trace.
+# The functions that list the events of other objects than traces, by class.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
 MOST = 40  # events; a longer table contains the first and the last events
@@ -78,8 +78,8 @@ class EventSequence(Sequence[Event]):
     def rows(self) -> list[dict[str, object]]:
         """Return one dictionary for each slot that an event touches and each value that it reads.
 
-        The keys are scan, step, tape, position, row, quantity, role, old, and new.  Scans count
-        from 1.  The step is None for the filling of a tape.  The roles are "preserved",
+        The keys are scan, step, tape, position, row, quantity, role, old, and new.  Scans are
+        numbered from 1.  The step is None for the filling of a tape.  The roles are "preserved",
         "overwritten", "written", and "read".
         """
         return [row for event in self for row in event.rows()]
@@ -92,7 +92,7 @@ class EventSequence(Sequence[Event]):
 
 
 class Listed(EventSequence):
-    """Events of a run that is not a trace, with roles that follow from the events."""
+    """Events of a run that is not a trace; the roles of slots are computed from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed
@@ -238,7 +238,7 @@ def _table(events: Sequence[Event]) -> ReportTable:
 
 
 def _number(value: np.ndarray | None) -> str:
-    """Write a number, or the shape of an array; a node of an eager tape may contain text."""
+    """Write a number, the shape of an array, or the text in a node of an eager tape."""
     if value is None or value.dtype.kind == "U":
         return "" if value is None else str(value)
     return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -1,4 +1,4 @@
-"""The records of events: slots, reads, terms, writes. All are frozen plain data."""
+"""The records of events as frozen plain data: slots, reads, terms, and writes."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +18,7 @@ class SlotRole(StrEnum):
     WRITTEN = "written"  # written without being read
     SAVED = "saved"  # read by another Scan for a value that the outputs depend on
     READ = "read"  # a sequence or parameter value that a step reads; no slot has this role
-    EMPTY = "empty"  # holds no value yet
+    EMPTY = "empty"  # contains no value yet
     INPUT = "input"  # initial value that was passed to a loop
     SEED = "seed"  # nonzero initial value in a tape of gradients
     PENDING = "pending"  # zero in a tape of gradients before its first read or write
@@ -54,8 +54,8 @@ class Read:
 
     `slot` is the slot that contains the value, or None for an input of the graph and a gradient of
     the cost. `argument` and `variable` are the number and the name of the loop variable that the
-    step reads. `tap` is its tap if the variable is a tape of the same Scan, and `index` the time
-    index of a value of a sequence.
+    step reads. `tap` is the tap of a read from a tape of the same Scan, and `index` the time index
+    of a value of a sequence.
     """
 
     name: str  # buf[0], x₃ or w
@@ -77,11 +77,11 @@ class Read:
 class Term:
     """One summand of a written value.
 
-    `source` is the gradient that the term propagates. Its slot belongs to another Scan if the event
-    fills a tape or the source is the gradient of an output. `source` is None for a term of the
-    cost, and for an operation on several slots. If `factor` is not None, `value` is the elementwise
-    product of `source.value` and `factor`, and `reads` are the values in the factor. Otherwise
-    `reads` are all values in the term except the source.
+    `source` is the gradient that the term propagates. The slot of the source is in another Scan if
+    the event fills a tape, or if the source is the gradient of an output. `source` is None for a
+    term of the cost, and for an operation on several slots. If `factor` is not None, `value` is the
+    elementwise product of `source.value` and `factor`, and `reads` are the values in the factor.
+    Otherwise `reads` are all values in the term except the source.
     """
 
     value: np.ndarray
@@ -90,11 +90,11 @@ class Term:
     text: str  # buf[0]·2·x₃
     symbols: str  # 2·x₃; empty without a factor
     reads: tuple[Read, ...] = ()
-    expression: Expression | None = None  # values in the factor, or without a factor in the term
+    expression: Expression | None = None  # the factor, or the term if it has no factor
 
 
 class WriteKind(StrEnum):
-    """Whether the step also reads the slot, and whether it restores the old value."""
+    """The kind of a write: whether the step also reads the slot, or restores the old value."""
 
     WRITTEN = "written"
     OVERWRITTEN = "overwritten"
@@ -127,7 +127,7 @@ class Write:
 
     @property
     def total(self) -> np.ndarray | None:
-        """The sum of the terms, and of the old value if it is added; None without terms."""
+        """The sum of the terms, plus the old value if `adds_old`; None without terms."""
         parts = [term.value for term in self.terms]
         if self.adds_old and self.old is not None:
             parts.append(self.old)

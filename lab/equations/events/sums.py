@@ -17,11 +17,11 @@ CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The expression of a formula, split once for all steps.
+    """The summands of a formula, which are the same at all steps.
 
-    `adds_old` is true if the old value of the slot is a summand. `factored` are the leaves with
-    their factors, `rest` is the sum of the summands without these leaves, and `others` are the
-    summands that contain a source without a factor.
+    A *source* is a leaf that is a gradient. `adds_old` is true if the old value of the slot is a
+    summand. `factored` are the sources with their factors. `rest` is the sum of the summands
+    without a source, and `others` are the summands with a source that has no factor.
     """
 
     adds_old: bool
@@ -92,7 +92,7 @@ UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 
 
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return the product of a source and its factor; its value is unknown if the shapes differ."""
+    """Return the term of a source and its factor; with different shapes, its value is UNKNOWN."""
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
     product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
@@ -106,7 +106,7 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
 def _summand(
     part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
 ) -> Term:
-    """Return a summand without a factor; its source is the only gradient in the part, or None."""
+    """Return the term of a summand without a factor; a single gradient in it is its source."""
     sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
     source = sources[0] if len(sources) == 1 else None
     used = tuple(r for r in reads_of(part, read) if r is not source)

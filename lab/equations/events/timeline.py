@@ -1,4 +1,4 @@
-"""The accesses to all slots on one clock, and the role of a slot at a moment."""
+"""The accesses to all slots, ordered by one clock, and the role of a slot at a moment."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Touch:
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """The numbers of events, from 1, over all Scans in their execution order."""
+    """The numbers of the events of all Scans, from 1, in the order of execution."""
 
     trace: Trace
 
@@ -76,7 +76,7 @@ class Clock:
 
 
 class Origin(NamedTuple):
-    """A slot that determines a value; if `is_summand`, its value is a summand of that value."""
+    """A slot that determines a value, either as a summand or in another way."""
 
     slot: Key
     is_summand: bool
@@ -122,7 +122,7 @@ class SlotOrigins:
 
     @cached_property
     def results(self) -> frozenset[Key]:
-        """The slots that determine outputs of the trace without another Scan in between."""
+        """The slots from which the trace computes outputs, without another Scan in between."""
         fed = self._rows(self.trace.feeds).values()
         return frozenset(origin.slot for origins in fed for origin in origins)
 
@@ -223,7 +223,7 @@ class Timeline:
 def _needed_arguments(scan: ScanTrace) -> set[int]:
     """Return the arguments that a step reads to compute values on which the outputs depend.
 
-    PyTensor's backward Scan also computes gradients wrt inputs that nobody requested.
+    PyTensor's backward Scan also computes gradients wrt inputs that were not requested.
     """
     arguments = {argument.argument for argument in scan.sequences}
     needed = [t.argument for t in scan.held if t.used or t.collects]

@@ -41,7 +41,7 @@ class Effect(StrEnum):
 
     @classmethod
     def on(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
-        """Compare a value with the `true` one; `other` is None if it could not be computed."""
+        """Compare `other` with the correct value; `other` is None after an error."""
         if other is None:
             return cls.REFUSED
         is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
@@ -99,8 +99,8 @@ class OrderRow:
 class Breakage(Report):
     """The derivatives of a cost by a faulty rule, order by order.
 
-    `true` and `broken` are the two runs, up to the last order that both compute.  `contrast` is the
-    first step at which they differ.
+    `true` and `broken` are the runs by the correct and by the faulty rule, up to the last order
+    that both compute.  `contrast` compares these runs.
     """
 
     rule: Mistake
@@ -157,7 +157,7 @@ class Truth:
         return tuple(moved.differences(order=order) for order in orders)
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
-        """Return the derivatives by a faulty rule, or by the rule of that name in `BROKEN`."""
+        """Return the derivatives by a faulty rule; `rule` is the rule or its name in `BROKEN`."""
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))
@@ -219,7 +219,7 @@ def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: An
 
 
 def precise(value: np.ndarray | None) -> str:
-    """Write a number or an array with six digits; a large array is shortened in the middle."""
+    """Write a number or an array with six digits, without the middle entries of a large array."""
     if value is None:
         return "no number"
     if not value.ndim:
@@ -229,7 +229,7 @@ def precise(value: np.ndarray | None) -> str:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Write finite differences and their error; values within the error are 0."""
+    """Write finite differences and their error; a value below its error becomes 0."""
     if not np.isfinite(estimate.error).all():
         return "no number near this point"
     value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)

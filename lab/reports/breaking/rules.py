@@ -20,7 +20,7 @@ from lab.tape import Kind, Tape
 
 @dataclass(frozen=True)
 class Mistake:
-    """The description of a faulty rule: `name` for the command line, and `title`.
+    """The description of a faulty rule: its name in `BROKEN`, and its title.
 
     `change` describes the difference from the correct rule, and `reason` justifies the correct
     rule.

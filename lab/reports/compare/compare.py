@@ -3,7 +3,7 @@
     >>> comparison = lab.compare(cost, [x0, u], given={x0: 0.5, u: [1.0, 2.0]}, order=2)
     >>> print(comparison)
 
-Finite differences of the cost use no pullback.  They show which of two gradients is correct.
+Finite differences of the cost use no pullback, and therefore show which gradient is correct.
 Nothing is compiled, and the graph of the cost is not altered.
 """
 
@@ -42,8 +42,8 @@ def compare(
 
     `subject` is a scalar cost or a loop.  For a loop, `cost` and `of` define the cost (see
     `Loop.cost`).  `wrt` is an input or a list of inputs, for a loop their names (default: all real
-    inputs).  `given` has values for the inputs of the graph; an input of known shape has a default
-    value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
+    inputs).  `given` has values for the inputs of the graph; a real input of known shape has a
+    default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
     Raises ArgumentError for an invalid argument and for orders that `lab.derivative` refuses,
     GraphError if the graph contains no Scan, and MemoryError if a derivative does not fit into

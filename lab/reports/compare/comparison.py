@@ -41,7 +41,8 @@ class GradientRow:
     """The gradient of one order wrt one input, by both pullbacks and by finite differences.
 
     `differences` are finite differences for each entry.  They are None if the gradient is truncated
-    or has too many entries, and if the pullbacks agree and all inputs together have too many.
+    or the input has too many entries.  If the pullbacks agree, they are also None if all inputs
+    together have too many entries.
     """
 
     order: int
@@ -110,7 +111,7 @@ class Comparison(Report):
 
     @property
     def document(self) -> Section:
-        """The report as sections."""
+        """A summary, a table of the gradients, and the first difference."""
         wrt = listing(dict.fromkeys(row.wrt for row in self.rows))
         title = f"Gradient of {self.cost} wrt {wrt}: our pullback and PyTensor {self.version}"
         cells = tuple(
@@ -129,7 +130,7 @@ def _is_marked(row: GradientRow) -> bool:
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
-    """Yield the result in a few sentences."""
+    """Yield sentences on the result of the comparison."""
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if not comparison.agree:

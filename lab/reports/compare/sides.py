@@ -47,8 +47,9 @@ class Refused(Undefined):
 class Side:
     """The derivatives by one of the two pullbacks, on its copy of the graph.
 
-    `gradients` has, for every order, an entry for each input: a graph, or a marker with the reason
-    for a missing gradient.  `known` contains the Scans of the cost and of its derivatives.
+    `gradients` has a list for every order, with an entry for each input: a graph, or a marker with
+    the reason for a missing gradient.  `known` contains the Scans of the cost and of its
+    derivatives.
     """
 
     kind: type[Scan]
@@ -75,7 +76,7 @@ class Side:
                 identify(call, order)
 
     def sum_of(self, places: Sequence[int]) -> Variable:
-        """Return the sum of all entries of the last gradients with the numbers `places`."""
+        """Return the sum of all entries of the last gradients wrt the inputs number `places`."""
         parts = [pt.sum(self.gradients[-1][place]) for place in places]
         return sum(parts[1:], start=parts[0])
 
@@ -177,7 +178,7 @@ def run_side(
 def _run(
     variables: list[Variable], given: Values
 ) -> tuple[Trace | None, dict[Variable, np.ndarray], dict[Variable, str]]:
-    """Return the trace, the values, and the messages of the variables that raise an error."""
+    """Return the trace, the values, and the error messages of the variables without a value."""
     try:
         run = trace(variables, given)
         values = dict(zip(variables, run.outputs, strict=True))
@@ -196,6 +197,6 @@ def _run(
 
 
 def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether a trace has all Scans of a graph; Scans in other operations are missing."""
+    """Return whether a trace has all Scans of a graph; it lacks Scans inside other operations."""
     nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
     return scan_names(nodes) == tuple(scan.name for scan in run.scans)

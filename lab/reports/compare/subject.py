@@ -44,7 +44,7 @@ def subject_of(
     cost: str | ArrayLike,
     of: str | None,
 ) -> Subject:
-    """Return the subject for the arguments of `lab.compare`."""
+    """Return the cost, the variables, and the values for the arguments of `lab.compare`."""
     if given is not None and not isinstance(given, Mapping):
         raise argument_error("given", given, "expected a dict of variables and their values.")
     if isinstance(subject, Loop):

@@ -66,7 +66,10 @@ class PullbackCall:
 
 @contextmanager
 def record_pullbacks(kind: type[Scan]) -> Iterator[list[PullbackCall]]:
-    """Context manager: append each call of the pullback of `kind` in this thread to a list."""
+    """Return a context manager with a list, to which it appends each call of a pullback of `kind`.
+
+    Calls in other threads are ignored.
+    """
     calls: list[PullbackCall] = []
 
     def watch(own: Pullback, op: Scan, *arguments: Sequence[Variable]) -> list[Variable]:
@@ -82,8 +85,8 @@ def record_pullbacks(kind: type[Scan]) -> Iterator[list[PullbackCall]]:
 def identify(call: PullbackCall, order: int) -> None:
     """Label the backward Scan of a call with the names of its variables and a `Derivation`.
 
-    Afterward, the Scan can be traced and drawn like a Scan of `lab.pullback`.  The decisions of
-    most phases are missing in the derivation.
+    Afterward, the Scan can be traced and drawn like a Scan of `lab.pullback`.  The derivation lacks
+    the decisions of most phases.
     """
     node = call.backward()
     if node is None:
@@ -126,7 +129,7 @@ def identify(call: PullbackCall, order: int) -> None:
 def _reading(
     variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
 ) -> Reading:
-    """Return the record of a sequence, with the tap of the forward step that read or wrote it."""
+    """Return the record of a sequence, with the tap at which the forward step read or wrote it."""
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
         cut = cut_of(variable.outer_input)

@@ -1,4 +1,4 @@
-"""The buffers of a rewritten Scan: the rows that its loop writes and stores, and the reason."""
+"""The buffers of a rewritten Scan: the rows that the loop writes, and the rows that are stored."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
 
-LONGEST = 24  # characters of an expression that is shown next to its value
+LONGEST = 24  # characters; a longer expression is not written next to its value
 MOST_READERS = 3
 CUTS = ("Subtensor", "ScalarSubtensor")
 FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
@@ -171,7 +171,7 @@ def _requested_rows(part: LoopVariable) -> int | Variable | None:
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Return whether a buffer stores fewer rows than the loop writes; compare numbers or texts."""
+    """Return whether a buffer stores fewer rows than the loop writes."""
     if after.number is not None and steps.number is not None:
         return after.number < steps.number + initial
     return after.text not in (f"{initial} + {steps.text}", steps.text, "?")

@@ -4,12 +4,12 @@
     >>> print(lab.compiled(xs[-1], wrt=x0))          # with its gradient, which reads all rows
     >>> print(lab.compiled(function))                # an existing function
 
-The rewrites of the compilation mode are applied to a copy of the graph, and nothing is compiled.
-The fusion of elementwise operations is not applied: it changes no Scan, and it would make the
-expressions for numbers of rows unreadable.
+PyTensor applies the rewrites of the compilation mode to a copy of the graph; nothing is compiled.
+The fusion of elementwise operations is omitted: it changes no Scan, and would make the expressions
+for numbers of rows unreadable.
 
-The listener of `rewriting` records the replacement of every output that something reads.  Other
-buffers are matched by their position among buffers of equal kind and taps.
+The history of `rewriting` contains the replacement of every output that another operation reads.
+All other buffers are matched in order, among the buffers of equal kind and taps.
 """
 
 import re
@@ -58,9 +58,9 @@ from lab.tape import Kind
 from lab.traces.run import Values, checked_values, run
 
 FUSION = ("fusion",)
-# Rewrites for a linker.  Operations that these rewrites create have no gradient.
+# Rewrites for a linker, which create operations without a gradient.
 FOR_LINKER = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
-PURPOSES = {  # keys are parts of names of rewrites
+PURPOSES = {  # the purpose of each rewrite, by a part of its name
     "reduce_trace": "stores only the rows that are read",
     "save_mem": "stores only the rows that are read",
     "reduce_nsteps": "drops steps whose results are not read",
@@ -101,7 +101,7 @@ def compiled(
         Compilation mode of PyTensor (default: PyTensor's default mode).
     given : mapping, optional
         Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
-        matched by name.  A Loop has values.
+        matched by name.  The values of a Loop are the default.
 
     Raises ArgumentError for another subject, and for `wrt` or `mode` with a compiled function.
 
@@ -193,7 +193,7 @@ def _of_loop(
 
 
 def _gradient_of(outputs: Sequence[Variable], wrt: Any) -> tuple[Variable, Variable]:
-    """Return `wrt`, checked, and PyTensor's gradient of the only output."""
+    """Check `wrt`, and return it with PyTensor's gradient of the only output."""
     if len(outputs) != 1:
         raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
     check_differentiable(outputs[0], wrt)
@@ -345,7 +345,7 @@ def _original_names(result: Rewriting, node: Apply) -> dict[LoopVariable, str]:
 def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variable, str]]:
     """Yield each variable of a Scan with an output, the output, and the name of the buffer.
 
-    Without a label, a name in the graph, and a name of the output, the name of the second buffer is
+    If neither the Scan, nor the graph, nor the output has a name for the second buffer, its name is
     ``buffer 2 of scan_fn``.
     """
     is_labeled = bool(labels_of(node.op).names)

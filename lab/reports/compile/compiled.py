@@ -15,7 +15,7 @@ from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, Section
 
 FEW = 3  # most Scans for which the report shows all buffers
-MANY = 12  # most Scans for which the report has a row each
+MANY = 12  # most Scans for which the report has a row per Scan
 
 
 class ScanOutcome(StrEnum):
@@ -25,15 +25,15 @@ class ScanOutcome(StrEnum):
     CHANGED = "changed"
     MERGED = "merged with others"
     REPLACED = "replaced"
-    REMOVED = "removed: no result of it is used"
+    REMOVED = "removed: no result is used"
 
 
 @dataclass(frozen=True)
 class ScanBefore:
     """A Scan of the original graph.
 
-    `into` are the numbers of the Scans that replaced it; `instead` are the operations that replaced
-    it if no Scan did.
+    `into` are the numbers of the Scans that replaced this Scan.  If no Scan did, `instead` are the
+    operations that replaced it.
     """
 
     number: int
@@ -112,7 +112,7 @@ class LateGradient:
 
     @property
     def blocks(self) -> Iterator[str | ReportTable]:
-        """The contents of the section on this gradient."""
+        """The table of both values, and the reasons for a wrong value."""
         late = self.error if self.late is None else f"{precise(self.late)}: {self.effect}"
         rows = ("before rewriting", precise(self.gradient)), ("after shortening", late)
         yield ReportTable(("gradient taken", "value"), rows)
@@ -130,9 +130,9 @@ class Compiled(Report):
 
     `before` and `rewrites` are empty for a compiled function, which does not record them.  In a
     report with a gradient, `alone` are the Scans of the graph without the gradient.  `late` is the
-    gradient taken after the buffers were shortened; it needs values of all inputs.  The `linker`
-    and the `version` of PyTensor determine the rewrites.  `enclosing` names the operation around
-    each Scan that is inside another operation, and therefore not in `after`.
+    gradient taken after the buffers were shortened, or None without values of all inputs.  The
+    `linker` and the `version` of PyTensor determine the rewrites.  `enclosing` names the operation
+    around each Scan that is inside another operation, and therefore not in `after`.
     """
 
     outputs: tuple[str, ...]

@@ -15,10 +15,10 @@ from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
 from lab.tape import Kind
 
-FEW = 3  # most Scans for which the report has a section each
+FEW = 3  # most Scans for which the report has a section per Scan
 NO_SCAN = (
-    "The graph contains no Scan, and no call of pytensor.scan is known that built it. A lab.Loop "
-    "always builds a Scan."
+    "The graph contains no Scan, and no operation that is known to come from pytensor.scan. A "
+    "lab.Loop always builds a Scan."
 )
 ONE_STEP = (
     "PyTensor builds no Scan for a constant n_steps of 1: it inserts the step into the graph. The "
@@ -30,10 +30,10 @@ ONE_STEP = (
 class ScanReport(Report):
     """A Scan of the graph.
 
-    `inside` names the Scan whose step contains this Scan.  `outcomes` are the gradients of its
-    inputs, and `saved` are the arrays that the gradient stores; both are empty if the gradient does
-    not pass through this Scan.  `line` is the line of code that built it, and `id` its id in
-    ``pytensor.dprint(cost)``, if they are known.
+    `inside` names the Scan whose step contains this Scan.  `outcomes` are the gradients wrt its
+    inputs, and `saved` the arrays that the gradient stores.  Both are empty if the gradient does
+    not pass through this Scan.  `line` is the line of code that built the Scan, and `id` the id of
+    the Scan in ``pytensor.dprint(cost)``; an unknown line or id is empty.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""The arrays that a gradient stores: values of the forward Scan, and its own tapes."""
+"""The arrays that a gradient stores: values of the forward Scan, and tapes of the backward Scan."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -84,5 +84,5 @@ def saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Save
 
 
 def _more(part: LoopVariable) -> int:
-    """Return the number of rows of a buffer minus the number of steps."""
+    """Return the difference between the number of rows of a buffer and the number of steps."""
     return part.tape.origin + max(part.tape.taps) if part.kind.is_state else 0

@@ -1,4 +1,4 @@
-"""Known traps of Scan: a function for each finds it in a graph and describes it.
+"""Known traps of Scan; each has a function that finds and describes it.
 
     >>> for trap in traps(node): print(trap)
 
@@ -60,7 +60,7 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     matches = [
         Trap(find.__name__, parts.called, message)
         for find in FINDERS
-        # a library, such as PyMC, that calls scan may use another order of taps
+        # a library that calls scan, such as PyMC, may use another order of taps
         if find is not taps_out_of_order or not line or "scan(" in line
         for message in find(parts)
     ]
@@ -127,7 +127,7 @@ def initial_dtype(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def truncated_gradient(parts: ScanParts) -> Iterator[str]:
-    """Find a limit that is, or may be, below the number of steps."""
+    """Find a `truncate_gradient` that is, or may be, below the number of steps."""
     limit, steps = parts.truncate_gradient, constant_value(parts.n_steps)
     if limit != -1 and (steps is None or limit < steps):
         yield (
@@ -185,7 +185,7 @@ def mixed_taps(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def untaken_branch(parts: ScanParts) -> Iterator[str]:
-    """Find branches of a `where` with a pole or infinite slope in a compared variable."""
+    """Find branches of a `where` with a pole or an infinite derivative in a compared variable."""
     for node in toposort(parts.inner_outputs):
         if operation_name(node, node.outputs[0]) != "where":
             continue
@@ -239,7 +239,7 @@ def constant_condition(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def same_draws_every_call(parts: ScanParts) -> Iterator[str]:
-    """Find shared generators that the loop updates, but not the shared variable."""
+    """Find shared generators whose next state the loop computes, but no function stores."""
     for part in parts.of_kind(Kind.UNTRACED):
         start = part.outer_input
         is_updated = part.inner_inputs[0] is not part.inner_outputs[0]
@@ -287,7 +287,7 @@ def _shape(lengths: tuple[int | None, ...]) -> str:
 
 
 def variable_label(variable: Variable, default: str) -> str:
-    """Return the name of a variable or, for a part of an output of a Scan, of the output."""
+    """Return the name of a variable; a part of an output of a Scan has the name of the output."""
     if variable.name:
         return str(variable.name)
     base = _viewed(variable)

@@ -6,9 +6,9 @@
     Cause: step 0 of gradient of scan_fn
       0.5/sqrt(x₀) = 0.5/0 = inf
 
-Values are searched in the order of computation: the inputs of a Scan, then step by step every
-operation, then the backward Scans.  The chain of causes follows the inputs that are not finite to
-their first occurrence.
+The search examines values in the order of computation: the inputs of a Scan, then the operations of
+each step, then the backward Scans.  The chain of causes leads from each value that is not finite to
+the first input that is not finite.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,8 +48,9 @@ class Occurrence:
     """A value that matches the search, with the operation and the inputs that produced it.
 
     `scan` is the number of the Scan in the trace, and `step` the step that computes the value; both
-    are None outside of the Scans.  `entry` is the first matching entry.  `given` values are inputs
-    of the graph.  `numbers` is the `operation` on numbers, empty if an input is an array.
+    are None outside of the Scans.  `entry` is the first matching entry.  `given` is whether the
+    value is an input of the graph.  `numbers` is the formula with numbers; it is empty if an input
+    is an array.  `operation` is the name of the operation.
     """
 
     scan: int | None
@@ -116,9 +117,9 @@ class First:
 def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None:
     """Return the first value of a run that matches `value`, and its causes; None without a match.
 
-    A run is searched in the order of computation: the loop, then the backward Scans.  If a loop is
-    too long for a trace, pass a Derivative: PyTensor runs it, and only the steps around the first
-    match are traced.
+    The search examines the loop, and then the backward Scans.  If a loop is too long for a trace,
+    pass a Derivative: PyTensor runs the graph, and only the steps around the first match are
+    traced.
 
     `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, or a number or ``"=2"``
     for an exact value.
@@ -239,7 +240,7 @@ class _Run:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
-        """Return whether an operation computes the value; False if it only passes the value on."""
+        """Return whether an operation computes the value, instead of only passing a value on."""
         if not isinstance(place, _Place) or place.is_target:
             return True
         if not isinstance(place.source, int):
@@ -279,12 +280,12 @@ class _Run:
         return write or self._outer(*end) or self._first_on_tape(*end)
 
     def _outer(self, scan: int | None, number: int) -> _Outer | None:
-        """Return the outer operation that causes an argument or output that is not finite."""
+        """Return the outer operation that makes an argument or output not finite, or None."""
         faults = enumerate(self.trace.outside)
         return next((_Outer(i) for i, fault in faults if (scan, number) in fault.reaches), None)
 
     def _first_on_tape(self, scan: int | None, into: int) -> Place | None:
-        """Return the first value that is not finite on a tape from which an argument is computed.
+        """Return the first value that is not finite on the tapes that determine an argument.
 
         The argument is number `into` of a Scan, or of the outputs if `scan` is None.
         """
@@ -317,7 +318,7 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """Return a written value as the operation that computes it, if recorded, or as a target."""
+        """Return the operation that computes a written value; if it is not recorded, the target."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
         source = next((r.source for r in scan.results if r.target == target), None)
         if source is None or _value(scan, source, step) is None:
@@ -394,7 +395,10 @@ def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
 
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
-    """Return masks of the entries, over all steps, that a result needs; a `where` drops some."""
+    """Return a mask for each operation: the entries, at all steps, that a result depends on.
+
+    A result does not depend on entries that a `where` rejects.
+    """
     used = [np.zeros(each.values.shape, dtype=bool) for each in scan.inside]
     for result in scan.results:
         if isinstance(result.source, int):

@@ -49,7 +49,7 @@ from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # entries of all derivatives together
 MOST = 200  # rows and columns of the result
-MOST_WORK = 4e9  # multiplications, or other operations in the same time: a few seconds
+MOST_WORK = 4e9  # multiplications, which take a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
 LITTLE = 0.01  # largest size that counts as 0
 
@@ -59,12 +59,12 @@ class Influence:
     """The derivatives of state `of` wrt earlier values of state `by`, for the loop Scan `scan`.
 
     ``values[i, j]`` is the derivative of value ``rows[i]`` of `of` wrt value ``columns[j]`` of
-    `by`: a number, or for arrays a matrix over their entries.  Of a long loop, it is the largest
-    derivative of a block: of the values from ``rows[i]`` up to the next row wrt the values from
-    ``columns[j]`` up to the next column.  Nan is larger than infinity; arrays are compared by
-    their largest entries.  ``last[j]`` is the size of the derivative of the last value of `of`,
-    value `end`, wrt value ``index[j]`` of `by`.  `index` has the columns that were computed: all,
-    or in a very long loop some at equal distances.
+    `by`.  For scalars it is a number, and for arrays the matrix of all pairs of entries.  For a
+    long loop, it is the largest derivative of a block, which contains the values from ``rows[i]``
+    up to the next row and from ``columns[j]`` up to the next column.  Matrices are compared by
+    their largest entries, and nan is larger than infinity.  ``last[j]`` is the size of the
+    derivative of the last value of `of`, value `end`, wrt value ``index[j]`` of `by`.  `index`
+    contains all values of `by`; for a very long loop, it contains values at equal distances.
     """
 
     loop: str
@@ -91,7 +91,7 @@ class Influence:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The derivatives; for arrays their spectral norms, the largest factors of a change."""
+        """The derivatives; for arrays their spectral norms, the largest ratios of the changes."""
         return self.values if self.is_scalar else _norms(self.values)
 
     @property
@@ -283,9 +283,10 @@ class _Steps:
         return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
     def _transposed(self) -> tuple[list[Variable], dict[tuple[int, _Read], Variable]]:
-        """Return output cotangents, and the cotangents of all reads computed from each of them.
+        """Return a cotangent for each result of the step, and the cotangents of all reads.
 
-        A single Scan computes them.  Its steps are independent, because they read recorded values.
+        One Scan computes the cotangents of the reads.  Its steps are independent, because they read
+        recorded values.
         """
         variables, reads = [], dict[_Read, Variable]()
         places = {tape.argument: place for place, tape in enumerate(self.states)}
@@ -346,8 +347,8 @@ class _Steps:
     ) -> Iterator[np.ndarray]:
         """Yield the derivatives of each value of `of` wrt the values that the steps `begins` write.
 
-        Initial values belong to negative steps.  The axes are the entry of `of`, the step in
-        `begins`, and the entry of `by`; later steps than that of the value are omitted.
+        Initial values have negative steps.  The axes are the entry of `of`, the step in `begins`,
+        and the entry of `by`.  Steps after the step of the value are omitted.
         """
         wide, first = self.entries[by], -self.states[of].tape.origin
         past: deque[list[np.ndarray]] = deque(maxlen=max(1, self.reach))
@@ -388,8 +389,8 @@ def _largest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest of the derivatives in each block, and all derivatives of the last value.
 
-    `heights` are the numbers of rows of the blocks, `blocks` their first columns, and `shape` is
-    that of the derivatives of one value.
+    `heights` are the numbers of rows of the blocks, and `blocks` their first columns.  `shape` is
+    the shape of the derivatives of one value.
     """
     largest = []
     for height in heights.tolist():
@@ -406,7 +407,7 @@ def _largest(
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:
-    """Return spectral norms, which are infinite or nan for matrices with such entries."""
+    """Return the spectral norms; a matrix with an infinite or nan entry has the norm inf or nan."""
     odd = ~np.isfinite(matrices).all(axis=(-2, -1))
     norms = np.linalg.norm(np.where(odd[..., None, None], 0, matrices), 2, axis=(-2, -1))
     return np.where(odd, np.where(np.isnan(matrices).any(axis=(-2, -1)), np.nan, np.inf), norms)

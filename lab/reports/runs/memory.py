@@ -29,7 +29,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # of a loop with plans, which are simulated step by step
+MOST_STEPS = 20_000  # steps of a loop with plans, which are simulated step by step
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,11 @@ class BufferLifetime:
 
 @record_of_arrays
 class Plan:
-    """A checkpointing plan: the number of saved states and their bytes after each unit of work.
+    """A checkpointing plan: the numbers of saved states, and the bytes of their values.
 
-    A unit of work is one step of the loop, forward or backward.  A state contains all values that
-    the next step may read.  Successive states share values, and each value counts once.
+    `states` and `bytes` have an entry for each unit of work, which is one step of the loop, forward
+    or backward.  A state contains all values that the next step may read.  Successive states share
+    values, and the bytes of a shared value are included once.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Memory(Report):
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The peak, and the best plan if there is one, as sentences."""
+        """Sentences on the peak, and on the best plan if it exists."""
         peak = f"Peak: {size_text(self.peak)}, in {len(self.buffers)} buffers."
         best = self.best
         if best is None:
@@ -138,9 +139,9 @@ class Memory(Report):
 def memory(trace: Trace, scan: int = 1) -> Memory:
     """Return the buffers of all Scans of a trace, and checkpointing plans for one loop.
 
-    `scan` is the number, from 1, of a Scan; the plans are for its loop.  The plans save all states,
+    The plans are for the loop of Scan number `scan`, counted from 1.  The plans save all states,
     every k-th state with the best k, or states at binomial distances.  One binomial plan saves as
-    many states as the plan with k, and another plan about log₂ of the number of steps.
+    many states as the plan with k.  Another one saves about log₂ of the number of steps.
 
     Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
@@ -265,8 +266,8 @@ def every(steps: int, k: int) -> Iterator[Action]:
 def binomial(steps: int, count: int) -> Iterator[Action]:
     """Yield the schedule with the least work that saves at most `count` states.
 
-    The loop runs forward to the next checkpoint.  The part after the checkpoint is differentiated
-    with one state less, and then the part before the checkpoint.
+    The loop runs forward to the next checkpoint.  Then the schedule differentiates the part after
+    the checkpoint with one state less, and finally the part before the checkpoint.
     """
     yield "keep", 0
     segments, is_end = [(0, steps, count)], True
