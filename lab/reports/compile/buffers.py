@@ -9,7 +9,7 @@ import numpy as np
 from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
 
-from lab.errors import LabError
+from lab.errors import LabError, shorten
 from lab.reports.canonical import index_text, outer_expression
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, is_scan
@@ -185,7 +185,7 @@ def _readers(
         name = plain_name(client)
         if name in CUTS:
             parts = client.inputs[1:] if name == "ScalarSubtensor" else index_parts(client)[2]
-            cut = ", ".join(map(index_text, parts))
+            cut = shorten(", ".join(map(index_text, parts)), 2 * LONGEST)
             yield from _readers(graph, client.outputs[0], f"{index}[{cut}]")
         elif name in FORWARDING and client.outputs:
             yield from _readers(graph, client.outputs[0], index)

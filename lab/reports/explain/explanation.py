@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lab.equations.system import HEADER, System, VariableRole, Writer
 from lab.equations.tables import ReportTable
-from lab.errors import listing
+from lab.errors import listing, shorten
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
 from lab.notation import Leaf, Number, integers
@@ -16,6 +16,7 @@ from lab.scans.disguised import SINGLE
 from lab.tape import Kind
 
 FEW = 3  # most Scans for which the report has a section per Scan
+LONGEST = 300  # characters of a printed equation
 NO_SCAN = (
     "The graph contains no Scan, and no operation that is known to come from pytensor.scan. A "
     "lab.Loop always builds a Scan."
@@ -60,8 +61,10 @@ class ScanReport(Report):
     def _blocks(self) -> Iterator[str | Lines | Section]:
         if self.line:
             yield self.line
-        lines = (*self.system.recurrence, *self.system.count)
-        yield Lines(tuple(line.strip() for line in lines))
+        lines = [line.strip() for line in (*self.system.recurrence, *self.system.count)]
+        yield Lines(tuple(shorten(line, LONGEST) for line in lines))
+        if max(map(len, lines)) > LONGEST:
+            yield f"For the whole equations: print(explanation.scans[{self.number - 1}].system)"
         yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
         if self.outcomes:
             header = (

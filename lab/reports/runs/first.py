@@ -22,7 +22,7 @@ import numpy as np
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_notes
 from lab.equations.tables import paragraph
-from lab.errors import argument_error, check_type
+from lab.errors import argument_error, check_type, shorten
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
 from lab.records import freeze, record_of_arrays
@@ -35,6 +35,7 @@ from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
 LONGEST = 12  # most entries of a chain of causes
+MOST_CHARACTERS = 160  # of a printed formula
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
@@ -66,12 +67,16 @@ class Occurrence:
     def __str__(self) -> str:
         value = _number(self.value[self.entry])
         index = f"[{', '.join(map(str, self.entry))}] of " if self.entry else ""
-        line = " = ".join([index + self.formula, *([self.numbers] * bool(self.numbers)), value])
+        parts = [index + self.formula, *([self.numbers] * bool(self.numbers)), value]
+        line = " = ".join(shorten(part, MOST_CHARACTERS) for part in parts)
         if self.given:
             return f"{line}, an input of the graph"
         if self.numbers or not self.inputs:
             return line
-        named = (f"{v.name} is {_value_text(np.asarray(v.value))}" for v in self.inputs)
+        named = (
+            f"{shorten(v.name, MOST_CHARACTERS)} is {_value_text(np.asarray(v.value))}"
+            for v in self.inputs
+        )
         return f"{line}, where {'; '.join(named)}"
 
 
