@@ -1,4 +1,4 @@
 """The phases picture: the eleven phases of a derivation, with the part that each phase adds.
 
-Start with `phases`; `pieces` draws the parts, and `sentences` explains the parts.
+Start with `phases`; `pieces` draws the parts, and `sentences` explains them.
 """

@@ -1,7 +1,7 @@
 """The phases picture: how eleven phases build the backward Scan of a loop.
 
-Each phase has a row with the part of the step that it adds, and a sentence that explains the part.
-The last row is the finished step; numbers below its parts refer to the phases.
+Each phase has a row with the part of the step that the phase adds, and a sentence that explains the
+part. The last row shows the finished step.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def phases(
 ) -> Scene:
     """Draw the eleven phases of a derivation, or of its stored record.
 
-    With `of`, the backward Scan in its run, the picture contains the number and the steps of the
+    If `of` is the backward Scan in its run, the picture contains the number and the steps of the
     Scan.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
@@ -63,7 +63,7 @@ def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Pi
 
 
 def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
-    """Yield a row for each phase, connected by a line, and the finished step."""
+    """Yield a row for each phase, with a line to the next row, and the finished step."""
     record = pieces.record
     parts = {phase.number: pieces.draw(phase.number) for phase in record.phases}
     widest = max(piece.envelope.width for piece in parts.values())
@@ -96,5 +96,5 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
 
 
 def moment(phase: Phase) -> Group:
-    """Return an empty group with the moment of a phase, whose shapes appear together in a film."""
+    """Return an empty group with the moment of a phase; a film shows its shapes together."""
     return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)

@@ -1,6 +1,6 @@
-"""Draw the parts of a step that the eleven phases add: boxes, formulas, and tapes.
+"""Draw the parts of a step that the eleven phases add: boxes, formulas, and slots of tapes.
 
-In all phases, a variable has the role that the tapes of the backward Scan give to the variable.
+In all phases, a variable has the same role as on the tapes of the backward Scan.
 """
 
 import re
@@ -14,21 +14,23 @@ from lab.records import cached_property
 from lab.tape import Tape
 from visual.layout.names import NamedScan
 from visual.pictures.phases.sentences import LOOKS, NONE, decisions, tapes_of, written_slots
-from visual.scene.combinators import Envelope, Piece, above, beside, gap, over, piece, sized
+from visual.scene.combinators import Piece, above, beside, gap, piece, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, fitted, folded, outline
+from visual.scene.shapes import Arrow, Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
-SMALL, MONO, LINES = 12, 11.5, 5  # font sizes; the most lines of a formula
-LINE, CHIP, EDGE, INSIDE, APART, ARROW, INDENT = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0, 20.0
+SMALL, MONO, LINES = 12, 11.5, 5  # two font sizes; the most lines of a formula
+LINE, CHIP, EDGE, INSIDE, APART, ARROW = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0
 MIN_SLOT, HIGH = 86.0, 36.0  # the least width and the height of a slot
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
-Part = tuple[int, str]  # a part of a written value: the phase that adds the part, and its text
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of all phases, at most `width` wide; `of` is the backward Scan in its run."""
+    """The pieces of all phases, at most `width` pixels wide.
+
+    `of` is the backward Scan in its run, or None without a run.
+    """
 
     record: DerivationRecord
     of: NamedScan | None
@@ -36,7 +38,7 @@ class Pieces:
 
     @cached_property
     def decisions(self) -> Mapping[int, list[Item]]:
-        """The decisions that each phase makes about existing variables, by phase number."""
+        """The decisions of each phase about existing variables, by the number of the phase."""
         return dict(enumerate(decisions(self.record), start=1))
 
     @cached_property
@@ -64,13 +66,13 @@ class Pieces:
 
     @property
     def source(self) -> str:
-        """The origin of the gradients that the backward Scan starts with."""
+        """The origin of the initial gradients of the backward Scan."""
         if self.of is None or not self.of.seeded_by():
             return "the cost"
         return self.of.seeds.removeprefix("output of ")
 
     def draw(self, phase: int) -> Piece:
-        """Draw the part that a phase adds."""
+        """Draw the part of the step that a phase adds, or a dash."""
         pieces = [*self._draw(phase)] or [self.words("—", muted=True)]
         width = 0 if phase in (5, 6, 8) else self.width  # width 0: a line for each piece
         return above(*flow(pieces, width), apart=2)
@@ -132,13 +134,13 @@ class Pieces:
         return sized(text.width, LINE, text)
 
     def sentence(self, content: str, room: float) -> Piece:
-        """Draw words in lines."""
+        """Draw words in as many lines as necessary."""
         return above(*map(self.words, folded(content, room, SMALL)), apart=-6)
 
     def chip(
         self, name: str, item: Item, role: Role | None = None, mono: bool = False, share: float = 1
     ) -> Piece:
-        """Draw the subject of a decision in a box, at most a `share` of the width."""
+        """Draw a name in a box with the tooltip of a decision, at most a `share` of the width."""
         role = role or LOOKS[item.verdict][0]
         room, size = self.width * share - 2 * EDGE, MONO if mono else SMALL
         label = fitted(EDGE, 15, name, room, size, mono=mono, role=role)
@@ -148,7 +150,7 @@ class Pieces:
         return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """Draw a box with texts."""
+        """Return a box with texts as a group with the key of the subject."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
         return Group((cell, *texts), title=title)
 
@@ -165,7 +167,7 @@ class Pieces:
         return above(*lines)
 
     def word(self, content: str, room: float) -> Piece:
-        """Draw a part of a formula, with variables in boxes if there is space."""
+        """Draw a part of a formula, with variables in boxes if the boxes fit."""
         shapes, x = list[Box | Text](), 0.0
         for part in filter(None, self.names.split(content)):
             role, width = self.roles.get(part), _wide(part)
@@ -188,7 +190,7 @@ class Pieces:
         return sized(width + 10, LINE, fitted(0, 15, name, width, MONO, mono=True, muted=True))
 
     def added(self, item: Item, slot: str) -> Piece:
-        """Draw the access of the forward step to a value, and the term that phase 6 adds."""
+        """Draw the access of the forward step to a value, and the term that the phase adds."""
         name, _, access = item.subject.rpartition(", ")
         terms = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
         label = self.label(name or item.subject, self.decisions[6])
@@ -210,7 +212,7 @@ class Pieces:
         return sized(width + 3, HIGH + 2, cell)
 
     def result(self, item: Item) -> Piece:
-        """Draw an input with its gradient."""
+        """Draw the gradient of an input with an arrow to the name of the input."""
         chip = self.chip(item.subject, item, share=0.5)
         if not item.expression:
             return chip
@@ -228,20 +230,14 @@ class Pieces:
     # the finished step
 
     def finished(self, room: float) -> Iterator[Piece]:
-        """Draw the values that a step writes; braces below the parts have the numbers of phases."""
-        shares = {item.expression for item in self.decisions[5] if item.expression}
+        """Draw the formula of each value that the step writes."""
         written = [item for item in self.decisions[8] if item.decision == "is written"]
         for item in (*written, *(i for i in self.decisions[9] if i.verdict in TOTALS)):
-            pieces = list[Piece]()
-            for phase, text in _parts(item, shares):
-                part = self.formula(text, room - INDENT)
-                pieces.append(over(part, _brace(phase, part.envelope)) if phase else part)
-            first, *more = flow(pieces, room - INDENT, APART)
-            yield above(first, *(beside(gap(INDENT), line) for line in more))
+            yield self.formula(f"{item.subject} ← {item.expression}", room)
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Return lines of pieces; a line is at most `room` wide, or has a single piece."""
+    """Arrange pieces in lines of at most width `room`; a wider piece has its own line."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)
@@ -253,30 +249,8 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
 
 
 def scan_name(name: str, of: NamedScan | None) -> str:
-    """Return the name of a Scan, with the number of the Scan in its run if `of` is known."""
+    """Return the name of a Scan, with its number in the run if `of` is the Scan in its run."""
     return name if of is None else of.numbered_name
-
-
-def _parts(item: Item, shares: Iterable[str]) -> list[Part]:
-    """Split a written value into the contribution of an argument and the added value."""
-    slot, own = item.subject, 9 if item.verdict in TOTALS else 8
-    for share in shares:
-        forms: dict[str, list[Part]] = {
-            share: [(5, share)],
-            f"{share} + {slot}": [(5, share), (6, f"+ {slot}")],
-            f"{slot} + {share}": [(own, f"{slot} +"), (5, share)],
-        }
-        if item.expression in forms:
-            return [(own, slot), (0, "←"), *forms[item.expression]]
-    return [(own, slot), (0, f"← {item.expression}")]
-
-
-def _brace(phase: int, around: Envelope) -> Piece:
-    """Draw a brace below a part, with the number of its phase."""
-    width, y = around.width, around.bottom
-    line = Polyline(((0, y), (0, y + 3), (width, y + 3), (width, y)), faint=True)
-    number = Text(width / 2, y + 17, str(phase), 11, "middle", bold=True)
-    return sized(width, y + 22, line, outline(width / 2 - 9, y + 6, 18, 14), number)
 
 
 def _wide(content: str) -> float:

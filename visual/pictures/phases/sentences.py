@@ -1,4 +1,4 @@
-"""A sentence for each of the eleven phases, and the role and the legend text of each verdict."""
+"""A sentence for each of the eleven phases, and the role and the legend of each verdict."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from re import findall
@@ -41,7 +41,7 @@ LOOKS: Mapping[Verdict, tuple[Role, str]] = {
 
 
 def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
-    """Return the tapes of gradients by name."""
+    """Return the tapes of gradients by name, from the decisions of phase 8."""
     tapes = dict[str, Tape]()
     for item in record.phases[7].items:
         _, becomes, taps = item.decision.partition(" becomes mit-mot ")
@@ -52,7 +52,7 @@ def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
 
 
 def decisions(record: DerivationRecord) -> list[list[Item]]:
-    """Return the decisions of each phase about existing variables."""
+    """Return for each phase the decisions about variables that exist."""
     return [
         [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
@@ -60,14 +60,14 @@ def decisions(record: DerivationRecord) -> list[list[Item]]:
 
 
 def written_slots(tapes: Sequence[Item]) -> list[str]:
-    """Return the slots that a step writes, in the order of the decisions of phase 6."""
+    """Return the slots that a step writes, from the decisions of phase 8."""
     return [item.subject for item in tapes if item.decision == "is written"]
 
 
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence for each phase; the sentence starts with `NOTHING` if no part is added.
+    """Yield a sentence for each phase; for a phase without a part, it starts with `NOTHING`.
 
-    `source` is the origin of the gradients that the backward Scan starts with.
+    `source` is the origin of the initial gradients of the backward Scan.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
@@ -107,13 +107,13 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
 
 
 def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item]) -> str:
-    """Return the first sentence whose verdicts all occur."""
+    """Return the first sentence for which all its verdicts occur."""
     verdicts = {item.verdict for item in items}
     return next(text for known, text in sentences.items() if verdicts.issuperset(known))
 
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Return a sentence about a slot whose tap differs from the tap of its variable."""
+    """Explain a slot with another tap than its variable, if a slot has one."""
     for item, slot in zip(added, written_slots(tapes), strict=False):
         argument = item.subject.rpartition(", ")[0]
         if argument.partition("[")[2] != slot.partition("[")[2]:
@@ -122,7 +122,7 @@ def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
 
 
 def legend_of(verdicts: Collection[Verdict]) -> dict[Role, str]:
-    """Return the legend texts of the roles of some verdicts; verdicts of a role share a text."""
+    """Return the legend of some verdicts; verdicts with the same role share a text."""
     legend = dict[Role, str]()
     for verdict, (role, text) in LOOKS.items():
         if verdict in verdicts and text:
