@@ -1,7 +1,7 @@
 """The genealogy: a tree of the Scans of a derivative; an arrow leads to the Scan of a gradient.
 
-A row of the tree has the Scans of one order. The sentences above the tree explain their number: a
-derivative differentiates each Scan on which the value of the previous derivative depends.
+A row of the tree contains the Scans of the same order. The sentences above the tree explain the
+number of Scans: a derivative differentiates each Scan that the previous derivative depends on.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lab.equations.spelling import result_notes
 from lab.errors import listing
 from lab.notation import counted, primes, render
-from lab.traces.trace import Feed, ScanTrace, Trace
+from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
@@ -35,8 +35,8 @@ WORDS = {
 def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     """Draw the Scans of a trace as a tree, with an arrow to each Scan that differentiates another.
 
-    If the Scans of an order are too wide for the sheet, the tree shows the last of them; with
-    `all`, it shows all Scans in a picture of any size. Raises LabError without pygraphviz.
+    If the Scans of an order do not fit, the tree shows the last Scans of the order. With `all`, the
+    tree shows all Scans in a picture of any size. Raises LabError if pygraphviz is not installed.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -78,7 +78,7 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> Piece:
 def _graph(
     trace: Trace, shown: Sequence[int], width: float
 ) -> tuple[list[GraphNode], list[GraphEdge]]:
-    """Return the boxes of the shown Scans, with the Scans of an order in a row, and the edges."""
+    """Return the boxes of the shown Scans, in a row for each order, and the edges."""
     nodes, edges = list[GraphNode](), list[GraphEdge]()
     for n in shown:
         scan, height = trace.scans[n], _box(trace, n, width).envelope.height
@@ -91,22 +91,13 @@ def _graph(
 
 
 def _lines(trace: Trace, number: int) -> Iterator[str]:
-    """Yield the order and the steps of a Scan, the Scans that it reads, and requested results."""
+    """Yield the lines of a box: order and steps, the other Scans that it reads, and results."""
     scan = trace.scans[number]
     steps = counted(scan.steps, "step")
     yield steps if scan.parent is None else f"order {scan.order} · {steps}"
-    for is_added, action in ((True, "adds gradients from"), (False, "reads values of")):
-        sources = {feed.scan for feed in scan.feeds if _is_gradient(scan, feed) is is_added}
-        if others := sources - {scan.parent}:
-            yield f"{action} {_numbers(others)}"
+    if others := {feed.scan for feed in scan.feeds} - {scan.parent}:
+        yield f"reads results of {_numbers(others)}"
     yield from _results(trace, number)
-
-
-def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
-    """Return whether an input of a Scan is an external gradient."""
-    tapes = {tape.argument for tape in scan.tapes if tape.gradient_of is not None}
-    sequences = {s.argument for s in scan.sequences if s.is_outer_gradient}
-    return feed.into in tapes | sequences
 
 
 def _results(trace: Trace, number: int) -> Iterator[str]:
@@ -133,7 +124,7 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
 
 
 def explanation(trace: Trace) -> list[str]:
-    """Return a sentence about the new Scans of every order, and one about distinct steps."""
+    """Return a sentence about the new Scans of every order, and a sentence with all counts."""
     orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
     sentences = [_sentence(trace, order) for order in range(1, orders + 1)]
     return [*sentences, _counts(trace, orders)] if orders else []
@@ -147,7 +138,7 @@ def _last_order(trace: Trace) -> int:
 
 
 def _sentence(trace: Trace, order: int) -> str:
-    """Explain the number of Scans that a derivative adds."""
+    """Explain the number of Scans that the derivative of an order adds."""
     before = [n for n, scan in enumerate(trace.scans) if scan.order < order]
     new: dict[int, list[int]] = {}  # by the number of the parent
     for number, scan in enumerate(trace.scans):
@@ -174,12 +165,12 @@ def _sentence(trace: Trace, order: int) -> str:
 
 
 def _numbers(scans: Iterable[int]) -> str:
-    """Return the numbers of Scans, sorted and counted from 1: ``1, 3``."""
+    """Return the numbers of Scans in ascending order, from 1: ``1, 3``."""
     return ", ".join(str(n + 1) for n in sorted(scans))
 
 
 def _counts(trace: Trace, orders: int) -> str:
-    """Return the numbers of Scans and of distinct step functions of each order."""
+    """State the numbers of Scans and of distinct step functions of each order."""
     steps = [
         [_step_function(scan) for scan in trace.scans if scan.order == order]
         for order in range(orders + 1)
@@ -189,7 +180,7 @@ def _counts(trace: Trace, orders: int) -> str:
 
 
 def _step_function(scan: ScanTrace) -> tuple[object, ...]:
-    """Return the taps and formulas of a Scan without the names of its variables."""
+    """Return the taps and formulas of a Scan, which do not depend on the names of variables."""
     tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
     formulas = [
         (f.target.argument, f.target.tap, render(f.expression, lambda v: f"{v.argument}[{v.tap}]"))

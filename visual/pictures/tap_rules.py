@@ -1,8 +1,8 @@
 """The rules that convert the taps of a loop variable to the taps of its gradient.
 
-The step of a gradient moves through the same slots in the opposite direction: reads become writes,
-writes become reads, and taps change sign. Five rules convert an access of the loop to an access of
-the gradient.
+The steps of a gradient run through the same slots in the opposite direction: reads become writes,
+writes become reads, and taps change sign. An access is a read, a write, or both. Five rules convert
+an access of the loop to an access of the gradient.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lab.tape import Kind, Tape
 
 
 class Use(StrEnum):
-    """The access of a step to a slot: the operations, in the order of the step."""
+    """The access of a step to a slot: its operations in the order of execution."""
 
     OVERWRITTEN = "read, replaced"
     PRESERVED = "read, preserved"
@@ -32,7 +32,7 @@ def use_of(tape: Tape, tap: int) -> Use:
 
 
 class TapRule(Enum):
-    """The access of a step to a slot, the resulting access to the gradient, and the reason."""
+    """A rule: the access of a step to a slot, the access to the gradient, and the reason."""
 
     READ = "written", "read", ""
     ADDED = "read and preserved", "added to", "other steps can read the value, too"
@@ -45,14 +45,14 @@ class TapRule(Enum):
     CLEARED = "written unread", "cleared", "the old value is lost"
 
     def sentence(self, slot: str, gradient: str) -> str:
-        """Return the rule for a slot and its gradient, with the reason."""
+        """State the rule for a slot and its gradient, with the reason."""
         access, after, reason = self.value
         return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A tap, and the rule for the gradient's access; `signs` is the equation of the new tap."""
+    """The rule that applies at a tap; `signs` is the equation of the gradient's tap."""
 
     tap: int
     signs: str
@@ -60,23 +60,23 @@ class Conversion:
 
     @property
     def words(self) -> str:
-        """The rule in a sentence, without its reason."""
+        """A sentence with the accesses of the loop and of the gradient, without a reason."""
         access, after, _ = self.rule.value
         return f"{access} at {integers(self.tap)} → its gradient, at {self.signs}, is {after}"
 
 
 def reverse(tape: Tape) -> Tape:
-    """Return the tape of the gradient: `Tape.reverse`, and slots that are only cleared.
+    """Return the tape of the gradient: `Tape.reverse`, and the slots that a step clears.
 
-    If a mit-mot writes a slot that it does not read, the old value is lost. The pullback therefore
-    writes zero to the gradient of that slot.
+    If a mit-mot writes a slot without reading it, the old value is lost. The pullback therefore
+    writes zero to the gradient of the slot.
     """
     back = tape.reverse()
     return Tape(back.reads, back.writes + tuple(-tap for tap in cleared_taps(tape)))
 
 
 def cleared_taps(tape: Tape) -> tuple[int, ...]:
-    """Return the taps that a mit-mot writes and does not read."""
+    """Return the taps that a mit-mot writes without reading them."""
     if tape.kind is not Kind.MIT_MOT:
         return ()
     return tuple(tap for tap in tape.writes if tap not in tape.reads)
@@ -100,11 +100,11 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 
 @dataclass(frozen=True)
 class Generation:
-    """The tape of a variable or of a gradient, with its name.
+    """The tape of a variable or of one of its gradients, with its name.
 
-    `arcs` lead from each read tap to the taps whose values depend on the read value, except from a
-    tap to itself. `rules` have converted the taps of the variable to these taps; a variable itself
-    has no rules.
+    `arcs` are pairs of different taps: a tap that is read, and a written tap that depends on the
+    read value. `rules` are the conversions from the taps of the previous generation; a variable has
+    no rules.
     """
 
     name: str
@@ -114,18 +114,18 @@ class Generation:
 
     @staticmethod
     def of_variable(tape: Tape, name: str) -> "Generation":
-        """Return the tape of a variable; each write can depend on every read."""
+        """Return the first generation, a variable whose writes can depend on all reads."""
         pairs = ((read, write) for read in tape.reads for write in tape.writes)
         return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
 
     def gradient(self, order: int) -> "Generation":
-        """Return the gradient, as a derivative of an `order`."""
+        """Return the next generation, the gradient, named as a derivative of this `order`."""
         arcs = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
         return Generation(symbol(order, self.name), reverse(self.tape), arcs, rules)
 
     def access(self, tap: int) -> str:
-        """Return the access of a step to a tap in a few words."""
+        """Describe the access of a step at a tap in a few words."""
         rules = [each.rule for each in self.rules if each.tap == -tap]
         if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
             return f"read, {rules[0].value[1]}"

@@ -1,9 +1,9 @@
 """The taps of a loop variable and of its gradients, derivative after derivative.
 
-A row is a step of a loop, and the next row is a step of the gradient. A column is a time: below a
-slot that a step reads or writes is the slot of its gradient. Bows lead from reads to writes. The
-text below the picture has the rules (`tap_rules`) that convert an access of the loop to an access
-of the gradient.
+A row is a step of a loop, and the next row is a step of its gradient. A column is a time: the slot
+of a gradient is below the slot of its value. Bows lead from reads to writes. The text below the
+picture explains the rules (`tap_rules`) that convert a read or a write of the loop to a read or a
+write of the gradient.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from lab.errors import argument_error, check_integer, listing
 from lab.notation import integers, tap_symbol
 from lab.tape import Kind, Tape
-from lab.traces.trace import ScanTrace, Trace
+from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
 from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -21,7 +21,7 @@ from visual.pictures.tap_rules import Generation, TapRule, Use, use_of
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-FOLDED = 6  # the longest distance of two taps without a fold
+LONGEST = 6  # the longest distance of two taps without a gap
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -42,28 +42,26 @@ KINDS: Mapping[Kind, str] = {
 }
 ORDERS = 100
 
-Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
-DerivedScans = Sequence[tuple[int, str]]  # number and name
+Tapes = Tape | Mapping[str, Tape] | Trace
 
 
 @picture_function
 def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) -> Scene:
     """Draw the taps of every variable in `tapes`, and of their gradients up to order `orders`.
 
-    `tapes` is a tape with the name `name`, a mapping from names to tapes, a traced Scan, or a trace
-    with its forward Scans. Variables with equal taps share a strip.
+    `tapes` is a tape for a variable `name`, a mapping from names to tapes, or a trace with tapes in
+    its forward Scans. Variables with equal taps share a strip. Raises ArgumentError for other
+    tapes, and for orders outside 0 to 100.
     """
     expected = f"an integer, 0 to {ORDERS}"
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
         raise argument_error("orders", orders, f"expected {expected}.")
     check_sheet(sheet)
-    named, scans = _named(tapes, name), _generations(tapes)
-    first = tapes.order if isinstance(tapes, ScanTrace) else 0
-    later = range(first + 1, first + orders + 1)
-    strips = [[*_lineage(tape, names[0], later)] for tape, names in named.items()]
+    named = _named(tapes, name)
+    strips = [[*_lineage(tape, names[0], orders)] for tape, names in named.items()]
     everything = ", ".join(chain.from_iterable(named.values()))
     return table_scene(
-        TapsTable([*named.values()], strips, scans),
+        TapsTable([*named.values()], strips),
         {LOOKS[use]: WORDS[use] for use in Use},
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
@@ -73,7 +71,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
 
 
 class TapsTable(Table):
-    """A strip for each tape, with a row for each of its gradients; a column is a time."""
+    """A strip for each tape, with a row for the tape and a row for each of its gradients."""
 
     parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
@@ -81,16 +79,15 @@ class TapsTable(Table):
         self,
         names: Sequence[tuple[str, ...]],
         strips: Sequence[Sequence[Generation]],
-        scans: DerivedScans,
     ) -> None:
-        self.names, self.strips, self.scans = names, strips, scans
+        self.names, self.strips = names, strips
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the times of all slots."""
         return ({(0, time) for strip in self.strips for time in _times(strip[0].tape.taps)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield a heading for every strip, and its rows."""
+        """Yield the heading and the rows of every strip."""
         for number, (names, strip) in enumerate(zip(self.names, self.strips, strict=True)):
             tape = strip[0].tape
             notes = [] if number or not strip[1:] else [_reversal(tape)]
@@ -103,7 +100,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """Return a step, with bows from the slots that it reads to the slots that it writes."""
+        """Return the slots of a step, with bows from the slots that are read to written slots."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):
@@ -121,11 +118,8 @@ class TapsTable(Table):
             )
             cells.append(((0, time), cell))
         heads = {key: Head(_time_name(key[1]), "") for key, _ in cells if key}
-        label, note = each.name, "its gradient" if order else ""
-        if order < len(self.scans):
-            label, note = f"Scan {self.scans[order][0]}", self.scans[order][1]
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
-        line = Line(cells, [*filter(None, [note]), steps], {} if order else heads)
+        line = Line(cells, [*["its gradient"] * bool(order), steps], {} if order else heads)
         edges = [
             Edge(
                 (number, order, sign * read),
@@ -135,28 +129,16 @@ class TapsTable(Table):
             )
             for read, write in each.arcs
         ]
-        return Row(label, [line], edges, moment=Group((), order, moment=each.name))
+        return Row(each.name, [line], edges, moment=Group((), order, moment=each.name))
 
 
 def _time_name(time: int) -> str:
-    """Return ``t−3``, ``t``, or ``t+1``."""
+    """Return the name of a time relative to the step: ``t−3``, ``t``, or ``t+1``."""
     return f"t{integers(time) if time <= 0 else f'+{time}'}" if time else "t"
 
 
-def _generations(tapes: Tapes) -> DerivedScans:
-    """Return a forward Scan of a trace, its first backward Scan, and so on."""
-    if not isinstance(tapes, Trace) or [scan.parent for scan in tapes.scans].count(None) != 1:
-        return ()
-    chain, through = [(1, tapes.scans[0].name)], [0]
-    while backward := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
-        label = f"gradient through {(tapes.scans[backward[0]].parent or 0) + 1}"
-        chain.append((backward[0] + 1, label))
-        through = backward
-    return chain
-
-
 def _reversal(tape: Tape) -> str:
-    """Explain why taps change sign, with the first tap that is not 0 as an example."""
+    """Explain why taps change sign, with the first nonzero tap as an example."""
     tap = next(filter(None, tape.taps), 0)
     old, new = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
     example = f" ({old} becomes {new})" if tap else ""
@@ -166,11 +148,11 @@ def _reversal(tape: Tape) -> str:
     )
 
 
-def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
+def _lineage(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
     """Yield a tape, its gradient, the gradient of its gradient, and so on."""
     generation = Generation.of_variable(tape, name)
     yield generation
-    for order in orders:
+    for order in range(1, orders + 1):
         generation = generation.gradient(order)
         yield generation
 
@@ -183,7 +165,7 @@ def _kinds(generations: Iterable[Generation]) -> list[str]:
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
-    """Return a sentence for each rule that applies, about the first slot with this rule."""
+    """Return a sentence for each applied rule, about the first slot with this rule."""
     sentences: dict[TapRule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
@@ -194,17 +176,14 @@ def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
-    """Return the names of the variables with equal tapes."""
+    """Return each different tape with the names of its variables."""
     pairs: list[tuple[str, Tape]] = []
     if isinstance(tapes, Tape):
         pairs = [(name, tapes)]
     elif isinstance(tapes, Mapping):
         pairs = list(tapes.items())
-    elif isinstance(tapes, Trace | ScanTrace):
-        scans = [tapes] if isinstance(tapes, ScanTrace) else tapes.scans
-        for scan in scans:
-            if scan.parent is not None and scan is not tapes:
-                continue
+    elif isinstance(tapes, Trace):
+        for scan in (scan for scan in tapes.scans if scan.parent is None):
             pairs += [(tape.name, tape.tape) for tape in scan.held]
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
@@ -217,9 +196,9 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 
 def _times(taps: Sequence[int]) -> list[int]:
-    """Return the times from the first to the last tap, without the times in long gaps."""
+    """Return the times from the first to the last tap, except between taps far apart."""
     shown = set(taps)
     for before, after in pairwise(taps):
-        if after - before <= FOLDED:
+        if after - before <= LONGEST:
             shown |= set(range(before, after))
     return sorted(shown)
