@@ -1,4 +1,4 @@
-"""Build the pictures: a file or folder for each kind, with a function that returns a Scene.
+"""The kinds of pictures: a file or folder for each kind, with a function that returns a Scene.
 
 Start with `tapes`. `machine` plays a trace; `unrolled`, `ssa`, `taps`, `genealogy`, `stepgraph`,
 and `plots` draw a trace, `phases` draws a derivation, `dot_product` draws a report, `eager` draws

@@ -1,9 +1,9 @@
 """The dot-product test of a loop, step by step: ⟨g, J v⟩ and ⟨J* g, v⟩.
 
-In the upper block, the forward derivative of the Scan computes a tangent for each step; the table
-multiplies the tangent by the cotangent of the step. In the lower block, the pullback runs through
-the steps backward; the table multiplies each gradient by its tangent. Gradients of initial values
-and parameters are complete after the last step. The products differ, and both sums are equal.
+In the upper part, the forward derivative of the Scan computes a tangent for each step, and the
+tangent is multiplied by the cotangent of the step. In the lower part, the pullback runs through the
+steps backward, and each gradient is multiplied by its tangent. Gradients wrt initial values and
+parameters are complete after the last step. The products differ, but both sums are equal.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -40,10 +40,10 @@ Column = tuple[Key, Cell]
 
 @picture_function
 def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
-    """Draw a `lab.dot_product`: both derivatives of a loop, and their products.
+    """Draw a result of `lab.dot_product`: both derivatives of a loop, and their products.
 
-    The steps of the pullback are below the steps of the forward derivative. From a long loop, both
-    ends and `step` are shown, as in `tapes`; the sums include the hidden steps.
+    A picture of a long loop shows both ends and the steps next to `step`, like `tapes`; the sums
+    include the hidden steps. Raises KindError for other objects.
     """
     if not hasattr(test, "products"):
         raise argument_error("test", test, "expected a result of lab.dot_product.", KindError)
@@ -79,7 +79,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class StepProducts:
-    """The products of every forward step, of every backward step, and after the last step."""
+    """The products of each forward step and of each backward step, and the products at the end."""
 
     forward: tuple[Product, ...]
     backward: tuple[tuple[Product, ...], ...]
@@ -87,10 +87,11 @@ class StepProducts:
 
 
 def products_by_step(test: "DotProduct") -> StepProducts:
-    """Return the products of a dot-product test by the steps that complete the products.
+    """Return each product of a dot-product test at the step that completes its factors.
 
-    ``forward[k]`` belongs to step k, ``backward[k]`` to step k of the pullback. The gradient wrt an
-    entry of a sequence is complete after the pullback of the first step that reads the entry.
+    ``forward[k]`` is the product of step k, and ``backward[k]`` contains the products of step k of
+    the pullback. The gradient wrt an entry of a sequence is complete after the pullback of the
+    first step that reads the entry.
     """
     scan, steps = test.forward.scans[0], len(test.tangent)
     state = next((tape for tape in scan.tapes if tape.name == test.of), None)
@@ -121,16 +122,13 @@ def products_by_step(test: "DotProduct") -> StepProducts:
 
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
     """Return the first step that reads each entry of a sequence."""
-    first: dict[int, int] = {}
-    for sequence in sequences:
-        if sequence.axis.variable == name:
-            for step, entry in enumerate(sequence.axis.index.tolist()):
-                first[entry] = min(step, first.get(entry, step))
-    return first
+    indices = [s.axis.index.tolist() for s in sequences if s.axis.variable == name]
+    reads = sorted((step, entry) for index in indices for step, entry in enumerate(index))
+    return {entry: step for step, entry in reversed(reads)}
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """Return the product of some entries of a sequence; a single entry is a number."""
+    """Return the product of some entries of a sequence, as numbers for a single entry."""
     if len(entries) == 1:
         label, (row,) = value_symbol(name, entries[0]), entries
         return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))
@@ -170,7 +168,7 @@ class Products(Table):
         return ({*self._heads(False), *self._heads(True)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the shown steps of both derivatives, and the products after the last step."""
+        """Yield the shown steps of both derivatives, and the products at the end."""
         forward: list[Sequence[Product]] = [[product] for product in self.by_step.forward]
         products = (forward, [*self.by_step.backward])
         titles = (

@@ -1,10 +1,10 @@
 """The eager tape: the values of the nodes, and the received gradients in order.
 
 A row shows an operation: the node that the operation appended, the gradients that the node
-received, and their sum. Black arrows lead down from parents to new nodes, and orange arrows lead up
-from gradients to the contributions to parents. An inner tape is to the right of its outer tape: a
-node is in the row of the outer node that is its value. Every event of the recording has a moment,
-and related events share a moment.
+received, and their sum. Black arrows lead down from parents to new nodes. Orange arrows lead up
+from the gradient of a node to its contributions to the parents. An inner tape is to the right of
+its outer tape; if the value of an inner node is an outer node, both nodes are in the same row.
+Related events of the recording share a moment.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,8 +31,8 @@ from visual.pictures.eager.words import (
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_RECEIVED, FIRST = 5, 3  # gradients of a node that are shown, and the first of them
-MOST_TAPES = 3  # tapes next to each other, if only one tape has gradients
+MOST_RECEIVED, FIRST = 5, 3  # the most gradients of a node, and the number of first gradients
+MOST_TAPES = 3  # the most tapes, if the picture shows the gradients of one tape
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node and its gradient, 1",
@@ -83,9 +83,10 @@ def eager(recording: Recording, tape: int | None = None, all: bool = False) -> S
 
 
 class EagerTable(Table):
-    """The tapes of a recording, with a part for nodes and a part for gradients of every priority.
+    """The tapes of a recording, each with a part for nodes and a part for gradients.
 
-    `opened` is the number of the tape whose gradients are shown, or None for all tapes.
+    Tapes with the same priority share parts. `opened` is the number of the tape whose gradients are
+    shown, or None for all tapes.
     """
 
     label_width = 0.0
@@ -109,11 +110,11 @@ class EagerTable(Table):
         )
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return, for every part, the key of its only column."""
+        """Return for each part the key of its only column."""
         return [{(0, 0)} for _ in self.parts]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the operations that are shown, in order."""
+        """Yield the shown operations in the order of the recording."""
         yield Row(heading=self._heading())
         headed: set[int] = set()
         for item in self.items:
@@ -148,7 +149,10 @@ class EagerTable(Table):
         return self.opened is None or tape == self.opened
 
     def _lines(self, node: NodeStory, is_first: bool) -> Iterator[Line]:
-        """Yield a line for the node and for each of its gradients, with heads at a new tape."""
+        """Yield a line for the node, and a line for each of its gradients.
+
+        The first node of a tape has the heads of the columns.
+        """
         tape = self.recording.tapes[node.record.tape]
         is_open = self._is_open(tape.number)
         heads = [dict[Key, Head](), dict[Key, Head]()]
@@ -172,7 +176,7 @@ class EagerTable(Table):
                 yield Line([((0, 0), each)], heads=head, low=True, part=part)
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Yield arrows from parents to the node, and from its gradient to contributions."""
+        """Yield arrows from parents to the node, and from its gradient to its contributions."""
         creation = self._at(node.creation)
         for parent in dict.fromkeys(node.record.parents):
             yield Edge(("node", parent), ("node", node.number), plain=True, moment=creation)

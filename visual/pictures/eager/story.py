@@ -1,4 +1,4 @@
-"""The events of a recording, grouped by nodes, tapes, and moments.
+"""The events of a recording, grouped by nodes and by moments; and the selection of nodes.
 
 A step is the index of an event in `Recording.events`. Related events form a moment of a picture.
 """
@@ -26,13 +26,13 @@ from lab.records import cached_property
 from visual.layout.columns import Gap, shown_numbers
 from visual.pictures.eager.words import digits_of_sum, node_name
 
-# The most rows, and the rows near an end of a long run and near an end of a tape.
+# The most rows, the rows near both ends of a long run, and the rows near both ends of a tape.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 
 @dataclass(frozen=True)
 class Received:
-    """A gradient that a node received at event `step`, from the node `source` (None: the seed)."""
+    """A gradient that a node received at a step, from the node `source` or, for None, as a seed."""
 
     step: int
     source: int | None
@@ -41,7 +41,7 @@ class Received:
 
 @dataclass(frozen=True)
 class GradientTotal:
-    """The total gradient of a node; `is_sum` is whether the node received several gradients."""
+    """The total gradient of a node; `is_sum` states whether the node received several gradients."""
 
     step: int
     gradient: RecordedValue
@@ -50,7 +50,7 @@ class GradientTotal:
 
 @dataclass
 class NodeStory:
-    """The events of a node: creation, received and sent gradients, their sum, and removal."""
+    """The events of a node, by their steps: creation, received and sent gradients, and removal."""
 
     record: NodeRecord
     creation: int
@@ -66,7 +66,7 @@ class NodeStory:
 
     @cached_property
     def digits(self) -> int:
-        """The number of digits of its gradients and their sum."""
+        """The number of digits with which the gradients have the printed sum."""
         if self.total is None or not self.total.is_sum:
             return 4
         return digits_of_sum((received.gradient for received in self.received), self.total.gradient)
@@ -74,14 +74,14 @@ class NodeStory:
 
 @dataclass(frozen=True)
 class Story:
-    """The events of all nodes, and the moment of every event."""
+    """The events of all nodes, and the first step and the name of each event's moment."""
 
     nodes: list[NodeStory]
     moments: list[tuple[int, str]]
 
 
 def story(recording: Recording) -> Story:
-    """Return the events of a recording, grouped by nodes."""
+    """Group the events of a recording by nodes."""
     result = Story([], moments(recording))
     for step, event in enumerate(recording.events):
         match event:
@@ -100,10 +100,10 @@ def story(recording: Recording) -> Story:
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
-    """Return, for every event, the first event of its moment and the sentence of the moment.
+    """Return for each event the first step of its moment, and a sentence about the moment.
 
-    A moment contains the opening of a tape and its first node, the removal of a node and its sum,
-    or all contributions that a node sends.
+    Events that share a moment are, for example, the opening of a tape and its first node, the
+    removal of a node and its sum, or all contributions that a node sends.
     """
     runs: list[list[int]] = []
     for number, event in enumerate(recording.events):
@@ -152,23 +152,19 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
 
 
 def factor_words(total: GradientTotal | None, contribution: RecordedValue) -> str:
-    """Return `` · 0.95``, the local derivative in a contribution; empty for 1 and for arrays."""
-    if total is None or not (
-        isinstance(sent := total.gradient.value, np.ndarray) and sent.ndim == 0
-    ):
+    """Return the local derivative in a contribution, `` · 0.95``; nothing for 1 and for arrays."""
+    sent, received = None if total is None else total.gradient.value, contribution.value
+    if not isinstance(sent, np.ndarray) or not isinstance(received, np.ndarray):
         return ""
-    if not (
-        isinstance(contribution.value, np.ndarray) and contribution.value.ndim == 0 and sent != 0
-    ):
-        return ""
-    return f" · {number_text(contribution.value / sent)}" if contribution.value != sent else ""
+    is_factor = not sent.ndim and not received.ndim and sent != 0 and received != sent
+    return f" · {number_text(received / sent)}" if is_factor else ""
 
 
 # The selection of nodes.
 
 
 def all_rows(recording: Recording) -> list[tuple[int, ...]]:
-    """Return the numbers of the nodes, grouped by operations, the outermost first."""
+    """Return the numbers of the nodes of each operation, the outermost node first."""
     rows: list[tuple[int, ...]] = []
     for node in recording.nodes:
         if node.value.node is not None and rows and rows[-1][-1] == node.value.node:
@@ -179,10 +175,10 @@ def all_rows(recording: Recording) -> list[tuple[int, ...]]:
 
 
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
-    """Yield the shown rows, and a note for each group of hidden rows.
+    """Yield the shown rows of tapes with these priorities, and a note for each hidden part.
 
-    From a long run, both ends are shown, and both ends of the first two tapes. Tapes with other
-    priorities than `priorities` are hidden.
+    Of a long run, the rows near both ends are shown, and the rows near both ends of the first two
+    tapes.
     """
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]

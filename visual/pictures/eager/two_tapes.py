@@ -1,8 +1,8 @@
 """The same loop on the eager tape and on the tapes of its Scan, step by step.
 
-The picture shows the values, the order of the backward pass, and the memory of an eager run and of
-a run of the Scan. Each step has a forward moment and a backward moment; the backward moments begin
-at the last step.
+The picture compares the values, the order of the backward pass, and the memory of an eager run and
+of a run of the Scan. Each step has a forward moment and a backward moment; the first backward
+moment belongs to the last step.
 """
 
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -85,7 +85,7 @@ def two_tapes(
 
 
 class TwoTapes(Table):
-    """A row for each step; columns for values and gradients on the eager tape and in the Scan."""
+    """A row for each step, with values and gradients on the eager tape and in the Scan."""
 
     label_width = 84.0
     parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20),)
@@ -140,7 +140,7 @@ class TwoTapes(Table):
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Yield every arrow, with the lower of its two rows."""
+        """Yield every arrow with the lower row of its two ends."""
         for number, side in enumerate(self.sides):
             for kind, pairs in (("value", side.value_arrows), ("gradient", side.gradient_arrows)):
                 for pair in dict.fromkeys(pairs):
@@ -154,7 +154,7 @@ class TwoTapes(Table):
                         yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
 
     def _forward_moment(self, row: int) -> Moment:
-        """Return the forward moment of a row; START precedes all moments."""
+        """Return the forward moment of a row; the row START has no moment."""
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
@@ -166,7 +166,7 @@ class TwoTapes(Table):
 
 
 def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
-    """Return the side of the eager tape."""
+    """Return the values and gradients of an eager recording in the `shown` rows."""
     side, outer_nodes = TapeSide(), recording.nodes_of(0)
     steps = [node.step for node in outer_nodes if node.step is not None]
     first = next((node.number for node in outer_nodes if node.step is not None), 0)
@@ -191,7 +191,7 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
 
 
 def _size(recorded: RecordedValue) -> int:
-    """Return the bytes of a gradient; of a sparse gradient, the bytes of its entries."""
+    """Return the bytes of a gradient, or the bytes of the entries of a sparse gradient."""
     value = recorded.value.value if isinstance(recorded.value, SparseValue) else recorded.value
     return 0 if isinstance(value, str) else value.nbytes
 

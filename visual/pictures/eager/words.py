@@ -1,4 +1,4 @@
-"""Names and keys of nodes, values, and gradients of an eager tape."""
+"""The names and keys of the nodes of an eager tape, and the cells of their values."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -27,12 +27,12 @@ SAME = " ≡ "  # between two names of the same quantity
 
 
 def node_name(number: int) -> str:
-    """Return ``n₃`` for node 3."""
+    """Return the name of a node, such as ``n₃`` for node 3."""
     return value_symbol("n", number)
 
 
 def node_label(node: "NodeRecord") -> str:
-    """Return ``n₃ = n₂ ** 2``, or with the outer node of an inner node, ``n₁ ≡ n₀``."""
+    """Return a node with its operation, or with its outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
     words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
     label, operation = node_name(node.number), node.operation
     if operation in SIGNS and len(words) == 2:
@@ -45,7 +45,7 @@ def node_label(node: "NodeRecord") -> str:
 
 
 def same_as(recorded: "RecordedValue") -> str:
-    """Return `` ≡ n₂`` if a value is a node of an outer tape."""
+    """Return `` ≡ n₂`` if a value is the node n₂ of an outer tape; otherwise an empty text."""
     return "" if recorded.node is None else SAME + node_name(recorded.node)
 
 
@@ -55,7 +55,7 @@ def value_key(number: int) -> str:
 
 
 def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
-    """Return the number of digits, 4 or 5, with which the printed parts have the printed sum."""
+    """Return 5 if only with five digits the printed parts have the printed sum; otherwise 4."""
     values = [recorded.value for recorded in (*parts, total)]
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]

@@ -105,12 +105,9 @@ def words_of(routed: Routed) -> dict[Role, str]:
 
 def about(routed: Routed) -> str:
     """Return a description of the picture for screen readers."""
-    parts = ", ".join(f"{routed.sources.count(o.number):,} from {o.name}" for o in routed.operands)
-    kinks = int(routed.nonsmooth.sum())
-    odd = f" {kinks:,} entries have no derivative." if kinks else ""
     return (
-        f"{_call_text(routed)}: {routed.value.size:,} entries, {parts}. Values and tangents go "
-        f"from the inputs to the output, cotangents take the same paths backward.{odd}"
+        f"{_call_text(routed)}: {routed.value.size:,} entries. Values and tangents go from the "
+        "inputs to the output, and cotangents take the same paths backward."
     )
 
 

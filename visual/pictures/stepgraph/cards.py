@@ -1,4 +1,4 @@
-"""The boxes of a step graph: the role, the name, and the caption of each node, and its drawing."""
+"""The boxes of a step graph: their roles, names, captions, and lines of text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ def draw_card(
 ) -> Piece:
     """Draw a box at most `width` wide: a caption, bold lines, and lines of numbers.
 
-    The shapes are in a copy of the empty `group`. A shortened line has the `formula` as tooltip.
+    The shapes become the content of a copy of `group`. A shortened line has the tooltip `formula`.
     """
     texts, room = list[Text](), width - 2 * INDENT
     if look.caption:
@@ -61,7 +61,7 @@ def draw_card(
 
 
 def value_line(value: np.ndarray | None, room: float) -> str:
-    """Return a value as a line: a number, the entries of a short vector, or norm and shape."""
+    """Return a value as text: a number, the entries of a short vector, or norm and shape."""
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
     line = values_text(value)
@@ -112,7 +112,7 @@ class NodeLooks:
         return Speller(self.named).position(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Return the gradient that a slot of a tape accumulates."""
+        """Name the gradient in a slot, before the step if `reads`; return "" for other leaves."""
         tape = self.named.scan.variable(leaf)
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""
@@ -124,10 +124,10 @@ class NodeLooks:
         return f"{label} so far" if reads and self._is_overwritten(leaf) else label
 
     def _is_overwritten(self, leaf: Leaf) -> bool:
-        """Return whether the step replaces the value of a slot.
+        """Return whether the step replaces the value in a slot.
 
-        A running total counts as one slot, as in the picture of the tapes, although its Scan stores
-        the totals of all steps until PyTensor compiles it.
+        A running total counts as a single slot, as in the picture tapes, although the Scan stores
+        the totals of all steps until PyTensor compiles the Scan.
         """
         tape = self.named.scan.variable(leaf)
         return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)

@@ -1,6 +1,6 @@
-"""Build the graph of a step: arguments, results, and values that the step uses more than once.
+"""The graph of a step: arguments, results, and the values that the step uses more than once.
 
-All other operations are part of a formula.
+All other operations are parts of formulas.
 """
 
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ class StepPart(Enum):
 class StepNode:
     """A node: an argument or a shared value (a leaf), or a result.
 
-    `inputs` are nodes, from top to bottom. Shared values and results have a formula, `term`, except
-    for a stop condition.
+    `inputs` are the nodes that the formula `term` reads, from top to bottom. Arguments and stop
+    conditions have no formula.
     """
 
     part: StepPart
@@ -44,15 +44,16 @@ class StepNode:
 
     @property
     def key(self) -> str:
-        """A unique key."""
+        """The key of the node, unique within a step."""
         return f"{self.part.name}:{self.place}"
 
 
 class StepNodes:
     """The graph of the formulas in the step of a Scan.
 
-    A value that the step uses more than once has a node if `shared`; otherwise each formula that
-    uses the value contains it. The old total of a parameter is part of the node of the new total.
+    If `shared`, a value that the step uses more than once has a node. Otherwise, each formula
+    contains the operations that compute its values. The node of a new running total contains the
+    old total.
     """
 
     def __init__(self, scan_of: ScanOf, shared: bool = True) -> None:
@@ -77,7 +78,7 @@ class StepNodes:
 
     @cached_property
     def terms(self) -> Mapping[Leaf | StepResult, Expression]:
-        """The formulas of results, and of shared values by the leaf that represents each."""
+        """The formulas of results, and the formulas of the leaves that represent shared values."""
         terms = dict[Leaf | StepResult, Expression]()
         results = {r: self.formulas[r.target] for r in self.scan.results if r.target is not None}
         inside = {scan.name for run in self.scan.nested[:1] for scan in run.scans}
@@ -93,7 +94,7 @@ class StepNodes:
 
     @cached_property
     def results(self) -> tuple[StepNode, ...]:
-        """The nodes of all results; all other nodes are their direct or indirect inputs."""
+        """The nodes of all results; the other nodes are their direct or indirect inputs."""
         known: dict[Leaf | StepResult, StepNode] = {}
 
         def node(place: Leaf | StepResult) -> StepNode:
@@ -126,7 +127,7 @@ class StepNodes:
         return isinstance(tape, TapeTrace) and tape.is_total
 
     def value(self, place: Leaf | StepResult, step: int) -> np.ndarray | None:
-        """Return the value of a node at a step; None without an array or a formula."""
+        """Return the value of a node at a step, or None if the value is unknown."""
         if not isinstance(place, Leaf) or place not in self.terms:
             return value_at(self.scan, place, step)
         if (place, step) not in self._values:
@@ -136,7 +137,7 @@ class StepNodes:
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
-    """Return the value of a node at a step; None without a recorded array."""
+    """Return the recorded value of an argument or a result at a step, or None without a record."""
     if isinstance(place, StepResult):
         tape = scan.variable(place.target) if place.target is not None else None
         if place.target is None or not isinstance(tape, TapeTrace):

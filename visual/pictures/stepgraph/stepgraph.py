@@ -1,8 +1,8 @@
 """The step graph: the values that a step of a Scan reads, computes, and writes.
 
-Arguments are on the left and results on the right; between them are the values that the step uses
-more than once. Formulas contain all other operations. The heading lists the forward results that
-the step reuses.
+Arguments are on the left, and results are on the right. Between them are the values that the step
+uses more than once. Formulas contain all other operations. The heading lists the forward results
+that the step reuses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,9 +42,9 @@ def stepgraph(
 ) -> Scene:
     """Draw the values that a step reads, computes, and writes.
 
-    `scan` is the number of a Scan in the headings: number 1 is ``trace.scans[0]``. The default is
-    the Scan that computes the result. `step` is the number of a step; the default is the first step
-    that combines two nonzero slots. Raises ArgumentError for an unknown Scan or step.
+    `scan` is the number of a Scan in the headings, from 1 (default: the Scan that computes the
+    result). `step` is the number of a step, from 0 (default: the first step that combines two
+    nonzero slots). Raises ArgumentError for an unknown Scan or step.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -60,7 +60,7 @@ def stepgraph(
 
 
 def first_sum(scan: ScanTrace) -> int:
-    """Return the first step that combines two nonzero slots in a formula; 0 without such a step."""
+    """Return the first step with a formula that reads two nonzero slots, or 0."""
     combines = np.zeros(scan.steps or 1, dtype=bool)
     for formula in scan.formulas if scan.steps else ():
         slots = [leaf for leaf in formula.leaves if leaf.tap is not None]
@@ -127,7 +127,7 @@ class _StepGraph:
 
     @cached_property
     def graph(self) -> tuple[list[GraphNode], list[GraphEdge]]:
-        """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
+        """The boxes and the edges for Graphviz; all results are in the same column."""
         nodes = list[GraphNode]()
         for node in self.model.every:
             box, card = self.cards[node.key].envelope, self.cards[node.key]

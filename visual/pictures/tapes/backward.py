@@ -1,8 +1,8 @@
 """The rows of one Scan in a tape picture: the tapes before the first step, and after every step.
 
-A row shows the forward values that the step reads, every tape after the step with an arrow from
-each slot that was read, the gradients of sequences, and the formulas in symbols and in numbers.
-Running totals are at the right.
+A row shows the forward values that the step reads, every tape after the step, the gradients of
+sequences, and the formulas in symbols and in numbers. An arrow leads from each slot that the step
+reads. Running totals are on the right.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,9 +30,8 @@ from visual.layout.table import (
     TableHeading,
     TablePart,
 )
-from visual.pictures.tapes.arrows import edges_of
 from visual.pictures.tapes.forward import Forward
-from visual.pictures.tapes.slots import Slots, State
+from visual.pictures.tapes.slots import Slots, State, edges_of
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
@@ -40,7 +39,10 @@ Cells = list[tuple[Key | None, Cell]]
 
 
 class Backward(Table):
-    """The tapes of one Scan, below its `loop`; with `all`, also outputs that no result needs."""
+    """The tapes of a Scan, below the table of its `loop` if it is not None.
+
+    With `all`, the table contains also outputs that no result needs.
+    """
 
     parts = (TablePart(optional=1),)
 
@@ -62,7 +64,7 @@ class Backward(Table):
     # Columns.
 
     def every(self) -> dict[int, range]:
-        """Return all columns of the tapes."""
+        """Return the range of the columns of all tapes."""
         return self.slots.extent()
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
@@ -102,7 +104,7 @@ class Backward(Table):
         yield self._result()
 
     def _heading(self, fold: Fold) -> TableHeading:
-        """Return the title of the Scan, and the numbers of its hidden totals and outputs."""
+        """Return the title of the Scan, its lines, and the numbers of hidden totals and outputs."""
         title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
         if not self.all:
             lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
@@ -149,7 +151,7 @@ class Backward(Table):
         return Row(f"step {step}", lines, edges, formulas, group)
 
     def _result(self) -> Row:
-        """Return the tapes and outputs that are used outside the Scan."""
+        """Return the row of the tapes and outputs that are used outside the Scan."""
         scan, slots = self.scan, self.slots
         if scan.carries:
             return Row()
@@ -191,7 +193,7 @@ class Backward(Table):
         return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown slots of a tape, or the entry of a running total after a step."""
+        """Return the shown columns and rows of a tape; a running total has one row per step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
@@ -243,7 +245,7 @@ class Backward(Table):
         yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
-        """Return the gradient of a sequence that a step writes, in the column of its value."""
+        """Return the gradient of a sequence value from a step, in the column of the value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
         key = self.named.cell_key(output.name, index, step)
         label = self.named.tape_label(output, step)
@@ -261,19 +263,19 @@ class Backward(Table):
         return [tape.name] if len(self.slots.tapes) > 1 else []
 
     def _beginnings(self, tape: TapeTrace) -> list[str]:
-        """Return the source of the initial values of a tape, if another Scan computed them."""
+        """Return the notes of a filled tape: its name, or the source of its initial values."""
         if self.named.parent is None or not self.named.seeded_by(tape.argument):
             return self._names(tape)
         return [self.named.direct_label(tape, None), self.named.seeds]
 
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
-        """Return the positions that a step reads and does not write, and writes: ``pos 0 → 1``."""
+        """Return the positions that a step only reads, and that it writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
         positions = f"pos {integers(*read) or 'none'} → {integers(*written) or 'none'}"
         return [*self._names(tape), positions]
 
     def _positions_key(self, fold: Fold) -> str:
-        """Return the meaning of the positions next to the first step; empty without a tape."""
+        """Explain the positions next to the first step, or return an empty text without a tape."""
         step = next((item for item in fold.steps(self.scan) if not isinstance(item, Gap)), None)
         if step is None or not self.slots.tapes:
             return ""

@@ -1,4 +1,4 @@
-"""The forward loop in a tape picture: values over time, and an arrow for every read."""
+"""The forward loop in a picture of tapes: values over time, and an arrow for every read."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -21,7 +21,7 @@ Slot = tuple[str, int]
 
 
 class Forward(Table):
-    """The values of a loop over time; with `all`, all parameters and the kinds of all tapes."""
+    """The values of a loop over time; `all` adds all parameters and the kinds of all tapes."""
 
     def __init__(self, named: NamedScan, sheet: Sheet, all: bool = False) -> None:
         self.named, self.scan, self.sheet, self.all = named, named.scan, sheet, all
@@ -94,7 +94,7 @@ class Forward(Table):
         return self._key(name, index), cell
 
     def _edges(self, step: int) -> Iterator[Edge]:
-        """Yield an edge from each value that a step reads to each value that depends on it."""
+        """Yield an edge from each value that a step reads to each value that the step computes."""
         for formula in self.scan.formulas:
             target = _slot(self.scan, formula.target, step)
             for leaf in formula.leaves:
@@ -103,7 +103,7 @@ class Forward(Table):
                     yield Edge(source, target, over=True, moment=self.named.moment(step))
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
-        """Yield the values that do not change: numbers in low cells, arrays in full cells."""
+        """Yield the rows of parameters: numbers in low cells, or arrays in high cells."""
         shown = self.scan.parameters[: None if self.all else MOST_PARAMETERS]
         low = not any(parameter.value.ndim for parameter in shown)
         places: list[Key | None] = [*columns] or [None]
@@ -120,7 +120,7 @@ class Forward(Table):
 
 
 def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
-    """Return the variable and index of a leaf of a formula at a step."""
+    """Return the variable and the index of a leaf of a formula at a step; None for a parameter."""
     variable = scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         return (variable.name, variable.tape.row(step, leaf.tap))

@@ -1,10 +1,10 @@
 """The tape picture: the slots that every backward step reads, overwrites, and preserves.
 
 The picture of a first derivative shows the loop, and below the loop the tape of its gradient. The
-picture of a higher order shows all Scans as small tapes, and below them one open Scan. A row of an
+picture of a higher order shows a card for each Scan, and below the cards one open Scan. A row of an
 open Scan shows the tapes after a step: overwritten values are struck through, an arrow starts at
 each slot that the step reads, and the formulas are below, in symbols and in numbers. Time runs from
-left to right everywhere, so that a backward loop moves to the left.
+left to right, and a backward loop moves to the left.
 """
 
 from lab.equations.events.events import events
@@ -35,11 +35,11 @@ def tapes(
 ) -> Scene:
     """Draw the tapes of a trace, 840 pixels wide or as wide as `sheet`, in a picture of any height.
 
-    A single loop is open, and so are a loop and its only derivative. Of more Scans, the Scan with
-    the number `scan` is open (default: the Scan that computes the result); the other Scans are
-    above as small tapes. If not all steps fit, the picture shows both ends of the loop, and the
-    requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture of
-    any size.
+    The picture shows a single loop, or a loop with its only derivative. If a trace has more Scans,
+    the Scan with the number `scan` is open (default: the Scan that computes the result), and cards
+    above show the other Scans. If not all steps fit, the picture shows both ends of the loop, and
+    the requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture
+    of any size.
     """
     check_trace(trace)
     check_sheet(sheet)

@@ -23,9 +23,9 @@ SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # 
 
 @dataclass(frozen=True)
 class Factor:
-    """The local derivative of one quantity wrt another, with its name, formula, and number.
+    """The local derivative of a quantity wrt another quantity: its name, formula, and number.
 
-    The formula of an array is applied to the gradient ▢ and has no number.
+    The formula of an array contains the gradient as ▢ and has no number.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Factor:
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an edge between gradients; None for another edge, and for a factor 1."""
+    """Return the factor of an edge between gradients, or None for a factor 1 or another edge."""
     formulas, numbers = list[str](), list[float | None]()
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
@@ -68,7 +68,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
-    """Return the summands of a formula that read a slot, written as ▢: ``Wᵀ @ ▢``."""
+    """Return the summands of a formula that read a slot, with ▢ for the slot: ``Wᵀ @ ▢``."""
     expression = without_names(formula.expression) or formula.expression
     return " + ".join(
         render(term, lambda leaf: "▢" if leaf == read else name(leaf))
@@ -84,7 +84,7 @@ def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
 
 
 def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
-    """Return the name of the quantity that the gradient in a node is wrt."""
+    """Return the name of the quantity x if the node is a gradient wrt x; otherwise nothing."""
     node = graph.nodes[number]
     named = NamedScan(trace, node.place.scan)
     tape = named.scan.tape(node.place.argument)
@@ -97,7 +97,7 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
 def factor_labels(
     arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
 ) -> dict[int, tuple[Shape, ...]]:
-    """Return the labels of factors by the numbers of their arrows, where they touch no other shape.
+    """Return the labels of factors, by the numbers of their arrows; no label touches other shapes.
 
     If a name does not fit, the label shows only the number.
     """
@@ -108,7 +108,7 @@ def factor_labels(
 
 
 def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
-    """Yield possible labels of an arrow: around it, on it, then below its boxes."""
+    """Yield possible labels: above and below the arrow, on the arrow, then below its boxes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
     middle, last = len(path) // 2, len(path) - 1
@@ -126,7 +126,7 @@ def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
-    """Return a label with its lines around a point, the first two `apart` pixels apart."""
+    """Return a label around a point, with `apart` pixels between two lines."""
     wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
     top = y - (LINE * len(lines) + apart) / 2
     baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))

@@ -1,7 +1,7 @@
 """The graph of the unrolled picture: a node for every quantity, an edge for every use.
 
-Edges lead from read to computed values, within a Scan and from a loop to its derivatives. The
-direct part of a gradient has no edge from the Scans that computed the part.
+Edges lead from values that a step reads to values that the step computes, within a Scan and from a
+loop to its derivatives. No edge leads to the direct part of a gradient.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from visual.scene.theme import Role
 
 @dataclass(frozen=True, eq=False)
 class Unrolling:
-    """All nodes, and the edges from read to computed values, as pairs of node numbers.
+    """All nodes, and the edges as pairs of node numbers.
 
-    `uses` maps an edge within a Scan to pairs of a computed value and a value that it reads.
+    `uses` maps an edge to its pairs of a computed value and a value that the computation reads.
     """
 
     nodes: tuple[QuantityNode, ...]
@@ -31,12 +31,12 @@ class Unrolling:
 def unrolling(
     trace: Trace, scans: Sequence[int] | None = None, all_direct: bool = False
 ) -> Unrolling:
-    """Build the graph of the Scans with the numbers `scans` (default: all), the first as the loop.
+    """Return the graph of the Scans with the numbers `scans` (default: all).
 
-    The other Scans are derivatives of the loop, or further loops. Values of Scans without a number
-    in `scans` are inputs. With `all_direct`, every gradient has its direct part, even if the part
-    is zero. A node is faded if no path leads from the node to a result. If the reader of a tape's
-    rows is unknown, all rows count as results.
+    The first Scan is the loop; the other Scans are derivatives of the loop, or further loops.
+    Values of all other Scans are inputs. With `all_direct`, every gradient has a direct part, even
+    a part of zero. A node is faded if no path leads from the node to a result. If the readers of a
+    tape are unknown, all rows of the tape count as results.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
     values = flow(trace)
@@ -62,7 +62,7 @@ def unrolling(
 
 
 def _unknown_tapes(trace: Trace, chosen: Sequence[int]) -> set[tuple[int, int]]:
-    """Return the Scan and the argument number of the tapes whose reading rows are unknown."""
+    """Return the Scan and the argument of each tape whose readers are unknown."""
     tapes = {
         (feed.scan, feed.variable)
         for later in chosen
@@ -77,7 +77,7 @@ def _unknown_tapes(trace: Trace, chosen: Sequence[int]) -> set[tuple[int, int]]:
 
 
 def _uses(quantities: QuantityNodes) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
-    """Return the edges within Scans, each with its pairs of a computed and a read value."""
+    """Return the edges, each with its pairs of a computed value and a read value."""
     uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
         target = quantities.of.get(value)
@@ -89,7 +89,7 @@ def _uses(quantities: QuantityNodes) -> dict[tuple[int, int], list[tuple[Value, 
 
 
 def _results(quantities: QuantityNodes) -> Iterator[int]:
-    """Yield the gradients that are outputs, or that other Scans accumulate."""
+    """Yield the nodes of gradients that are outputs, or that other Scans accumulate."""
     for number in quantities.chosen:
         named = quantities.named(number)
         for tape in named.scan.held if not quantities.is_loop(number) else ():
@@ -98,7 +98,7 @@ def _results(quantities: QuantityNodes) -> Iterator[int]:
 
 
 def _goals(quantities: QuantityNodes, results: set[int]) -> set[int]:
-    """Return the nodes that no other node needs: results, and rows with unknown readers."""
+    """Return the nodes that count as results; a loop without results has seeds or all nodes."""
     goals, loops = set(results), [n for n in quantities.chosen if quantities.is_loop(n)]
     unknown = _unknown_tapes(quantities.trace, quantities.chosen)
     for number in loops if len(loops) < len(quantities.chosen) else ():
@@ -121,7 +121,7 @@ def _last_nodes(
 
 
 def _is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
-    """Return whether the steps of Scan `later` read the feed as a sequence of known values."""
+    """Return whether the feed is a sequence of Scan `later` with known readers."""
     into = trace.scans[later].variable(Leaf("", None, feed.into))
     if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False

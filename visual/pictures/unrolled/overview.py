@@ -1,4 +1,4 @@
-"""A strip of cards, one for each Scan of a trace; the Scan drawn below the strip has a frame."""
+"""A strip with a card for each Scan of a trace; the Scan below the strip has a frame."""
 
 from lab.notation import counted, ranges_text
 from lab.tape import Kind
@@ -18,10 +18,10 @@ EVERYTHING = f"{ANOTHER}, all=True shows all"
 
 
 def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
-    """Draw the Scans in execution order, in lines of up to four.
+    """Draw a card for each Scan in execution order; the `opened` Scan has a frame.
 
-    The `opened` Scan has a frame, and the Scans that it reads have a thin frame. Of more than
-    eight Scans, the strip shows the first, the last, the `opened` Scan, and the Scan that it
+    Scans whose results the `opened` Scan reads have a thin frame. If there are more than eight
+    Scans, the strip shows the first and the last Scan, the `opened` Scan, and the Scan that it
     differentiates.
     """
     scans = list(NamedScan.each(trace))
@@ -54,16 +54,16 @@ def feeding(scan: ScanTrace) -> list[int]:
 
 
 def given_at(of: NamedScan) -> tuple[int, str] | None:
-    """Return the moment when a Scan has all its arguments: the end of the last Scan it reads."""
+    """Return the last moment of the Scans that a Scan reads, or None without such a moment."""
     feeds = feeding(of.scan)
     last = NamedScan(of.trace, feeds[-1]) if feeds else of
     return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Return whether a Scan runs backward in time, as the gradient of a forward Scan does.
+    """Return whether a Scan runs backward in time, such as the gradient of a forward Scan.
 
-    The tangent of a gradient has no parent; it has the tapes and the direction of the gradient.
+    The tangent of a gradient has no parent, but the tapes and the direction of the gradient.
     """
     if of.parent is None:
         return any(tape.kind is Kind.MIT_MOT for tape in of.scan.tapes)
@@ -71,7 +71,7 @@ def goes_back(of: NamedScan) -> bool:
 
 
 def _steps(of: NamedScan) -> str:
-    """Return the number of steps, or the step if the run recorded only one of them."""
+    """Return the number of steps, or the number of the only recorded step."""
     first, steps = of.scan.first, of.scan.steps
     return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
 

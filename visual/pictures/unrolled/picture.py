@@ -6,6 +6,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.events.events import events
+from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_notes
 from lab.notation import counted
 from lab.traces.trace import Trace
@@ -17,19 +18,19 @@ from visual.layout.routes import TRACK, LaneGrid, Spot, assign_tracks, is_straig
 from visual.layout.table import Cell
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
-from visual.pictures.unrolled.placing import FOLD, FREE, PlacedNode, Placing, Room
+from visual.pictures.unrolled.placing import FOLD, FREE, Lane, PlacedNode, Placing, Room
 from visual.pictures.unrolled.quantities import QuantityNode
-from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, shortened, text_width
+from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow for a factor
 
 
 class Picture:
-    """The graph with its placing, drawn within a width; `fits` if that width is large enough."""
+    """A graph with its placing in a room; `fits` states whether the room is wide enough."""
 
     def __init__(
         self,
@@ -49,7 +50,6 @@ class Picture:
             placing = placing.without_readings(graph.nodes, gradients)
             edges = [(a.node, b.node) for a, b in placing.arrows]
         self.placing = placing
-        self.labels = Labels(trace, chosen, placing, room)
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
@@ -83,10 +83,10 @@ class Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 y += 16 if lane else 0
-                words.append(shifted(self.labels.heading(self.chosen[row.block]), 0, y))
+                words.append(shifted(self._heading(self.chosen[row.block]), 0, y))
                 y = words[-1].envelope.bottom
             tops.append(y)
-            words.append(piece(*self.labels.label(row, y + HEIGHT / 2 + 4)))
+            words.append(piece(*self._lane_name(row, y + HEIGHT / 2 + 4)))
             y += HEIGHT + 20 + self.tracks.room(lane) + self._below(lane)
         grid = LaneGrid(tuple(tops), HEIGHT, tuple(self._lefts()), self.width, self.taken)
         boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
@@ -96,7 +96,7 @@ class Picture:
         return replace(whole, envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
-        """Return sentences about hidden moments, about arrows, and about the factors on arrows."""
+        """Return sentences about hidden moments, arrows, factors, and results."""
         lines = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
@@ -121,6 +121,41 @@ class Picture:
             )
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_notes(self.trace) if derived else ())]
+
+    def _heading(self, number: int) -> Piece:
+        """Draw the title of a block in a line, or in lines to the left of its arrows."""
+        named, room = NamedScan(self.trace, number), self.room
+        scan, name, margin = named.scan, named.numbered_name, room.sheet.margin
+        steps = counted(scan.steps, "step")
+        lines = [f"the loop, {steps}"]
+        if scan.parent is not None:
+            parent = self.trace.scans[scan.parent]
+            lines = [f"backward through {'Scan ' * room.open}{scan.parent + 1}", f"in {steps}"]
+            lines.append(f"gradient of {cost_name(scan.order)}")
+            if scan.steps < parent.steps:
+                lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
+        lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
+        omitted = {place.variable for place in self.placing.left_out if place.scan == number}
+        lines += [f"without {name}: not needed" for name in sorted(omitted)]
+        title = Text(margin, 0, name, 13, bold=True, title=name)
+        if room.open:
+            x = margin + title.width + 12
+            more = fitted(x, 0, " · ".join(lines), room.right - x, room.small, muted=True)
+            return sized(0, 12, title, more)
+        wide = room.left - 12 - margin
+        below = enumerate(lines, start=1)
+        texts = [fitted(margin, 15 * n, line, wide, room.small, muted=True) for n, line in below]
+        return sized(0, 15 * len(lines) + 8, title, *texts)
+
+    def _lane_name(self, row: Lane, y: float) -> Iterator[Text]:
+        """Yield the lines of the name of a lane, around height `y` to the left of the boxes."""
+        right, name = self.room.left - 12, row.place.name
+        strong = not (row.is_lasting or row.place.direct)
+        size, room = 13 if strong else self.room.small, right - self.room.sheet.margin
+        lines = [name] if strong else folded(name, room, size)
+        for number, line in enumerate(lines):
+            low = y + 13 * (number - (len(lines) - 1) / 2)
+            yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _below(self, lane: int) -> float:
         """Return the space below a lane for factors on its arrows and on diagonal arrows."""
@@ -157,11 +192,11 @@ class Picture:
             yield self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))
 
     def _is_faint(self, first: PlacedNode, last: PlacedNode) -> bool:
-        """Return whether an arrow leads to another Scan."""
+        """Return whether an arrow connects two Scans."""
         return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
 
     def _is_faded(self, item: PlacedNode) -> bool:
-        """Return whether a box is pale; the first block of an open picture has no pale boxes."""
+        """Return whether a box is pale; an open picture has no pale boxes in its first block."""
         return self.nodes[item.node].faded and not (self.room.open and item.row.block == 0)
 
     def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
@@ -174,7 +209,7 @@ class Picture:
         return self._at(node, (draw_cell(cell, box),))
 
     def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
-        """Return the shapes in the moment of a node, if the node has a moment."""
+        """Return the shapes as one shape, in the moment of a node if the node has a moment."""
         moment = self._moment(node)
         if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
@@ -186,7 +221,7 @@ class Picture:
         return Group(shapes, number, moment=name)
 
     def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
-        """Return the moment of the run that computes the value of a node, and its name."""
+        """Return the moment that computes the value of a node, or None for an earlier value."""
         named, values = NamedScan(self.trace, node.place.scan), self.graph.flow
         if node.step is not None:
             return named.moment(node.step)

@@ -1,9 +1,9 @@
 """The quantities of a run: the values of a trace, grouped into boxes of a picture.
 
-Every write creates a new value. The values that a slot accumulates by addition are one quantity, a
-gradient; the initial value of the slot is the direct part of the gradient. A direct part of zero is
-omitted, unless another Scan computes the part or `all_direct` is set. If no step adds to a direct
-part, the direct part is the total gradient, the seed.
+Every write creates a new value. All partial sums in a slot are the same quantity, a gradient; the
+initial value of the slot is the direct part of the gradient. A direct part of zero is omitted,
+unless another Scan computes the part or `all_direct` is set. If no step adds to a direct part, the
+direct part is the total gradient, a seed.
 """
 
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from visual.scene.theme import Role
 class LanePlace:
     """A lane of the picture: a variable of a Scan, or the direct parts of a gradient.
 
-    `name` is the label of the lane. `again` numbers the successive values of a slot that are not
-    parts of the same sum.
+    `name` is the label of the lane. If a slot contains several quantities, one after another,
+    `again` is the number of the quantity, from 0.
     """
 
     scan: int
@@ -39,9 +39,9 @@ class LanePlace:
 class QuantityNode:
     """A quantity with its name, its value, and its role: ``variable[index]``, or the gradient.
 
-    `index` is None if the time is unknown; `row` is the row of the array. `step` is the step that
-    computed the value, None for an input. A `lasting` quantity, a parameter or the gradient of a
-    parameter, belongs to all steps. A `faded` quantity does not affect the result.
+    `index` is None if the time is unknown, and `row` is the row of the array. `step` is the step
+    that computed the value, or None for an input. A `lasting` quantity belongs to all steps, such
+    as a parameter or its gradient. A `faded` quantity does not affect the result.
     """
 
     place: LanePlace
@@ -58,10 +58,10 @@ class QuantityNode:
 
 
 class QuantityNodes:
-    """The nodes so far, and the values that they represent.
+    """A list of nodes, to which `add_tape` adds the nodes of a tape.
 
-    `of` maps a value to the number of its node. `parts` are pairs of the numbers of a direct part
-    and of the total gradient.
+    `of` maps a value to the number of its node. `parts` are pairs of the number of a direct part
+    and the number of its total gradient.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class QuantityNodes:
         return NamedScan(self.trace, number)
 
     def is_loop(self, number: int) -> bool:
-        """Return whether a Scan is drawn as a loop, not as the derivative of another."""
+        """Return whether the picture shows a Scan as a loop, not as a derivative."""
         return self.trace.scans[number].parent not in self.chosen
 
     def add_tape(self, number: int, tape: TapeTrace) -> None:
@@ -107,7 +107,7 @@ class QuantityNodes:
             self._slot(number, tape, row, role, Role.INPUT if loop else given)
 
     def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
-        """Add nodes for all values of a slot: with `role`, the initial value with `given`."""
+        """Add nodes with a `role` for all values of a slot; the initial value has role `given`."""
         first, *written = self.flow.chain(number, tape, row)
         initial = tape.initial[row]
         changes = (self.flow.writes[value] for value in written)
@@ -130,7 +130,7 @@ class QuantityNodes:
         self._versions(number, tape, row, role, written)
 
     def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
-        """Return whether the initial value of a slot may be nonzero."""
+        """Return whether the initial value of a slot is nonzero, or computed by another Scan."""
         return (number, tape.argument, row) in self.fed or bool(np.any(tape.initial[row] != 0))
 
     def _versions(
@@ -240,12 +240,12 @@ class QuantityNodes:
 
 
 def passes_on(write: SlotWrite) -> bool:
-    """Return whether a write preserves the value of its slot."""
+    """Return whether a write only copies the old value of its slot."""
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
 
 def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
-    """Return Scan, argument number, and row of all values that other derivatives compute."""
+    """Return the Scan, the argument, and the row of each input that another derivative computes."""
     return frozenset(
         (number, feed.into, row)
         for number, scan in enumerate(trace.scans)
@@ -257,9 +257,9 @@ def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
 
 
 def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
-    """Return the rows of a tape whose gradients start with a nonzero value, a seed.
+    """Return the rows of a tape with a seed, a nonzero initial value of their gradient.
 
-    A gradient that a loop receives from the derivative of another loop is no seed.
+    A gradient that comes from the derivative of another loop is no seed.
     """
     fed = fed_rows(of.trace) if of.parent is None else frozenset()
     reached: set[int] = set()

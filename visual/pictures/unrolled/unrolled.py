@@ -1,8 +1,8 @@
 """The unrolled picture: a loop over time, and below it the loops that differentiate it.
 
-A box is a quantity. An arrow leads from a value to a value that is computed from it. A column is a
-moment of the loop: each gradient is below its value, and backward Scans run to the left. If later
-steps add to a gradient, its direct part is in the row below.
+A box is a quantity, and an arrow leads from a value to a value that is computed from it. A column
+is a moment of the loop: each gradient is below its value, and backward Scans run to the left. If
+later steps add to a gradient, the direct part of the gradient has its own box.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
 EMPTY = gap()
-ENDS = None, 3, 2, 1, 0  # steps at both ends of a loop, all of a short one; the first that fit
+ENDS = None, 3, 2, 1, 0  # the numbers of steps at both ends to try; None is the default
 
 
 @picture_function
@@ -38,18 +38,17 @@ def unrolled(
 ) -> Scene:
     """Draw the unrolled picture of a trace, as wide as `sheet`: 840 pixels by default.
 
-    The picture shows the Scan with the number `scan`, by default the Scan that computes the
-    result, below the Scan that it differentiates. Arrows between gradients have local derivatives.
-    If the trace has more Scans, a strip of cards at the top shows all of them. A trace without
-    derivatives shows all its loops.
+    The picture shows the Scan with the number `scan` (default: the Scan that computes the result)
+    below the Scan that it differentiates. Arrows between gradients have local derivatives. If the
+    trace has more Scans, cards at the top show them. If the trace has no derivative, the picture
+    shows all loops.
 
-    `scans` are the numbers of one or two Scans for a picture of any size: the first is drawn as the
-    loop, the second as its derivative. Scans are numbered as in the headings, from 1: number 1 is
-    ``trace.scans[0]``.
+    `scans` are the numbers of one or two Scans for a picture of any size: a loop, and its
+    derivative. Numbers of Scans start at 1, as in the headings.
 
-    With `all_direct`, every gradient has its direct part, even if the part is zero. If a loop has
-    more than 12 steps, or is too wide, the picture shows both of its ends and the steps next to
-    `step`. Raises ArgumentError for Scans that do not exist, and for both `scan` and `scans`.
+    With `all_direct`, every gradient has a direct part, even a part of zero. If a loop has more
+    than 12 steps, or is too wide, the picture shows both ends and the steps next to `step`. Raises
+    ArgumentError for Scans that do not exist, and for `scan` together with `scans`.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -87,7 +86,7 @@ def _draw(
     room: Room,
     top: Piece = EMPTY,
 ) -> Scene:
-    """Draw some Scans; an open picture is below `top`, with as many steps as fit."""
+    """Draw the `chosen` Scans; an open picture is below `top`, with as many steps as fit."""
     sheet, graph = room.sheet, unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
         placing = place(trace, chosen, graph, step, sheet, ends)
