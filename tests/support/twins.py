@@ -12,7 +12,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 def assert_twin(name, scene):
     """To accept a change after reading it: delete the file, run again, read the new one."""
-    found, path = scene.text(), GOLDEN / f"{name}.txt"
+    found = scene.text() if hasattr(scene, "text") else str(scene)
+    path = GOLDEN / f"{name}.txt"
     if not path.exists():
         path.write_text(found, encoding="utf-8")
         pytest.fail(f"{path} was written; read it, and commit it if it is right.")

@@ -10,6 +10,7 @@ from fuzzing.outcomes import error_test
 from graphs import scan
 from graphs.to_explain import GRAPHS, OLD
 from pytensor.printing import debugprint
+from twins import assert_twin
 
 import lab
 from lab.errors import first_line
@@ -147,32 +148,9 @@ def test_many_scans_are_summarized():
     assert "sin(" in str(explanation.scans[7])
 
 
-# The command and the page.
-
-
-LOGISTIC = """\
-Gradient of the cost with respect to x
-Result: connected. Scans in the graph: 1 (logistic). Memory: 168 bytes. Known traps: none.
-
-Scan 1: logistic (1 state and 1 parameter, 6 steps)
-x[t] = x[t−1]·r·(1 − x[t−1])
-x state (sit-sot) −1 0 float64, scalar x₀, …, x₆; x₀ = x
-r parameter float64, scalar
-x connected reads 0, 1; overwrites 1; preserves 0 dx[::-1]: the tape after the last
-r connected dr[-1]: the sum of the
-x 7 × 8 bytes = 56 bytes saved values: every backward step reads x[t−1]
-gradient of x 7 × 8 bytes = 56 bytes tape
-gradient of r 7 × 8 bytes = 56 bytes running sum; compiled code stores fewer rows
-total 168 bytes
-Known traps
-none"""
-
-
 def test_a_report_on_a_gallery_loop():
     """6 steps and one initial value: 7 rows of 8 bytes in each of three arrays."""
-    explanation = explained(gallery.loops["logistic"])
-    lines = [" ".join(line.split()) for line in str(explanation).splitlines()]
-    assert [line for line in LOGISTIC.splitlines() if line not in lines] == []
+    assert_twin("explain-logistic", explained(gallery.loops["logistic"]))
     for loop in gallery.loops.values():
         lines = str(explained(loop)).splitlines()
         assert len(lines) <= 50

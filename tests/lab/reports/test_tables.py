@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from textwrap import dedent
 
 import pytest
 from strange_loops import HOSTILE
+from twins import assert_twin
 
 from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError
@@ -57,23 +57,7 @@ class Reader(HTMLParser):
 
 
 def test_text():
-    assert str(Weather()) == dedent("""\
-        Weather
-        Two towns.
-
-        Scan 1
-        ──────
-          a = b
-          c = d
-
-          Towns
-            town  °C  reason
-            Oslo  −3  night
-            Rome  21  wind
-
-        Traps
-        ─────
-          none""")
+    assert_twin("report-weather", Weather())
 
 
 def test_long_cells_are_wrapped_below_their_column():

@@ -1,8 +1,11 @@
 """What the structural primitives refuse, in one sentence."""
 
+import re
+
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from fuzzing.outcomes import error_test
 
 from lab import structural
 from lab.errors import ArgumentError
@@ -12,7 +15,7 @@ A = np.arange(6.0).reshape(2, 3)
 V = A[0]
 YES = np.array([True, False, True])
 
-# a call, the start of its message, and a later part
+# A call, the start of its message, and a later part.
 REFUSED = [
     (lambda: structural.where(YES, V, np.ones(2)), "where: condition has shape (3,)", "broadcast"),
     (lambda: structural.where(YES, V, V.astype("float32")), "where: x is float64 and y", "dtype"),
@@ -53,24 +56,17 @@ REFUSED = [
         "",
     ),
 ]
-
-
-@pytest.mark.parametrize(("call", "start", "rest"), REFUSED, ids=[case[1] for case in REFUSED])
-def test_arguments_are_refused_in_one_sentence(call, start, rest):
-    with pytest.raises(ArgumentError) as caught:
-        call()
-    message = str(caught.value)
-    assert message.startswith(start)
-    assert rest in message
-    assert message.endswith(".")
-    assert "\n" not in message
+test_errors = error_test(
+    *((call, f"^{re.escape(start)}.*{re.escape(rest)}") for call, start, rest in REFUSED)
+)
 
 
 def test_an_unknown_primitive_is_a_key_error():
-    with pytest.raises(KeyError) as caught:
+    with pytest.raises(
+        KeyError, match="the primitives are where, cat, narrow, and clamp"
+    ) as caught:
         primitives["x" * 1000]
     assert isinstance(caught.value, ArgumentError)
-    assert str(caught.value).endswith("the primitives are where, cat, narrow, and clamp.")
     assert len(str(caught.value)) < 150
     assert 5 not in primitives
 
