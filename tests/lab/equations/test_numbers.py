@@ -70,7 +70,7 @@ def conflicts(lines):
 
 @pytest.mark.parametrize("name", CERTAIN)
 def test_what_is_printed_is_true_and_one_symbol_has_one_value(name):
-    for order in (1, 2, 3):
+    for order in (1, 3):  # a graph of order 3 also contains the Scans of order 2
         lines = list(lines_of(gallery.loops[name].trace(order=order)))
         wrong, kinds = untrue(lines)
         assert wrong == []
