@@ -14,10 +14,12 @@ from scipy.special import jv
 import lab
 from lab.checks import check
 from lab.gradients.decisions import RULE
+from lab.scans.replacing import scan_nodes
+from lab.tape import Kind
 
 
 def power_derivative(power: int, order: int, at: float) -> float:
-    """The derivative of x**power: power·(power-1)·…·x**(power-order)."""
+    """Return the derivative of x**power: power·(power-1)·…·x**(power-order)."""
     factor = 1.0
     for k in range(order):
         factor *= power - k
@@ -25,7 +27,7 @@ def power_derivative(power: int, order: int, at: float) -> float:
 
 
 def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[float]]:
-    """The gradient tape of x**2 iterated, after every step, from a loop in plain Python.
+    """Return the tape of gradients of iterated squares, before and after every backward step.
 
     seeds[i] is the gradient that the cost gives x_i directly; row 0 is before any step.
     Written as in the lesson: tape[i] += 2·x[i]·tape[i+1], for i from the last to the first.
@@ -42,7 +44,7 @@ def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[f
 
 
 def numpy_loop(initial: Sequence[float], taps: Sequence[int], steps: int) -> np.ndarray:
-    """The product of the tapped values (the square of a single one), in plain numpy."""
+    """Return the values of a loop that multiplies its taps, or squares a single tap."""
     values = list(map(float, initial))
     for _ in range(steps):
         read = [values[len(values) + tap] for tap in taps]
@@ -100,7 +102,7 @@ def add_at(part, value):
     return result
 
 
-# The number of the step, also if a variable has the name k.
+# Signs of indices; _k is the number of the step, because a variable can have the name k.
 BELOW = {
     ord(sign): part
     for sign, part in zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₙ", [*"0123456789+-", "_k", "n"], strict=True)
@@ -207,6 +209,46 @@ def run_printed(printed, quantities, n=None):
     return len(steps_of(told, n))
 
 
+def derived(loop, order, **choice):
+    """Return the trace of a derivative, and the system of every Scan in it."""
+    graph = loop.build()
+    made = loop.derivative(order, graph=graph, **choice)
+    trace = lab.trace(made.values, graph.given, graph.node.outputs[:1])
+    nodes = scan_nodes([*made.values, *graph.node.outputs[:1]])
+    return trace, [lab.system(node) for node in nodes]
+
+
+def first_of(tape):
+    """Return the index of row 0 of a buffer; on a tape of gradients, it can be negative."""
+    return -tape.tape.origin if tape.kind is Kind.MIT_MOT else 0
+
+
+def backward_disagreements(loop, order, change=str, **choice):
+    """Yield names of Scans and of tapes whose final values differ from the printed system.
+
+    Each system is changed by `change`, and starts from the buffers of its Scan.
+    """
+    trace, systems = derived(loop, order, **choice)
+    known = {s.name: Series(s.values) for s in loop.sequences}
+    for scan_trace, system in zip(trace.scans, systems, strict=True):
+        printed = change(str(system))
+        buffers = re.findall(r"(buf\w*), the whole buffer of (\w+),", printed)
+        called = {state: buffer for buffer, state in buffers}
+        own = {q.argument: called.get(q.symbol, q.symbol) for q in system.quantities}
+        read = dict(known)
+        for tape in scan_trace.tapes:
+            read[own[tape.argument]] = Series(tape.initial, first_of(tape))
+        for tape in scan_trace.outputs:
+            read[own[tape.argument]] = Series([])
+        read |= {own[p.argument]: p.value for p in scan_trace.parameters}
+        run_printed(printed, read, scan_trace.steps)
+        for tape in (*scan_trace.tapes, *scan_trace.outputs):
+            rows = [read[own[tape.argument]][i + first_of(tape)] for i in range(len(tape.final))]
+            if not np.allclose(np.array(rows), tape.final, rtol=1e-11, atol=1e-13):
+                yield scan_trace.name, tape.name
+            known[tape.name] = Series(tape.final)
+
+
 # Symbols, and equations in numbers below equations in symbols.
 
 NAME = r"[^\W\d₀-₉ₖₙ][^\W₀-₉ₖₙ]*"
@@ -234,7 +276,7 @@ def symbol_at(written, start):
 
 
 def symbols_of(written):
-    """All symbols in a text, from left to right, with where they begin and end."""
+    """Yield the symbols of a text from left to right, each with its start and end."""
     start = 0
     while start < len(written):
         begins = start == 0 or not (written[start - 1].isalnum() or written[start - 1] == "_")
@@ -268,7 +310,7 @@ def values_in(formula, numbers):
     def walk(symbolic, numeric):
         if isinstance(symbolic, ast.Name) and symbolic.id in names:
             found.append((names[symbolic.id], ast.unparse(numeric)))
-        if isinstance(symbolic, ast.Name):  # as a parameter, whose name is all of it
+        if isinstance(symbolic, ast.Name):  # a parameter has no index
             return
         for part, other in zip(
             ast.iter_child_nodes(symbolic), ast.iter_child_nodes(numeric), strict=True
@@ -290,7 +332,7 @@ def half_a_unit(number):
 
 
 def is_true(line):
-    """Whether an equation in numbers is true as it is printed; one with ≈ to a hundredth."""
+    """Return whether a printed equation in numbers is true, with ≈ to one percent."""
     if " ≈ " in line:
         left, _, right = line.partition(" ≈ ")
         return abs(float(computed(right, NUMPY)) - float(left)) <= 0.01 * abs(float(left))

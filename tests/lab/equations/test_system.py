@@ -9,22 +9,21 @@ import pytest
 from fuzzing.outcomes import error_test
 from graphs import scan
 from hypothesis import Phase, given, settings
-from oracles import FromTheEnd, Series, equations_of, run_printed
+from oracles import FromTheEnd, Series, backward_disagreements, equations_of, run_printed
 from random_loops import loops
-from strange_loops import HOSTILE, LOOPS, formulas_at
+from strange_loops import HOSTILE, LOOPS
 
 import lab
 from lab.equations.system import VariableRole
 from lab.errors import GraphError
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
-from lab.tape import Kind
 
 CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 
 def quantities_of(loop):
-    """Return the initial values and the inputs of a loop, each from index 0."""
+    """Return the initial values and the inputs of a loop, with indices from 0."""
     found = {s.name: Series(s.first_values) for s in loop.states}
     found |= {s.name: Series(s.values) for s in loop.sequences}
     found |= {name: Series([]) for name in loop.outputs}
@@ -32,7 +31,7 @@ def quantities_of(loop):
 
 
 def disagreements(loop, printed, tolerance=1e-12):
-    """Values that the printed equations give and the loop's own trace does not."""
+    """Yield the values for which the printed equations and the trace differ."""
     known = quantities_of(loop)
     made = run_printed(printed, known, loop.steps)
     scan = loop.trace(order=0).scans[0]
@@ -52,7 +51,7 @@ def test_what_is_printed_is_what_the_loop_computes(name):
 @settings(max_examples=10, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops(loop):
-    """Their coefficients have more digits than the six of a formula."""
+    """A formula prints six digits of a coefficient."""
     assert list(disagreements(loop, str(loop.system()), 1e-4)) == []
 
 
@@ -65,150 +64,10 @@ def test_the_reader_sees_a_wrong_equation(right, wrong):
     assert list(disagreements(loop, printed.replace(right, wrong)))
 
 
-def derived(loop, order, **choice):
-    """Return the trace of a derivative, and the system of every Scan in it."""
-    graph = loop.build()
-    made = loop.derivative(order, graph=graph, **choice)
-    trace = lab.trace(made.values, graph.given, graph.node.outputs[:1])
-    nodes = scan_nodes([*made.values, *graph.node.outputs[:1]])
-    return trace, [lab.system(node) for node in nodes]
-
-
-def first_of(tape):
-    """Return the index of row 0: of a value, or of a position on the tape of a gradient."""
-    return -tape.tape.origin if tape.kind is Kind.MIT_MOT else 0
-
-
-def backward_disagreements(loop, order, change=str, **choice):
-    """Yield names of Scans and of tapes whose final values differ from the printed system.
-
-    Each system is changed by `change`, and starts from the buffers of its Scan.
-    """
-    trace, systems = derived(loop, order, **choice)
-    known = {s.name: Series(s.values) for s in loop.sequences}
-    for scan_trace, system in zip(trace.scans, systems, strict=True):
-        printed = change(str(system))
-        buffers = re.findall(r"(buf\w*), the whole buffer of (\w+),", printed)
-        called = {state: buffer for buffer, state in buffers}
-        own = {q.argument: called.get(q.symbol, q.symbol) for q in system.quantities}
-        read = dict(known)
-        for tape in scan_trace.tapes:
-            read[own[tape.argument]] = Series(tape.initial, first_of(tape))
-        for tape in scan_trace.outputs:
-            read[own[tape.argument]] = Series([])
-        read |= {own[p.argument]: p.value for p in scan_trace.parameters}
-        run_printed(printed, read, scan_trace.steps)
-        for tape in (*scan_trace.tapes, *scan_trace.outputs):
-            rows = [read[own[tape.argument]][i + first_of(tape)] for i in range(len(tape.final))]
-            if not np.allclose(np.array(rows), tape.final, rtol=1e-11, atol=1e-13):
-                yield scan_trace.name, tape.name
-            known[tape.name] = Series(tape.final)
-
-
 @pytest.mark.parametrize("name", CERTAIN)
 def test_derivatives_are_systems_too(name):
     """A graph of order 2 also contains the Scans of order 1."""
     assert list(backward_disagreements(gallery.loops[name], 2)) == []
-
-
-@pytest.mark.parametrize("wrt", ["W", "U", "x"])
-def test_products_of_matrices_are_written_without_columns(wrt):
-    """With a matrix, PyTensor uses columns instead of vectors, and transposes twice."""
-    loop = gallery.loops["rnn"]
-    assert list(backward_disagreements(loop, 1, wrt=wrt)) == []
-    for system in derived(loop, 3, wrt=wrt)[1]:
-        assert "None" not in str(system)
-        assert "ᵀ)ᵀ" not in str(system)
-
-
-@pytest.mark.parametrize(("name", "right", "wrong"), [("rnn", "Wᵀ", "W"), ("gap", "cos", "sin")])
-def test_a_wrong_equation_of_a_derivative_is_seen(name, right, wrong):
-    def change(printed):
-        return printed.replace(right, wrong)
-
-    assert list(backward_disagreements(gallery.loops[name], 1, change))
-
-
-STEPS = {
-    "sum": lambda x: x * x.sum(),
-    "product": lambda x: x * pt.prod(x),
-    "softmax by hand": lambda x: x / pt.exp(x).sum(),
-    "reversed": lambda x: x[::-1] * 0.5,
-    "shifted": lambda x: x + x[1:].sum(),
-    "comparison": lambda x: x + (x > 0.6) * 0.5,
-    "choice": lambda x: pt.switch(x >= 0.6, x * 0.5, x - 0.1),
-    "difference of differences": lambda x: x - (x.sum() - (x - 0.1)),
-    "quotient of quotients": lambda x: x / (2.0 / (x + 1.0)),
-    "power of a power": lambda x: (x**2.5) ** 1.5,
-    "negation": lambda x: -(x + 1.0) * 0.1,
-    "matrix": lambda x: x @ pt.outer(x, x),
-    "truncation": lambda x: x + pt.cast(x * 3, "int64"),
-    "first": lambda x: x * x[0],
-    "last two": lambda x: x * x[-2:].prod(),
-}
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_systems_of_strange_steps(name):
-    loop = lab.Loop(STEPS[name], states=(lab.State("x", np.array([0.4, 0.7, 0.9])),), n_steps=2)
-    assert list(backward_disagreements(loop, 1, cost="sum")) == []
-
-
-GROWING = {
-    "products": lambda a, b: a * b,
-    "sums": lambda a, b: a + b,
-    "differences": lambda a, b: a - b,
-    "quotients": lambda a, b: a / b,
-    "powers": lambda a, b: (a * b) ** 0.5,
-}
-
-
-def growing(join, times):
-    """Each result reads the last two; the expanded formula grows like Fibonacci's numbers."""
-
-    def step(x):
-        before, last = x, pt.sin(x)
-        for _ in range(times):
-            before, last = last, join(before, last)
-        return last
-
-    return lab.Loop(step, states=(lab.State("x", 0.9),), n_steps=2)
-
-
-@pytest.mark.filterwarnings("ignore:overflow")  # of quotients
-@pytest.mark.parametrize("name", GROWING)
-def test_formulas_that_double_with_every_line_are_written(name):
-    """With 60 lines, PyTensor's simplification and the full formula would not end."""
-    trace = growing(GROWING[name], 60).trace(order=1)
-    for number in range(len(trace.scans)):
-        assert all(formula for formula, _ in formulas_at(trace, number, 0))
-    assert list(backward_disagreements(growing(GROWING[name], 4), 1)) == []
-
-
-# The loop, its order, the Scan, and the formulas of step 0.
-FORMULAS = [
-    ("square", 1, 1, ["buf[1] ← buf[0]·2·x₃ + buf[1]"]),
-    (
-        "square",
-        2,
-        2,
-        ["buf[0] ← buf[−1]·2·x₀ + buf[0]", "buf[−1] ← buf[−1]", "∂C′/∂x₀ = buf[−1]·2·dC/dx₁"],
-    ),
-    ("fibonacci", 0, 0, ["x₂ = x₀ + x₁"]),
-    ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
-    ("window", 0, 0, ["x₁ = x₀ + u₁·(u₀ + u₂)"]),
-    ("rnn", 0, 0, ["h₁ = tanh(W @ h₀ + U @ x₀)"]),
-    ("extra", 0, 0, ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
-    ("lookup", 0, 0, ["x₁ = x₀·table[k₀]"]),
-    ("logistic", 0, 0, ["x₁ = x₀·r·(1 − x₀)"]),
-    ("newton", 0, 0, ["x₁ = 0.5·(x₀ + a/x₀)"]),
-]
-
-
-@pytest.mark.parametrize(("name", "order", "scan", "formulas"), FORMULAS)
-def test_formulas_of_a_step(name, order, scan, formulas):
-    written = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
-    assert [formula for formula, _ in written] == formulas
 
 
 def test_the_form_of_the_document():
@@ -263,7 +122,7 @@ def test_what_a_sequence_was_cut_from():
 
 @pytest.mark.parametrize("steps", [3, None])
 def test_the_results_of_a_loop_read_from_their_end(steps):
-    """Also if another loop reads it from its end, a result counts from its first initial value."""
+    """The indices of results start at the first initial value, also for a reversed sequence."""
     x0, n = pt.dscalar("x0"), pt.lscalar("n")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps or n, name="first")
     ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")

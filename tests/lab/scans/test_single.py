@@ -52,11 +52,27 @@ def test_an_operation_with_a_pullback_of_its_own_is_explained():
         lab.derivative(cost, X0)
 
 
-def test_a_batch_is_one_scan_unless_its_entries_can_stop_at_different_steps():
+@pytest.mark.parametrize("length", [None, 1])  # a vector of any length, or of one entry
+def test_a_batch_has_the_derivatives_of_its_entries(length):
+    many, values = (
+        pt.tensor("many", dtype="float64", shape=(length,)),
+        np.array([0.5, 0.7])[:length],
+    )
+    batched = vectorize_graph(loop(X0, A), {X0: many}).sum()
+    trace = lab.trace(lab.derivative(batched, many), {many: values, A: 0.9})
+    x, slope = values, np.ones_like(values)
+    for _ in range(3):
+        x, slope = np.sin(x) * 0.9, slope * np.cos(x) * 0.9
+    np.testing.assert_allclose(trace.outputs[0], x.sum(), rtol=1e-14)
+    np.testing.assert_allclose(trace.outputs[1], slope, rtol=1e-14)
+    assert (trace.scans[0].name, trace.scans[0].tapes[0].final.shape) == (
+        "batch of loop",
+        (4, len(x)),
+    )
+
+
+def test_a_batch_whose_entries_can_stop_at_different_steps_is_refused():
     many = pt.dvector("many")
-    trace = lab.trace(vectorize_graph(loop(X0, A), {X0: many}), {many: [0.5, 0.7], A: 0.9})
-    (batch,) = trace.scans
-    assert (batch.name, batch.tapes[0].final.shape) == ("batch of loop", (4, 2))
     xs = scan(lambda x: (x * 2, until(x > 4)), outputs_info=[X0], n_steps=9)
     batched = vectorize_graph(xs[-1], {X0: many})
     with pytest.raises(GraphError, match="a batch of scan_fn: its entries can stop at different"):

@@ -1,0 +1,110 @@
+"""Formulas of steps, compared with formulas by hand, and run in NumPy."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from oracles import backward_disagreements, derived
+from strange_loops import formulas_at
+
+import lab
+from lab.loops import gallery
+
+
+@pytest.mark.parametrize("wrt", ["W", "U", "x"])
+def test_products_of_matrices_are_written_without_columns(wrt):
+    """With a matrix, PyTensor uses columns instead of vectors, and transposes twice."""
+    loop = gallery.loops["rnn"]
+    assert list(backward_disagreements(loop, 1, wrt=wrt)) == []
+    for system in derived(loop, 3, wrt=wrt)[1]:
+        assert "None" not in str(system)
+        assert "ᵀ)ᵀ" not in str(system)
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), [("rnn", "Wᵀ", "W"), ("gap", "cos", "sin")])
+def test_a_wrong_equation_of_a_derivative_is_seen(name, right, wrong):
+    def change(printed):
+        return printed.replace(right, wrong)
+
+    assert list(backward_disagreements(gallery.loops[name], 1, change))
+
+
+STEPS = {
+    "sum": lambda x: x * x.sum(),
+    "product": lambda x: x * pt.prod(x),
+    "softmax by hand": lambda x: x / pt.exp(x).sum(),
+    "reversed": lambda x: x[::-1] * 0.5,
+    "shifted": lambda x: x + x[1:].sum(),
+    "comparison": lambda x: x + (x > 0.6) * 0.5,
+    "choice": lambda x: pt.switch(x >= 0.6, x * 0.5, x - 0.1),
+    "difference of differences": lambda x: x - (x.sum() - (x - 0.1)),
+    "quotient of quotients": lambda x: x / (2.0 / (x + 1.0)),
+    "power of a power": lambda x: (x**2.5) ** 1.5,
+    "negation": lambda x: -(x + 1.0) * 0.1,
+    "matrix": lambda x: x @ pt.outer(x, x),
+    "truncation": lambda x: x + pt.cast(x * 3, "int64"),
+    "first": lambda x: x * x[0],
+    "last two": lambda x: x * x[-2:].prod(),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_systems_of_strange_steps(name):
+    loop = lab.Loop(STEPS[name], states=(lab.State("x", np.array([0.4, 0.7, 0.9])),), n_steps=2)
+    assert list(backward_disagreements(loop, 1, cost="sum")) == []
+
+
+GROWING = {
+    "products": lambda a, b: a * b,
+    "sums": lambda a, b: a + b,
+    "differences": lambda a, b: a - b,
+    "quotients": lambda a, b: a / b,
+    "powers": lambda a, b: (a * b) ** 0.5,
+}
+
+
+def growing(join, times):
+    """Return a loop whose expanded formula has as many terms as a Fibonacci number."""
+
+    def step(x):
+        before, last = x, pt.sin(x)
+        for _ in range(times):
+            before, last = last, join(before, last)
+        return last
+
+    return lab.Loop(step, states=(lab.State("x", 0.9),), n_steps=2)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # of quotients
+@pytest.mark.parametrize("name", GROWING)
+def test_formulas_that_double_with_every_line_are_written(name):
+    """With 60 lines, PyTensor's simplification and the full formula would not end."""
+    trace = growing(GROWING[name], 60).trace(order=1)
+    for number in range(len(trace.scans)):
+        assert all(formula for formula, _ in formulas_at(trace, number, 0))
+    assert list(backward_disagreements(growing(GROWING[name], 4), 1)) == []
+
+
+# The loop, its order, the Scan, and the formulas of step 0.
+FORMULAS = [
+    ("square", 1, 1, ["buf[1] ← buf[0]·2·x₃ + buf[1]"]),
+    (
+        "square",
+        2,
+        2,
+        ["buf[0] ← buf[−1]·2·x₀ + buf[0]", "buf[−1] ← buf[−1]", "∂C′/∂x₀ = buf[−1]·2·dC/dx₁"],
+    ),
+    ("fibonacci", 0, 0, ["x₂ = x₀ + x₁"]),
+    ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
+    ("window", 0, 0, ["x₁ = x₀ + u₁·(u₀ + u₂)"]),
+    ("rnn", 0, 0, ["h₁ = tanh(W @ h₀ + U @ x₀)"]),
+    ("extra", 0, 0, ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
+    ("lookup", 0, 0, ["x₁ = x₀·table[k₀]"]),
+    ("logistic", 0, 0, ["x₁ = x₀·r·(1 − x₀)"]),
+    ("newton", 0, 0, ["x₁ = 0.5·(x₀ + a/x₀)"]),
+]
+
+
+@pytest.mark.parametrize(("name", "order", "scan", "formulas"), FORMULAS)
+def test_formulas_of_a_step(name, order, scan, formulas):
+    written = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
+    assert [formula for formula, _ in written] == formulas
