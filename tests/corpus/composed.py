@@ -7,7 +7,7 @@ from graphs import scan
 
 try:
     from pytensor.conditional.op import ifelse
-except ImportError:  # of an older PyTensor
+except ImportError:  # PyTensor before 3.3
     from pytensor.ifelse import ifelse
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.replace import vectorize_graph
@@ -43,7 +43,7 @@ def a_batch_of_two_axes():
 
 
 def rows_with_weights():
-    """A double loop over a matrix; each row has results of two kinds."""
+    """Return a loop over the rows of a matrix, with a loop over the entries of each row."""
     x, w, start = pt.dmatrix("x"), pt.dvector("w"), pt.dscalar("start")
 
     def row(row, s, w):
@@ -55,14 +55,14 @@ def rows_with_weights():
 
 
 def by_a_gradient_of_pytensors():
-    """A cost that holds a gradient already, as a penalty on slopes does."""
+    """Return a cost that contains a gradient, for example a penalty on slopes."""
     x = pt.dscalar("x")
     cost = squares(x)
     return cost + pt.grad(cost, x) ** 2, x, {x: 0.9}
 
 
 def of_one_step():
-    """With one constant step, PyTensor builds the step without a Scan."""
+    """Return a loop of one constant step; PyTensor builds the step without a Scan."""
     x = pt.dscalar("x")
     return squares(x, n_steps=1), x, {x: 0.9}
 
@@ -74,7 +74,7 @@ def of_no_step():
 
 
 def nothing_depends():
-    """A cost that does not depend on the variable."""
+    """Return a cost whose derivative with respect to the variable is zero."""
     x, other = pt.dscalar("x"), pt.dscalar("other")
     return squares(x) + 0.0 * pt.floor(other), other, {x: 0.9, other: 0.3}
 
@@ -98,14 +98,14 @@ def through_complex_numbers():
 
 
 def by_an_unknown_operation():
-    """A step with a custom rule that PyTensor cannot differentiate twice."""
+    """Return a loop whose step sorts its state."""
     x = pt.dvector("x")
     xs = scan(lambda x: pt.sort(x) * 0.9, outputs_info=[x], n_steps=3)
     return (xs[-1] * LINE).sum(), x, {x: LINE}
 
 
 def of_a_walk():
-    """Draws in a step, from a generator that stays the same."""
+    """Return a loop whose steps draw from the same generator, without updates."""
     rng, x = pytensor.shared(np.random.default_rng(3), name="rng"), pt.dscalar("x")
     xs = scan(
         lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1],
@@ -116,7 +116,7 @@ def of_a_walk():
 
 
 def in_operations():
-    """PyTensor would lose the contribution of the inner loop's first value."""
+    """Return a loop that starts with a Scan in two operations; PyTensor loses a contribution."""
     x, u, a, v = pt.dscalar("x"), pt.dvector("u"), pt.dscalar("a"), pt.dvector("v")
     inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
     hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])
@@ -135,7 +135,7 @@ def in_the_other_branch():
 
 
 def operations_in_a_step():
-    """An IfElse, an OpFromGraph, and a shared variable in every step."""
+    """Return a loop with an IfElse, an OpFromGraph, and a shared variable in its step."""
     x, flag, a = pt.dscalar("x"), pt.bscalar("flag"), pt.dscalar("a")
     twice = OpFromGraph([a], [a * a * 2 + 1])
     weight = pytensor.shared(0.7, name="weight")
@@ -160,7 +160,7 @@ def a_result_returned_twice():
 
 
 def a_batch_of_sequences():
-    """Two states back, so that a batch has the rows of both."""
+    """Return a batch of loops that read two earlier values of their state."""
     u, rows, x = pt.dvector("u"), pt.dmatrix("rows"), pt.dscalar("x")
     xs = scan(
         lambda u, before, x: pt.tanh(0.8 * x) + u * before,

@@ -19,7 +19,7 @@ def power_of_unknown_steps():
 
 
 def polynomial():
-    """Coefficients times powers: two sequences, no state."""
+    """Return a loop over two sequences, without a state."""
     coefficients, x = pt.dvector("coefficients"), pt.dscalar("x")
     terms = scan(
         lambda c, power, x: c * x**power,
@@ -42,7 +42,7 @@ def horner():
 
 
 def sequence_taps():
-    """Three elements of a sequence and two earlier values at every step."""
+    """Return a loop that reads three entries of a sequence and two earlier values."""
     u, x = pt.dvector("u"), pt.dvector("x")
     made = scan(
         lambda before, now, after, two, one: pt.tanh(before + 0.5 * after * two) + now * one,
@@ -53,7 +53,7 @@ def sequence_taps():
 
 
 def double_until():
-    """Powers of two until they exceed a limit."""
+    """Return a loop that doubles its state until the state exceeds a limit."""
     x, limit = pt.dscalar("x"), pt.dscalar("limit")
     made = scan(
         lambda x, limit: (x * 2, until(x * 2 > limit)),
@@ -65,7 +65,7 @@ def double_until():
 
 
 def jacobian():
-    """Gradients in a step: rows of a Jacobian, as on the page about gradients."""
+    """Return a loop whose step computes a gradient, a row of a Jacobian."""
     x = pt.dvector("x")
     y = x**2 * x[::-1]
     rows = scan(lambda i, y, x: pt.grad(y[i], x), sequences=[pt.arange(3)], non_sequences=[y, x])
@@ -79,7 +79,7 @@ def folded():
 
 
 def a_shared_counter():
-    """A shared variable that every step moves on: an update, not a state."""
+    """Return a loop whose steps update a shared variable."""
     count, x = pytensor.shared(1.0, name="count"), pt.dscalar("x")
     made, _ = with_updates(
         lambda x: (x * count, {count: count + 1.0}), sequences=[pt.stack([x] * 3)]

@@ -83,7 +83,7 @@ def runge_kutta():
 
 
 def gradient_in_a_step():
-    """Gradient descent with PyTensor's gradient in the step: learning to learn."""
+    """Return a loop of gradient descent, whose step contains PyTensor's gradient."""
     rate, x = pt.dscalar("rate"), pt.dvector("x")
     xs = scan(
         lambda x, rate: x - rate * pt.grad((pt.cos(x) * x).sum(), x),
@@ -95,7 +95,7 @@ def gradient_in_a_step():
 
 
 def noise():
-    """A random walk that passes its generator on, for its derivative wrt the drift."""
+    """Return a random walk with a generator as a state."""
     drift, rng = pt.dscalar("drift"), pytensor.shared(np.random.default_rng(3), name="rng")
 
     def step(x, rng, drift):
@@ -112,7 +112,7 @@ def noise():
 
 
 def matrices_with_gaps():
-    """A state of 2 × 2 matrices with the taps −3 and −1, multiplied, and a sequence around t."""
+    """Return a loop over 2 × 2 matrices with the taps −3 and −1, and a sequence with −1 and 1."""
     m, u = pt.dtensor3("m"), pt.dvector("u")
     ms = scan(
         lambda before, after, oldest, newest: pt.sin(oldest @ newest.T) * before + after,
@@ -124,7 +124,7 @@ def matrices_with_gaps():
 
 
 def linear_algebra():
-    """A linear system, a determinant, and an inverse in every step."""
+    """Return a loop whose step contains a linear system, a determinant, and an inverse."""
     p, a = pt.dvector("p"), pt.dscalar("a")
 
     def step(p, a):

@@ -22,8 +22,8 @@ from visual.drawing.draw import study_of
 from visual.scene.shapes import Scene
 
 HERE = Path(__file__).parent
-# All rewrites, but no compiler: Numba would compile for two minutes. Without rewrites, PyTensor 3.0
-# computes wrong gradients.
+# Use all rewrites but no compiler; Numba would compile for two minutes. Without rewrites,
+# PyTensor 3.0 computes wrong gradients.
 MODE = Mode("py", "fast_run")
 PLAIN = Mode("py", None)
 ORIGINS = ("documentation", "models", "composed")
@@ -31,7 +31,7 @@ WIDEST = 840  # pixels
 
 
 def graphs(origin):
-    """Yield the functions of a file that build a graph: the functions without parameters."""
+    """Yield the functions without parameters of a file; each builds a graph."""
     spec = importlib.util.spec_from_file_location(f"corpus_{origin}", HERE / f"{origin}.py")
     sys.modules[spec.name] = loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)

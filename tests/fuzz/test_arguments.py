@@ -1,4 +1,4 @@
-"""Odd objects as arguments of all that is public: a result, or a refusal by their names."""
+"""Pass odd objects to all public functions; each call succeeds or raises a clear error."""
 
 import inspect
 
@@ -29,7 +29,7 @@ def test_what_stands_in_the_table_works(function):
 
 
 @pytest.mark.fuzz
-@pytest.mark.filterwarnings("ignore")  # nan and huge numbers; and many Scans
+@pytest.mark.filterwarnings("ignore")  # warnings about nan, huge numbers, and many Scans
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_odd_argument_is_used_or_refused_by_its_name(seed):
     found = tried([odd_call], seed, 250)

@@ -1,4 +1,4 @@
-"""Random command lines: output and status 0, or one sentence and another status; and no trace."""
+"""Random command lines print output with status 0, or one sentence with another status."""
 
 import argparse
 import io
@@ -15,8 +15,8 @@ from visual.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
 SCORES = "kept.json"
-# By the command, a line that works.  Those of a course are not in the random lines: they open
-# JupyterLab, or run a lesson.
+# A valid line for each command. Random lines contain no commands of a course, because these open
+# JupyterLab or run a lesson.
 WORKS = {
     "loops": [],
     "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
@@ -29,7 +29,14 @@ WORKS = {
     "lessons": ["--no-open", "course"],
     "score": [SCORES],
 }  # fmt: skip
-SLOW = ("explain", "why", "page", "compare", "compiled", "export")  # some tenths of a second
+SLOW = (
+    "explain",
+    "why",
+    "page",
+    "compare",
+    "compiled",
+    "export",
+)  # each takes some tenths of a second
 VALUES = (
     *("square", "fibonacci", "squre", "x", "y", "tapes", "tape", "taps", "values", "stepgraph"),
     *("0", "1", "2", "-1", "-2,-1", "x:-2,-1", "u:0,1", "1e3", "0.05", "nan", "99", "20000000000"),
@@ -50,7 +57,7 @@ def options_of(command):
 
 
 def line(chance):
-    """A command that works, with a few words replaced, left out or added."""
+    """Return a valid command line with a few words replaced, removed, or added."""
     command = chance.choice(SLOW if chance.random() < 0.15 else ("draw", "draw", "draw", "loops"))
     words = list(WORKS[command])
     for _ in range(chance.randint(0, 3)):
@@ -60,7 +67,7 @@ def line(chance):
             words[place:place] = [chance.choice(options_of(command)), chance.choice(VALUES)]
         elif way == "value" and place < len(words) and not words[place].startswith("-"):
             words[place] = chance.choice(VALUES)
-        elif command != "page":  # which shows many loops by default
+        elif command != "page":  # a page shows many loops by default
             del words[place : place + 1]
     if command == "page" and "--loops" not in words[:1]:
         words[:0] = ["--loops", "square"]
@@ -73,7 +80,7 @@ def status(words):
     try:
         with redirect_stdout(out), redirect_stderr(err):
             ended = main(words)
-    except SystemExit as stop:  # as argparse does, for --help too
+    except SystemExit as stop:  # argparse exits, also for --help
         ended = stop.code
     except Exception as error:
         raise AssertionError(f"{type(error).__name__} of {words!a:.300}") from error
@@ -98,7 +105,7 @@ def test_what_stands_in_the_table_works(command):
 
 
 @pytest.mark.fuzz
-@pytest.mark.filterwarnings("ignore")  # NumPy's, about nan
+@pytest.mark.filterwarnings("ignore")  # NumPy warns about nan
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_command_line_works_or_is_refused(seed):
     chance = Random(seed)

@@ -1,4 +1,4 @@
-"""Random messages to a workbench: it shows another picture, or one sentence near a control."""
+"""After a random message, a workbench shows a picture, or one sentence near a control."""
 
 import json
 from random import Random
@@ -71,7 +71,7 @@ def answer(bench, asked):
 
 
 @pytest.mark.fuzz
-@pytest.mark.filterwarnings("ignore")  # NumPy's, about nan
+@pytest.mark.filterwarnings("ignore")  # NumPy warns about nan
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_message_is_answered(seed, monkeypatch):
     chance, benches = Random(seed), list(subjects())

@@ -1,4 +1,4 @@
-"""Steps written as random texts: each is a loop that runs, or is refused in one sentence."""
+"""Random texts of steps: each is a loop that runs, or raises an error of one sentence."""
 
 import ast
 
@@ -17,7 +17,7 @@ TOKENS = (
     *("until(", "lambda ", "yield ", "__import__(", "x.y", "*x", "**x", "for ", "in ", "None"),
     *(f"{name}(" for name in FUNCTIONS),
 )
-# Signs that look like others, that cannot be seen, or that are half of one.
+# Characters that look like others, invisible characters, and half of a surrogate pair.
 ALIKE = "µμſsKKｘxﬁ²₁·−×–“”＋（）٣۳߀​‍‮\ufeff\u00a0\u2028\ud800𝑥é́"
 VALID = (
     *("x**2", "x = w*x + u", "x = sin(x1)*u + w*x2", "x = 2*x; z = x[t] + 1", "x[t] = x[t-1]**2"),

@@ -1,4 +1,4 @@
-"""Bad input: one clear sentence that names the argument, quotes the value, says what is allowed."""
+"""Errors name the argument, quote the value, and list the allowed values."""
 
 import numpy as np
 import pytensor

@@ -1,4 +1,4 @@
-"""The measure of the tests' strength: its faults, and when it counts a fault as noticed."""
+"""`bench/mutants.py`: its faults, and the conditions for a noticed fault."""
 
 import ast
 import importlib.util

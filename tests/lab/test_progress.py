@@ -31,7 +31,7 @@ def pauses_of(make, most=None):
 
 
 def rnn():
-    """A new loop, which no cache knows."""
+    """Return a new loop that no cache contains."""
     return gallery.loops["rnn"].with_steps(4)
 
 

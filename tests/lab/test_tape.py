@@ -1,11 +1,11 @@
-"""Tapes and their reverse, against the table of the eleven-phase document."""
+"""Tapes and their reverse, compared with the table of the eleven-phase document."""
 
 import pytest
 from fuzzing.outcomes import error_test
 
 from lab.tape import Kind, Tape
 
-# forward reads, writes → backward reads, writes, overwritten, preserved
+# Forward reads and writes; backward reads, writes, overwritten taps, and preserved taps.
 TABLE = [
     ((-1,), (0,), (0, 1), (1,), {1}, {0}),
     ((-2, -1), (0,), (0, 2, 1), (2, 1), {1, 2}, {0}),

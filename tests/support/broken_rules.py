@@ -34,7 +34,7 @@ def truth_of(name, order, cost="last"):
 
 
 def following(rule):
-    """A pullback by a broken rule, in the place of PyTensor's."""
+    """Replace PyTensor's pullback by a pullback with a faulty rule."""
 
     def pullback(op, inputs, outputs, output_gradients):
         made = lab.derive(op, inputs, outputs, output_gradients, BROKEN[rule].rule)

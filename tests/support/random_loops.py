@@ -19,7 +19,7 @@ def taps_of_sequence():
 
 @st.composite
 def loops(draw):
-    """A loop whose step is smooth, bounded, and nonlinear in everything that it reads."""
+    """Return a loop whose step is smooth, bounded, and nonlinear in all values that it reads."""
     steps = draw(st.integers(1, 4))
     shape = draw(st.sampled_from([(), (), (2,)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))

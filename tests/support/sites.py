@@ -1,4 +1,4 @@
-"""The lessons, and a small site with all elements, which a run of tests builds once."""
+"""The paths of the lessons, and a small site that a run of tests builds once."""
 
 import os
 import re
@@ -61,7 +61,7 @@ def small_site():
 
 
 def written(folder, **cells):
-    """A folder with a lesson of each name: prose, or a cell of code in backticks."""
+    """Write a lesson for each name, and return the folder."""
     folder.mkdir(exist_ok=True)
     for name, source in {"index": "Lessons.", **cells}.items():
         head = HEAD if "{code-cell}" in source else ""  # without code, no kernel starts
@@ -80,16 +80,16 @@ kernelspec: {display_name: Python 3, name: python3}
 
 
 def inline_code(text):
-    """The code in the running text of a document, each piece in one line."""
+    """Return the code in the running text of a document, each piece in one line."""
     prose = re.sub(r"^ *(`{3,}|~{3,}).*?^ *\1", "", text, flags=re.DOTALL | re.MULTILINE)
     return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose)]
 
 
 def inline_calls(text):
-    """The calls in the running text of a document, some with a name for their result."""
+    """Return the calls in the running text of a document, some with a name for their result."""
     return [code for code in inline_code(text) if re.match(r"(\w+ = )?[a-z][\w.]*\(", code)]
 
 
 def code(source, tags=""):
-    """A cell of code, in MyST."""
+    """Return a cell of code in MyST."""
     return f"```{{code-cell}} ipython3\n{tags}{source}\n```"

@@ -1,4 +1,4 @@
-"""What a lesson's checks call, in the lesson's own kernel, after its last cell.
+"""Functions for the checks of a lesson, which run in its kernel after the last cell.
 
 A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson.
 """
@@ -37,7 +37,7 @@ def rates(function, at, by=1e-6):
 
 
 def report(names):
-    """The exercises of a lesson by name, and which of them were solved; printed as JSON."""
+    """Print, as JSON, the exercises of a lesson by name and whether they were solved."""
     asked = {name: value for name, value in names.items() if isinstance(value, Single)}
     shown = {name: id(value) in _solved for name, value in asked.items() if name[0] != "_"}
     print(json.dumps(shown))

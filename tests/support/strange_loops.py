@@ -1,6 +1,6 @@
-"""Loops that strain a layout: long, hostile and Unicode names, odd numbers, many states; and tapes.
+"""Loops with long, hostile, and Unicode names, odd numbers, and many states; and tapes.
 
-Their derivatives, and those of the gallery's loops, are built once, and run once.
+Derivatives of these loops and of the gallery are built once and run once.
 """
 
 from functools import cache
@@ -87,7 +87,7 @@ def trace_of(name, order=1):
 
 @cache
 def derivative_of(name, order):
-    """The derivative of a gallery loop or of a strange one."""
+    """Return the derivative of a loop of the gallery or of this module."""
     return {**gallery.loops, **LOOPS}[name].derivative(order, **WRT.get(name, {}))
 
 

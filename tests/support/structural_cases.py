@@ -29,7 +29,7 @@ class Case:
 
 
 def reference(case, inputs=None):
-    """The output, from numpy's own functions."""
+    """Return the output of NumPy's functions."""
     values = case.inputs if inputs is None else inputs
     if case.name == "where":
         return np.where(case.metadata["condition"], *values)
@@ -44,7 +44,7 @@ def reference(case, inputs=None):
 
 
 def reference_tangent(case, tangents):
-    """The tangent: numpy's function again where it is linear; for clamp, by its three regions."""
+    """Return the tangent: NumPy's linear function, or for clamp one of three regions."""
     if case.name != "clamp":
         return reference(case, tangents)
     x, lo, hi = case.inputs
@@ -53,7 +53,7 @@ def reference_tangent(case, tangents):
 
 
 def reference_gradients(case, cotangent):
-    """The transpose, from the tangents of all basis vectors: entry by entry, and slow."""
+    """Return the transpose, from the tangents of all basis vectors."""
     found = []
     for number, value in enumerate(case.inputs):
         gradient = np.zeros(np.shape(value), np.asarray(cotangent).dtype)
@@ -66,7 +66,7 @@ def reference_gradients(case, cotangent):
 
 
 def inner(first, second):
-    """The real Frobenius inner product of two lists of arrays, in double precision."""
+    """Return the real Frobenius inner product of two lists of arrays, in double precision."""
     total = 0.0
     for a, b in zip(first, second, strict=True):
         a, b = np.asarray(a), np.asarray(b)
@@ -78,7 +78,7 @@ def inner(first, second):
 
 
 def noise(rng, shape, dtype):
-    """Random numbers."""
+    """Return random numbers."""
     drawn = rng.normal(size=shape)
     if np.dtype(dtype).kind == "c":
         drawn = drawn + 1j * rng.normal(size=shape)
@@ -86,7 +86,7 @@ def noise(rng, shape, dtype):
 
 
 def evaluated(outputs, inputs, values):
-    """The values of PyTensor variables."""
+    """Return the values of PyTensor variables."""
     given = dict(zip(inputs, values, strict=True))
     return [value_at(output, given) for output in outputs]
 
@@ -104,7 +104,7 @@ def shapes(draw, count):
 
 @st.composite
 def cases(draw, names=("where", "cat", "narrow", "clamp"), dtypes=REAL + COMPLEX):
-    """A random call; clamp's stays away from where it is not smooth."""
+    """Return a random call; the inputs of clamp are not near its bounds."""
     name = draw(st.sampled_from(names))
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
     dtype = draw(st.sampled_from([d for d in dtypes if name != "clamp" or d in REAL]))

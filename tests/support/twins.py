@@ -11,7 +11,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def assert_twin(name, scene):
-    """To accept a change after reading it: delete the file, run again, read the new one."""
+    """Compare a picture or report with a file. To accept it, delete the file and run again."""
     found = scene.text() if hasattr(scene, "text") else str(scene)
     path = GOLDEN / f"{name}.txt"
     if not path.exists():
@@ -21,7 +21,7 @@ def assert_twin(name, scene):
 
 
 def printed_with_two_seeds(code):
-    """What a program prints, in two processes whose sets have another order: the same bytes."""
+    """Return the output of a program, after a check that two hash seeds give the same bytes."""
     runs = [
         subprocess.Popen(
             [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""Messages to a workbench, as a page sends them, and subjects for it."""
+"""Messages to a workbench, in the form of a page's messages, and its subjects."""
 
 import json
 
@@ -21,7 +21,7 @@ def control(bench, *key):
 
 
 def rebuilt(bench, **names):
-    """The workbench that the copied cell opens."""
+    """Return the workbench that the copied cell opens."""
     held = dict(names)
     exec(bench.python, held)
     return held["bench"]

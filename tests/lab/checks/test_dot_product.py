@@ -1,4 +1,4 @@
-"""A whole loop forwards and backwards: <g, J v> = <J* g, v>."""
+"""Compare pushforward and pullback of a whole loop: <g, J v> = <J* g, v>."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_random_loops(loop, seed):
     of = "out" if loop.outputs else None
     try:
         lab.dot_product(loop, wrt=names, of=of, seed=seed)
-    except GraphError:  # the output ignores them
+    except GraphError:  # the output does not depend on the inputs
         assert of is None
 
 
@@ -69,7 +69,7 @@ def test_wrong_rules_are_seen(name):
 
 
 def test_own_tangents_and_cotangent():
-    """x squared twice: J v = (2 x v, 4 x³ v), J* g = 2 x g1 + 4 x³ g2."""
+    """For two squares, J v = (2 x v, 4 x³ v) and J* g = 2 x g1 + 4 x³ g2."""
     loop = gallery.loops["square"].with_steps(2)
     test = lab.dot_product(loop, tangents={"x": 3.0}, cotangent=[5.0, 7.0])
     x = 0.95
@@ -108,7 +108,7 @@ test_errors = error_test(*ERRORS)
 
 
 def test_the_pushforward_of_any_graph():
-    """Of sin at 0.5, twice: traced, and by the chain rule in numpy."""
+    """Compare the tangent of sin(sin(x)) at 0.5 with the chain rule in NumPy."""
     loop = lab.Loop(lambda x: pt.sin(x), states=(lab.State("x", 0.5),), n_steps=2)
     graph = loop.build()
     x, v = graph.inputs["x"], pt.dscalar("v")

@@ -1,4 +1,4 @@
-"""The eager tape's numbers against the Scan engine, finite differences, jax and autograd."""
+"""Eager derivatives, compared with the Scan engine, finite differences, JAX, and autograd."""
 
 import numpy
 import pytest
@@ -31,7 +31,7 @@ CASES = [
 
 
 def derivatives(function, args, argnum, orders):
-    """The function and its derivatives; each gradient is summed to be differentiated again."""
+    """Return a value and its derivatives; the sum of each gradient is differentiated again."""
     found = [function(*args)]
     for _ in range(orders):
         function = grad(function, argnum)
@@ -167,7 +167,7 @@ MATRIX = ["matmul", "transpose", "row sums", "stretch", "pick", "limits", "resha
 
 
 def program(seed, length=14):
-    """A random function from a 3×3 matrix to a number, written once for any numpy."""
+    """Return a random function from a 3×3 matrix to a number, for NumPy and its replacements."""
     rng = numpy.random.default_rng(seed)
     kinds = rng.choice(SMOOTH + BINARY + MATRIX, length)
     picks = rng.integers(0, 1 << 30, (length, 2))
@@ -202,7 +202,7 @@ def _operation(xp, kind, a, b, c):
 
 
 def both_orders(grad, xp, run, x, v):
-    """The gradient, and the gradient of its inner product with v."""
+    """Return the gradient, and the gradient of its inner product with v."""
     first = grad(lambda x: run(xp, x))
     return first(x), grad(lambda x: xp.sum(first(x) * v))(x)
 
@@ -223,7 +223,7 @@ def with_jax(run):
 
 ORACLES = [
     pytest.param(with_autograd, range(40), 14, id="autograd"),
-    pytest.param(with_jax, range(3), 9, id="jax"),  # which compiles every operation first
+    pytest.param(with_jax, range(3), 9, id="jax"),  # JAX compiles every operation
 ]
 
 

@@ -1,4 +1,4 @@
-"""Recordings of eager runs: all events in order, and nothing without a recording."""
+"""Recordings of eager runs contain all events in order."""
 
 import pickle
 
@@ -95,7 +95,7 @@ def test_nested_tapes_tell_which_node_lives_on_which():
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_records_are_consistent(name):
-    """Replay every recording by the rules of the tape."""
+    """Replay every recording with the rules of the tape."""
     recorded = record(name)
     on_tape, lists, open_tapes = {}, {}, []
     for event in recorded.events:
@@ -125,7 +125,7 @@ def test_the_records_are_consistent(name):
 
 
 def assert_sum(node, gradients, total):
-    """The sum of a node's list, formed entry by entry."""
+    """Check the total of a node: the sum of its gradients, entry by entry."""
     expected = numpy.zeros(numpy.shape(node.value.value))
     for gradient in gradients:
         part = gradient.value

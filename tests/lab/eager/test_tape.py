@@ -1,4 +1,4 @@
-"""The eager tape: properties of the algorithm, and mistakes of simpler algorithms."""
+"""The eager tape: closed forms, nested tapes, memory, indices, and errors."""
 
 import gc
 import math
@@ -149,7 +149,7 @@ def test_a_node_that_outlives_its_tape_is_a_constant():
 
 @pytest.fixture
 def no_collection():
-    """Only counts of references free memory."""
+    """Disable the garbage collector, so that only reference counts free memory."""
     gc.collect()
     gc.disable()
     yield
@@ -267,7 +267,7 @@ def test_indexing_to_second_order(index):
 
 
 def test_a_forward_pass_of_ones_own():
-    """Newton's root, differentiated through its equation and not through its loop."""
+    """Differentiate Newton's root through its equation, not through its loop."""
 
     def root(a):
         x = a
@@ -322,7 +322,7 @@ def test_nodes_are_shown_and_compared_by_value():
 
 ones = numpy.ones(3)
 TRUNCATED = lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
-# call, error, and words of the message
+# A call, its error, and words of the message.
 BAD = [
     (lambda: grad(lambda x: x * x)(3), ArgumentError, "argument 0 of <lambda> = 3", "3.0"),
     (lambda: grad(np.sum)(numpy.arange(3)), ArgumentError, "array([0, 1, 2])", "float array"),

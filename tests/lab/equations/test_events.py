@@ -1,4 +1,4 @@
-"""Events against closed forms, raw reads and writes, and the buffers of random loops."""
+"""Events, compared with closed forms, raw reads and writes, and buffers of random loops."""
 
 from dataclasses import replace
 
@@ -22,12 +22,12 @@ def square():
 
 
 def x(t):
-    """A value of the loop x[t] = x[t−1]², from x₀ = 0.95."""
+    """Return x_t of the loop x[t] = x[t−1]², from x₀ = 0.95."""
     return 0.95 ** (2**t)
 
 
 def gradient(t):
-    """dx₄/dx_t, the derivative of a power."""
+    """Return dx₄/dx_t, the derivative of a power."""
     n = 2 ** (4 - t)
     return n * x(t) ** (n - 1)
 
@@ -133,7 +133,7 @@ def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():
 
 
 def replayed(trace, events):
-    """The tapes at the end, if the writes of all events are done in their order."""
+    """Return the tapes after the writes of all events, in their order."""
     held = {}
     for number, scan in enumerate(trace.scans):
         for tape in scan.held:
@@ -174,7 +174,7 @@ def check_sums(trace, events):
 
 
 def raw_roles(trace):
-    """Return the action of every step on every row, from the numbers of rows only."""
+    """Return the action of every step on every row, from the taps only."""
     found = {}
     for number, scan in enumerate(trace.scans):
         for tape in scan.held:
@@ -289,7 +289,7 @@ def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
 
 
 def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
-    """C = 3y₃ + x₁ for a loop y that begins with x₂ and reads x: by hand, row by row."""
+    """Let C = 3y₃ + x₁, where the loop y starts at x₂ and reads x."""
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: x**2, None, [x0], n_steps=3, return_updates=False)
     ys = pytensor.scan(lambda u, y: y + u * y, [xs], [xs[1]], return_updates=False)
@@ -321,7 +321,7 @@ def test_results_are_the_slots_that_the_cost_reads(cost):
 
 
 def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():
-    """d(x·x·x)/dx = 3x² = 12 at 2, and the two ways through x·x add up."""
+    """d(x·x·x)/dx = 3x² is 12 at x = 2; the contributions of both factors of x·x add up."""
     recording = eager.recording(eager.grad(lambda x: x * x * x), 2.0)
     events = lab.events(recording)
     check_listed_sums(events)

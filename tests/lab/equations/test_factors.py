@@ -1,4 +1,4 @@
-"""The factor of a leaf in an expression that is linear in it, against factors written by hand."""
+"""Factors of a leaf in expressions, compared with factors by hand."""
 
 import pytest
 

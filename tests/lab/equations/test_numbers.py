@@ -1,4 +1,4 @@
-"""Equations in numbers are true as they are printed, and one symbol has one value."""
+"""Printed equations in numbers are true, and each symbol has one value."""
 
 import re
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 
 def lines_of(trace):
-    """Every step of every Scan, as (Scan, step, formula, numbers)."""
+    """Yield (Scan, step, formula, numbers) for every formula of every step."""
     for number, one in enumerate(trace.scans):
         for step in range(one.steps):
             for formula, numbers in formulas_at(trace, number, step):
@@ -43,7 +43,7 @@ def untrue(lines):
 
 
 def conflicts(lines):
-    """Symbols with a subscript that have two values, and places with two at one step."""
+    """Return symbols with two values, and the values of all symbols."""
     known, wrong = defaultdict(list), []
     for scan, step, formula, numbers in lines:
         if not numbers:
@@ -103,14 +103,14 @@ def test_the_reader_objects_to_a_line_that_is_not_true(line):
 
 
 def test_a_difference_of_large_numbers_has_the_digits_it_needs():
-    """1 means 1.000, but 1000 − 999.4 is 0.6."""
+    """Four digits are not enough: 1 means 1.000, but 1000 − 999.4 is 0.6."""
     loop = lab.Loop.from_text("x[t] = x[t-1] - 999.4", {"x": 1000.4}, n_steps=1)
     (line,) = [line for *_, line in lines_of(loop.trace(order=0))]
     assert line == "1 = -999.4 + 1000.4"
 
 
 def test_of_no_number_nothing_is_printed_that_has_one():
-    """A factor in a branch of where that is not taken is not multiplied; outside, 0·∞ is nan."""
+    """In a branch that `where` does not select, no product is printed; elsewhere, 0·∞ is nan."""
     rooted = lab.Loop.from_text(
         "x[t] = where(x[t-1] > 0, sqrt(x[t-1]), 0) - 0.9", {"x": 0.5}, n_steps=2
     )
@@ -132,7 +132,7 @@ def test_the_reader_objects_to_a_symbol_with_two_values():
 
 
 def test_half_units():
-    """Of numbers with four digits: 27.3 represents 27.30."""
+    """Printed numbers have four digits: 27.3 represents 27.30."""
     expected = {"7.413": 5e-4, "27.3": 5e-3, "1.188e-14": 5e-18, "117": 0.05, "0": 5e-5}
     assert {number: half_a_unit(number) for number in expected} == pytest.approx(expected)
 
@@ -146,7 +146,7 @@ def test_parts_of_one_gradient_are_numbered():
 
 
 def past_the_loop(order, wrt=None):
-    """C = (a·x₀²)² + 5·x₀² + a: a loop that squares, and terms that no Scan computes."""
+    """Trace C = a(a·x₀²)² + 5·x₀² + a; a loop computes the first term only."""
     x0, a = pt.dscalar("x0"), pt.dscalar("a")
     xs = pytensor.scan(
         lambda x, a: a * x**2, outputs_info=[x0], non_sequences=[a], n_steps=2, return_updates=False
@@ -157,7 +157,7 @@ def past_the_loop(order, wrt=None):
 
 
 def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
-    """By hand: of C = a³x₀⁴ + 5x₀² + a, Scans give 4a³x₀³ of dC/dx₀, and 3a²x₀⁴ of dC/da."""
+    """For C = a³x₀⁴ + 5x₀² + a, Scans compute only 4a³x₀³ of dC/dx₀, and 3a²x₀⁴ of dC/da."""
     first, parameter = past_the_loop(1), past_the_loop(1, "a")
     assert first.outputs[1] == pytest.approx(4 * 0.5**3 * 0.9**3 + 10 * 0.9)
     assert parameter.outputs[1] == pytest.approx(3 * 0.5**2 * 0.9**4 + 1)
@@ -196,7 +196,7 @@ def by_hand(numbers):
 
 
 def newton(x, a):
-    """Newton's method for two steps too many: at √2, ½ − 1/x² is next to nothing."""
+    """Compute two steps too many of Newton's method: at √2, ½ − 1/x² is almost 0."""
     better = (x + a / x) / 2
     return better, lab.until(abs(better - x) < 1e-9)
 
@@ -219,5 +219,5 @@ def test_where_rounding_has_eaten_printed_digits_no_equation_is_claimed():
     x = Fraction(float(trace.scans[0].tapes[0].final[-2]))
     written = float(trace.scans[1].tapes[0].writes[0].values[0])
     error = abs(written / float(Fraction(1, 2) - 1 / x**2) - 1)
-    assert 5e-4 < error < 0.05  # so that the first digit holds, and not the third
+    assert 5e-4 < error < 0.05  # the first digit is correct, the third is not
     assert "the first digit of it and of later values can be trusted" in told

@@ -1,4 +1,4 @@
-"""Derivatives and their tapes, compared with closed forms of a power and with plain Python."""
+"""Derivatives and their tapes, compared with derivatives of a power and with plain Python."""
 
 from collections import Counter
 from math import comb
@@ -49,7 +49,7 @@ def test_a_direction_of_a_vector(mode):
 
 @pytest.mark.parametrize("order", range(1, 5))
 def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(order):
-    """Distinct step functions, by PyTensor's equality of Scans."""
+    """PyTensor's equality of Scans counts the distinct step functions."""
     x0 = pt.dscalar("x0")
     with hide_progress():  # the number of Scans is intentional
         derived = lab.derivative(squares(x0, 4)[-1], x0, order)
@@ -70,7 +70,7 @@ def test_many_scans_raise_a_warning(monkeypatch):
 
 
 def test_the_partial_derivatives_of_the_lesson():
-    """The tape of the second derivative, and a loop that multiplies by a sequence instead."""
+    """Compare the tape of the second derivative with a loop that multiplies by a sequence."""
     expected = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375]
     partials = SQUARE.trace(order=2).scans[2].outputs[0].final
     np.testing.assert_allclose(partials, expected, rtol=1e-15)
@@ -87,7 +87,7 @@ def test_the_tape_step_by_step(cost):
 
 
 def test_the_documents_gradient_of_the_gradient():
-    """Document 000, corrected: step 0 multiplies by 2·x₀, and step 1 by 2·x₁."""
+    """Step 0 multiplies by 2·x₀, and step 1 by 2·x₁; document 000 swaps them."""
     tape = SQUARE.with_steps(2).trace(order=2).scans[2].tapes[0]
     assert (tape.tape.reads, tape.tape.writes, tape.tape.origin) == ((-1, 0), (0, -1), 1)
     expected = [[1, 0, 0], [1, 2 * X0, 0], [1, 2 * X0, 2 * X0 * 2 * X1]]  # position 1 is extracted

@@ -1,4 +1,4 @@
-"""Our pullback in the place of PyTensor's: on any graph, in one thread, and put back."""
+"""`lab.our_pullback` applies to any graph in one thread, and ends with its block."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

@@ -1,4 +1,4 @@
-"""Reverse and Taylor mode: the same values, held against oracles of another kind."""
+"""Reverse and Taylor mode, compared with each other, closed forms, and unrolled loops."""
 
 from dataclasses import replace
 from math import factorial
@@ -22,14 +22,14 @@ from lab.gradients.forward import taylor
 from lab.progress import hide_progress
 from lab.traces.run import run
 
-# FAST_COMPILE rewrites the third derivative of clip(x, 0.1, 0.9)*x, iterated, to another.
+# FAST_COMPILE changes the third derivative of the iterated clip(x, 0.1, 0.9)*x.
 AS_IT_IS = Mode("py", None)
 MODES = ("reverse", "taylor")
-LOOPS = [name for name in gallery.loops if name != "undefined"]  # Taylor mode lacks its rule
+LOOPS = [name for name in gallery.loops if name != "undefined"]  # Taylor mode has no rule for jv
 
 
 def values(loop, order, mode, **choice):
-    """The outputs of a run, which records no reads or writes: recording takes as long again."""
+    """Return the outputs of a run without records, which would double the time."""
     with hide_progress():
         derived = loop.derivative(order, mode=mode, **choice)
         found, _ = run(derived.values, derived.given, record=False)
@@ -69,7 +69,7 @@ def test_random_loops_have_the_same_derivatives(data):
 
 
 def around(f, x, order, radius=0.05, points=64):
-    """Derivatives of an analytic function by Cauchy's integral on a circle."""
+    """Return derivatives of an analytic function by Cauchy's integral on a circle."""
     turns = np.exp(2j * np.pi * np.arange(points) / points)
     found = f(x + radius * turns)
     return [(factorial(k) * np.mean(found * turns**-k) / radius**k).real for k in range(order + 1)]
@@ -85,7 +85,7 @@ def iterated(f, times):
 
 
 def test_high_orders():
-    """Compare with closed forms, also where a factorial is no machine number, and with Cauchy."""
+    """Compare with closed forms and Cauchy's integral, also for factorials above 2**53."""
     derived = gallery.loops["square"].derivative(10, mode="taylor")
     assert len(derived.genealogy) == 1
     expected = [factorial(16) / factorial(16 - k) * 0.95 ** (16 - k) for k in range(11)]
@@ -95,11 +95,13 @@ def test_high_orders():
     np.testing.assert_allclose(values(sine, 10, "taylor"), expected, rtol=1e-7)
     moebius = lab.Loop(lambda x: x / (1 - x), states=(lab.State("x", 0.1),), n_steps=2)
     found = float(values(moebius, 30, "taylor")[30])
-    assert found == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)  # of x / (1 - 2x)
+    assert found == pytest.approx(
+        2**29 * factorial(30) / 0.8**31, rel=1e-9
+    )  # two steps compute x / (1 - 2x)
 
 
-# Steps, and where they start, so that every rule is used; the unrolled loop is PyTensor's to
-# differentiate, without a Scan.
+# Steps with initial values, for every rule of Taylor mode. PyTensor differentiates the unrolled
+# loop, without a Scan.
 STEPS = {
     **{
         name: (getattr(pt, name), 0.4)
@@ -232,7 +234,7 @@ test_errors = error_test(*REFUSED)
 
 @pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])
 def test_a_name_with_its_number_has_one_value(name):
-    """What a Scan reads of another keeps its name and its place in time, in both."""
+    """A value that one Scan computes and another reads has the same name and index in both."""
     trace = lab.trace(gallery.loops[name].derivative(3, mode="taylor"))
     for scan in trace.scans:
         names = [tape.name for tape in scan.held]

@@ -1,4 +1,4 @@
-"""The gradient of each input of a Scan, against PyTensor's own pullback."""
+"""The kind of gradient of each input of a Scan, compared with PyTensor's pullback."""
 
 import pytensor.tensor as pt
 import pytest
@@ -17,7 +17,7 @@ GRADIENT = {Verdict.CONNECTED, Verdict.ZERO}
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_outcomes_are_pytensors_own(name):
-    """PyTensor's pullback of the same Scan gives, or refuses, the same gradients."""
+    """Compare connected, disconnected, and undefined gradients with PyTensor's pullback."""
     loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
     node = loop.build().node
     names = {v.name for v in loop.states} | set(loop.outputs)
@@ -43,7 +43,7 @@ def test_the_outcomes_are_pytensors_own(name):
 
 
 def test_undefinedness_spreads_through_a_state():
-    """What reaches the cost only through an undefined state is undefined for the same reason."""
+    """A sequence that reaches the cost only through an undefined state is undefined, too."""
     loop = lab.Loop(
         lambda x, y, v: (pt.jv(x, v), x * y),
         states=(lab.State("x", 1.0), lab.State("y", 2.0)),

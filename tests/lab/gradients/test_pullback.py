@@ -1,4 +1,4 @@
-"""The pullback against finite differences, closed forms, and PyTensor; and wrong rules exposed."""
+"""The pullback, compared with finite differences, closed forms, and PyTensor."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_random_loops_to_third_order(data):
 
 
 def matters(cost, wrt, given):
-    """Whether the cost changes with any entry of `wrt`, measured on the cost only."""
+    """Return whether the cost changes with `wrt`, from two values of the cost."""
     rng = np.random.default_rng(0)
     moved = given[wrt] + rng.uniform(0.01, 0.1, size=np.shape(given[wrt]))
     return value_at(cost, given) != value_at(cost, {**given, wrt: moved})
@@ -54,8 +54,8 @@ def test_random_loops_as_pytensor_differentiates_them(data):
     loop = data.draw(loops())
     if "flag" in loop.variables:
         if OLD_UNTIL:
-            return  # PyTensor 3.0's own gradient is wrong there
-    else:  # finite differences know nothing of truncation, PyTensor does
+            return  # PyTensor 3.0 computes a wrong gradient
+    else:  # PyTensor truncates, but finite differences do not
         limit = data.draw(st.sampled_from([-1, -1, 1, 2, 3]))
         loop = replace(loop, truncate_gradient=limit)
     of, cost = data.draw(costs(loop))
@@ -72,7 +72,7 @@ def test_random_loops_as_pytensor_differentiates_them(data):
 
 
 def without_tapes(output):
-    """The graph of `output` with PyTensor's own Scan in the place of every TapeScan."""
+    """Return a copy of the graph with PyTensor's Scan instead of the TapeScan."""
     (node,) = scan_nodes([output])
     plain = Scan(
         *inner_graph(node.op),
@@ -126,7 +126,7 @@ def test_the_adjoint_test_accepts_the_right_and_rejects_the_wrong():
 
 
 def hand_built(reads, writes, step, length, steps=3):
-    """A Scan with one mit-mot over a buffer that is an input of the graph."""
+    """Return the buffer and the output of a Scan with one mit-mot; the buffer is an input."""
     buffer = pt.vector("buffer", shape=(length,))
     arguments = tuple(pt.dscalar(f"b{tap}") for tap in reads)
     results = step(*arguments)
@@ -247,7 +247,7 @@ def test_rows_that_are_overwritten_have_no_gradient(rows):
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_truncated_derivatives_can_be_differentiated(limit):
-    """Every derivative goes back `limit` steps; the rest is differentiated exactly."""
+    """Differentiate a truncated gradient; the truncated steps count as constants."""
     truncated = {"n_steps": 4, "truncate_gradient": limit}
     loop = lab.Loop.from_text("w*x*x", {"x": 0.9}, {}, {"w": 0.8}, **truncated)
     graph = loop.build()
@@ -275,7 +275,7 @@ def test_an_integer_state_has_no_gradient_but_may_count():
 
 
 def growing_state():
-    """A state whose initial value has the length 1, and whose step returns another length."""
+    """Differentiate a state that starts with length 1 and whose step returns another length."""
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
     y = scan(lambda x, before: x + before, sequences=x, outputs_info=[start])
     return lab.derivative(y.sum(), x, 1)

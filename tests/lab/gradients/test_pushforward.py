@@ -58,7 +58,7 @@ def test_all_inputs_of_an_operation_vary(name):
 
 
 def solving():
-    """p becomes solve(A + a·B, p), twice."""
+    """Return a loop of two steps that solve (A + a·B) p[t] = p[t−1]."""
     return lab.Loop(
         lambda p, a: linalg.solve(pt.constant(A) + a * pt.constant(B), p),
         states=(lab.State("p", [1.0, 2.0]),),
@@ -68,7 +68,7 @@ def solving():
 
 
 def test_the_steps_of_a_scan_solve_a_system_that_varies():
-    """By d(M⁻²p)/da = −(M⁻¹BM⁻² + M⁻²BM⁻¹)p, whose sum is −0.22817."""
+    """Compare with d(M⁻²p)/da = −(M⁻¹BM⁻² + M⁻²BM⁻¹)p, whose sum is −0.22817."""
     graph = solving().build()
     a, da = graph.inputs["a"], pt.dscalar("da")
     (tangent,) = lab.pushforward([graph.outputs["p"][-1].sum()], [a], [da])
@@ -81,7 +81,7 @@ def test_the_steps_of_a_scan_solve_a_system_that_varies():
 
 
 def test_a_wrong_rule_of_taylor_mode_is_noticed_by_verify(monkeypatch):
-    """PyTensor compiles the wrong graph to the same wrong numbers; reverse mode does not."""
+    """Compiled, a wrong graph has the same wrong values; reverse mode has others."""
     loop = lab.Loop(lambda x: pt.tanh(x), states=(lab.State("x", 0.5),), n_steps=2)
     derivative = loop.derivative(2, mode="taylor")
     assert derivative.verify(lab.trace(derivative)) < 1e-12
@@ -102,7 +102,7 @@ def test_verify_follows_the_direction_of_taylor_mode():
 
 
 def test_one_input_is_computed_from_the_other():
-    """solve(M, M M) is M, whose derivative is B: no way from one input to the other counts."""
+    """solve(M, M M) is M, whose derivative is B, although one input depends on the other."""
     a, da = pt.dscalar("a"), pt.dscalar("da")
     matrix = A + a * B
     (tangent,) = lab.pushforward([linalg.solve(matrix, matrix @ matrix)], [a], [da])

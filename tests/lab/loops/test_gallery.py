@@ -1,4 +1,4 @@
-"""Every loop of the gallery: right to third order, as PyTensor runs it, stored and read back."""
+"""Loops of the gallery: three derivatives by finite differences, and values by PyTensor."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Steps written as text: the same numbers as Python and numpy, and nothing but the grammar."""
+"""Steps as text compute the same numbers as Python and NumPy; other texts raise errors."""
 
 import math
 
@@ -90,7 +90,7 @@ def test_states_outputs_and_until():
     assert loop.outputs == ("both",)
     x, y, both = 1.0, 1.0, []
     while not both or both[-1] <= 20:
-        x, y = y, x + y  # both from the values before the step
+        x, y = y, x + y  # both read the values before the step
         both.append(x * y)
     trace = loop.trace(order=0, of="both")
     assert trace.scans[0].outputs[0].final.tolist() == both
@@ -106,7 +106,7 @@ def test_vectors_and_matrices():
 
 BIG = "9" * 1900
 REFUSED = [
-    # text, the quoted part, its column, the message
+    # The text, the quoted part, its column, and the message.
     ("x.__class__", "x.__class__", "column 1", "not part of the grammar"),
     ("x + u.T", "u.T", "column 5", "not part of the grammar"),
     ("1 + foo(x)", "foo", "column 5", "not a supported function"),
@@ -209,7 +209,7 @@ PRINTED = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn", "window",
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_is_printed_can_be_read(name):
-    """The equations of a loop, as they are printed, are the text of the same loop."""
+    """The printed equations of a loop are a text that defines the same loop."""
     loop = gallery.loops[name]
     read = lab.Loop.from_text(
         "\n".join(loop.system().lines()),
@@ -258,7 +258,7 @@ def test_two_names_that_look_alike_are_refused(call, sign, letter):
 
 
 def test_notation_is_no_name():
-    """x₁ is a value, which no step can name, and x² is x times x."""
+    """A step cannot contain the name x₁, and reads x² as a square."""
     with pytest.raises(ArgumentError, match="step, column"):
         one_step("x₁*2")
     assert lab.State("x²", 1.0).name == "x²"

@@ -33,7 +33,7 @@ def models():
 
 
 def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
-    """PyMC passes taps in another order; in a user's call, this order is a trap."""
+    """PyMC's own Scans have taps in an order that is a trap in a user's call."""
     from graphs import of_pymc
 
     assert lab.explain(of_pymc.custom_with_taps()).traps == ()
@@ -60,7 +60,7 @@ def test_its_gradient_is_that_of_pymc(models, name):
 
 
 def of_ar(rho, sigma, x0):
-    """The log-density of the model `ar` at its transformed variables, by scipy."""
+    """Return the log-density of the model `ar` at its transformed variables, by SciPy."""
     y = np.sin(np.arange(8.0))
     chance, width = 1 / (1 + np.exp(-rho)), np.exp(sigma)
     xs = x0 * (2 * chance - 1) ** np.arange(1, 9)

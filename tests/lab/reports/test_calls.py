@@ -39,7 +39,7 @@ def layout(node):
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_our_scan_equals_pytensors(name):
-    """The layout, the attributes, and the results."""
+    """Compare the layout, the attributes, and the results."""
     loop = gallery.loops[name]
     graph, (node, given_, results) = loop.build(), theirs(loop)
     assert layout(graph.node) == layout(node)
@@ -123,7 +123,7 @@ test_errors = error_test(
 
 
 def test_the_gradients_of_variables():
-    """Oracle: the kinds and taps in a trace of the gradient."""
+    """Compare with the kinds and taps in a trace of the gradient."""
     report = lab.canonical(gallery.loops["gap"])
     _, state = report.inputs
     (out,) = report.outputs

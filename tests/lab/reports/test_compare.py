@@ -1,4 +1,4 @@
-"""Comparisons of the two pullbacks against finite differences, numbers by hand, and wrong ones."""
+"""Comparisons of both pullbacks with finite differences, numbers by hand, and faulty rules."""
 
 from dataclasses import replace
 from functools import cache
@@ -153,7 +153,7 @@ def wrong_pullback(op, inputs, outputs, output_gradients):
 
 
 def test_wrong_pullbacks_of_ours_and_of_both_are_detected():
-    """Finite differences decide; wrong in the same way, both sides agree."""
+    """Finite differences detect the wrong side, and also two sides that are equally wrong."""
     with patch.object(TapeScan, "pullback", wrong_pullback):
         ours = compare(gallery.loops["square"], order=1, cost="sum")
         with patch.object(Scan, "pullback", wrong_pullback):

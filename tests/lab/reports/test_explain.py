@@ -117,7 +117,7 @@ def test_no_gradient_is_explained():
 
 
 def test_a_scan_that_cannot_be_differentiated_is_explained():
-    """The type of the state does not contain that a length is 1, and every pullback fails."""
+    """A state has length 1, but not by its type, and every pullback fails."""
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
     xs = scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
     explanation = lab.explain(xs.sum(), x)

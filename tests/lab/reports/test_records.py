@@ -28,7 +28,7 @@ PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
 def contents(value, place="record"):
-    """Yield everything in a record with its place, cached values included."""
+    """Yield the place and the value of everything in a record, also of cached values."""
     yield place, value
     if isinstance(value, Mapping):
         parts = {f"{place} key {k!r:.20}": k for k in value}

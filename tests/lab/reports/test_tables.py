@@ -35,7 +35,7 @@ class Weather(Report):
 
 
 class Reader(HTMLParser):
-    """Collects the tags, the texts of headings and cells, and the labels of regions."""
+    """A parser that collects tags, texts of headings and cells, and labels of regions."""
 
     def __init__(self, page):
         super().__init__()

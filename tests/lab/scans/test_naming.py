@@ -1,4 +1,4 @@
-"""What a formula uses twice is named, and nothing is expanded: counted in visits, not in time."""
+"""Terms that a formula uses twice have a name; no walk expands them, as visits show."""
 
 import pickle
 
@@ -21,7 +21,7 @@ X = Leaf("x", -1, 0)
 
 
 def nested(times, start=X):
-    """``sin(s)·cos(s)`` of itself: as a tree, twice as much every time."""
+    """Return sin(s)·cos(s) of itself; every repetition doubles its tree."""
     term = start
     for _ in range(times):
         term = Call("Mul", (Call("sin", (term,)), Call("cos", (term,))))

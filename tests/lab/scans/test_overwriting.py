@@ -1,4 +1,4 @@
-"""An overwritten tap is set_subtensor, and a preserved tap is a fan-out."""
+"""Tapes as structural primitives: overwritten taps are `set_subtensor`."""
 
 import numpy as np
 import pytensor
@@ -17,7 +17,7 @@ G = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 def test_set_subtensor_routes_its_cotangent():
-    """x receives zero at i, and y the gradient at i: by hand, and by PyTensor."""
+    """At i, x receives zero and y the gradient, by hand and by PyTensor."""
     output, pullback = structural.vjp(lambda x, y: structural.set_subtensor(x, y, 2), [X, Y])
     assert output.tolist() == [0, 1, 10, 3, 4]
     to_x, to_y = pullback(G)
@@ -50,7 +50,7 @@ STEPS += [Tape((-3, -1), (0,)), Tape((-1, 0, 1), (1, 0))]
 
 @pytest.mark.parametrize("tape", STEPS, ids=str)
 def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
-    """The gradients by the rule of `Tape.reverse`: clear written slots, add at read slots."""
+    """Compare with the rule of `Tape.reverse`: clear written slots, accumulate at read slots."""
     rows, step = tape.rows(2), 1
     buffer, written = np.zeros(rows), np.zeros(len(tape.writes))
     _, pullback = structural.vjp(structural.tape_step(tape, step), [buffer, written])

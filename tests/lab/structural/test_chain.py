@@ -18,7 +18,7 @@ XY = [np.array([1.0, -0.5, 2.0]), np.array([0.75])]
 
 
 def routed(x, y):
-    """Every primitive, x twice, an inner cat, and a constant."""
+    """Apply every primitive, with x twice, a nested cat, and a constant."""
     head = structural.narrow(x, 0, 0, 2)
     both = structural.cat([structural.cat([head, y], 0), x], 0)
     chosen = structural.where(SIGN, both, 0.25)
@@ -63,7 +63,7 @@ def test_chains_by_differences_and_dot_products(seed):
 
 
 def test_the_conventions_of_jax_and_torch():
-    """JAX's pullback leaves metadata out; Torch's names every argument."""
+    """JAX's convention omits metadata, and Torch's convention names every argument."""
     output, pullback = primitives["narrow"].vjp_jax((A,), dim=0, start=1, length=1)
     np.testing.assert_array_equal(output, [[3, 4, 5]])
     (gradient,) = pullback(np.ones((1, 3)))

@@ -1,4 +1,4 @@
-"""What the structural primitives refuse, in one sentence."""
+"""Errors of the structural primitives."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Scans inside steps: every step's own run, against loops of Python."""
+"""Scans inside steps: the run of every step, compared with loops in Python."""
 
 from math import sin
 
@@ -20,7 +20,7 @@ def given(cost, *inputs):
 
 
 def by_hand(x, a, outer=3, inner=4):
-    """The values of the inner state at every step of the outer loop."""
+    """Yield the values of the inner state for every step of the outer loop."""
     for _ in range(outer):
         ys = [x]
         for _ in range(inner):
@@ -48,7 +48,7 @@ def test_every_step_has_a_run_of_its_own(first):
 
 
 def test_the_derivative_inside_the_step_of_the_derivative(first):
-    """The inner tape has the gradient of the input of the outer step, by finite differences."""
+    """Compare the inner tape with finite differences of the outer step."""
     _, outer = first.scans
     for number, step in enumerate(outer.nested):
         loop, back = step.scans
@@ -92,7 +92,7 @@ def test_a_scan_in_an_opfromgraph_in_a_step():
 
 
 def test_the_gradient_of_a_scan_inside_is_explained():
-    """With Scans at three levels."""
+    """Explain Scans at three levels."""
     cost, x0, _ = three_levels()
     report = lab.explain(cost, x0)
     assert [scan.inside for scan in report.scans] == ["", "outer", "inner"]

@@ -1,4 +1,4 @@
-"""Run programs line by line; they compute PyTensor's results, also for other values."""
+"""Programs, run line by line, compute PyTensor's results, also for other values."""
 
 import numpy as np
 import pytest

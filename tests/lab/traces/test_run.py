@@ -1,4 +1,4 @@
-"""Running and tracing graphs of any kind, against PyTensor compiled and plain numpy."""
+"""Runs and traces of graphs, compared with plain NumPy and closed forms."""
 
 import numpy as np
 import pytensor
@@ -62,7 +62,7 @@ def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():
 
 
 def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
-    """As PyTensor 3.0.7 does for some graphs, with an error of whatever kind."""
+    """PyTensor 3.0.7 fails to run some graphs."""
 
     def broken(*_, **__):
         raise ValueError("could not broadcast\nand much more")
@@ -77,7 +77,7 @@ def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
 
 
 def test_what_runs_have_in_common_holds_nothing_of_them():
-    """Loops in loops, a shared variable that changes, and an OpFromGraph, run again and again."""
+    """Run nested loops with an OpFromGraph again after a change of a shared variable."""
     x, shared = pt.dvector("x"), pytensor.shared(2.0, name="w")
     a = pt.dscalar("a")
     doubled = OpFromGraph([a], [a * 2])
@@ -87,7 +87,11 @@ def test_what_runs_have_in_common_holds_nothing_of_them():
         return total + inner[-1]
 
     sums = scan(outer, sequences=[x], outputs_info=[pt.zeros(())])
-    wanted = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # which would fill the same memory again
+    wanted = [
+        doubled(sums[-1]),
+        sums,
+        pt.alloc(x[0], 2),
+    ]  # a second run must not overwrite this array
     ready, kept = Ready(), []
     for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):
         shared.set_value(factor)

@@ -58,7 +58,7 @@ def parted(part, whole):
 
 @cache
 def derived(name, order):
-    """A derivative, and its whole trace."""
+    """Return a derivative, and its whole trace."""
     derivative = gallery.loops[name].derivative(order)
     return derivative, lab.trace(derivative)
 
@@ -79,7 +79,7 @@ def test_the_checker_sees_another_number():
 
 
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
-    """x ← x·w: the derivative of the last x wrt w is n·x·w**(n−1), as the running total."""
+    """For x ← x·w, the derivative of the last x wrt w is n·x·w**(n−1), the running total."""
     n, w = 5_000, 0.999
     loop = lab.Loop.from_text("x*w", {"x": 2.0}, parameters={"w": w}, n_steps=n)
     trace = lab.trace(loop.derivative(1, "w"), keep="last")

@@ -1,4 +1,4 @@
-"""Odd objects, and a correct call of each public function that can receive them."""
+"""Odd objects, and a correct call of each public function."""
 
 import inspect
 from pathlib import Path
@@ -16,7 +16,7 @@ from lab.tape import Tape
 
 
 class Mute:
-    """Has no ``repr``."""
+    """An object whose ``repr`` raises an error."""
 
     def __repr__(self):
         raise RuntimeError("no repr")
@@ -25,7 +25,7 @@ class Mute:
 
 
 class Stubborn:
-    """Raises an error for its truth value, length, members, and comparisons."""
+    """An object that raises an error for its truth value, length, members, and comparisons."""
 
     __hash__ = object.__hash__
 
@@ -178,7 +178,7 @@ OTHERWISE = {
 
 
 class UnnamedError(Exception):
-    """The message of an error does not name an argument."""
+    """An error of the tests: a message does not name an argument."""
 
 
 def parameters(function):

@@ -49,7 +49,7 @@ def refusal(call):
 
 
 def tried(makers, seed, times):
-    """Count the results and the errors of random calls.
+    """Return the numbers of results and of errors of random calls.
 
     A maker takes a `Random` and returns a call and its description. Each call is by a random maker.
     Any other outcome raises AssertionError with the description.

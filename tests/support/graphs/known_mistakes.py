@@ -25,7 +25,7 @@ STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
 
 
 def delay_line():
-    """A delay line: y[t] does not depend on y[t−1], which z[t] copies."""
+    """Return a delay line: y[t] does not depend on y[t−1]."""
     y0, u = pt.dscalar("y0"), pt.dvector("u")
     _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
     return zs.sum(), [y0, u], {y0: 0.5, u: np.array([2.0, 3.0, 4.0])}
@@ -36,14 +36,14 @@ DELAY = [3 * 0.5**2, 6 * 0.5]
 
 
 def undefined_twice():
-    """Two sequences, without a derivative wrt either."""
+    """Return a loop without a derivative with respect to its two sequences."""
     u, v = pt.dvector("u"), pt.dvector("v")
     ys = scan(lambda u, v: undefined_grad(u) * undefined_grad(v), sequences=[u, v])
     return ys.sum(), [u, v], {u: np.array([1.0, 2.0]), v: np.array([3.0, 4.0])}
 
 
 def mixed():
-    """A mit-mot and a mit-sot in one Scan; ``pytensor.scan`` never combines them."""
+    """Return a Scan with a mit-mot and a mit-sot, which ``pytensor.scan`` never combines."""
     buffer, past = pt.dvector("buffer"), pt.dvector("past")
     a, b, older, newer = (pt.dscalar() for _ in range(4))
     parts = ScanParts(
@@ -62,7 +62,7 @@ def mixed():
 
 
 def truncated():
-    """Both pullbacks go back two steps only, as `truncate_gradient` requests."""
+    """Return a loop whose gradient is truncated after two steps."""
     x0, w = pt.dscalar("x0"), pt.dscalar("w")
     xs = scan(
         lambda x, w: w * x**2, outputs_info=[x0], non_sequences=[w], n_steps=4, truncate_gradient=2

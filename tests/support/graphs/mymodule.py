@@ -1,4 +1,4 @@
-"""A reader's own loop, graph and PyMC model, under the names that documents and `--help` use."""
+"""A loop, a graph, and a PyMC model with the names that documents and `--help` use."""
 
 import pytensor.tensor as pt
 

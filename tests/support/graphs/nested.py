@@ -1,4 +1,4 @@
-"""Scans in the steps of Scans: a cost, and the inputs that it has."""
+"""Scans in the steps of Scans: each function returns a cost and its inputs."""
 
 import pytensor.tensor as pt
 

@@ -1,4 +1,4 @@
-"""Models as people write them with PyMC, with a Scan each; imported where PyMC is installed."""
+"""PyMC models, each with a Scan; tests import this module if PyMC is installed."""
 
 import numpy as np
 import pymc as pm
@@ -52,7 +52,7 @@ def hidden_markov():
 
 
 def custom():
-    """Steps with random draws: PyMC builds another Scan, which computes the log-density."""
+    """Return a model with random steps; PyMC builds another Scan for the log-density."""
 
     def walk(x0, rho, sigma, size):
         def step(x, rho, sigma):
@@ -69,7 +69,7 @@ def custom():
 
 
 def custom_with_taps():
-    """PyMC reads observed values at taps 2, 1, and 0, in another order."""
+    """Return a model of two taps; PyMC reads the observed values in another order."""
 
     def walk(a, b, sigma, size):
         def step(before, last, a, b, sigma):
@@ -87,7 +87,7 @@ def custom_with_taps():
 
 
 def newest_first():
-    """Taps in the order -1, -2, as many users write it."""
+    """Return a model with the taps in the order -1, -2."""
     with pm.Model() as model:
         a, x = pm.Normal("a"), pm.Normal("x", shape=2)
         xs = scan(

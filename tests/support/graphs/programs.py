@@ -1,4 +1,4 @@
-"""A second implementation of the operations in programs, and pairs of two traces of a run."""
+"""A second implementation of the operations in programs, and pairs of values in two traces."""
 
 import math
 from dataclasses import fields, is_dataclass

@@ -82,7 +82,7 @@ def with_output():
 
 
 def hidden_state():
-    """Other operations read x only; y is internal."""
+    """Return a loop whose second state is not used outside the loop."""
     x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
     xs, _ = scan(lambda x, y: (x * y, x + y), outputs_info=[x0, y0], n_steps=5)
     return [xs[-1]]
@@ -94,6 +94,6 @@ def stops():
 
 
 def unnamed():
-    """No variable has a name."""
+    """Return a loop without names."""
     x = pt.dscalar()
     return [scan(lambda v: v * 2, outputs_info=[x], n_steps=3)[-1]]

@@ -42,7 +42,7 @@ def over_sequence(*taps):
 
 
 def cut_by_hand():
-    """Two sequences that the user shifts, in a known order."""
+    """Return a loop over two shifted sequences."""
     sequences = [U[1:], U[:-1]]
     return loop(lambda now, before, x: x + now * before**2, X0, U, sequences=sequences)
 
@@ -59,14 +59,14 @@ def of_output():
 
 
 def of_sequence():
-    """The values of a loop are the sequence of another; differentiate the cost wrt them."""
+    """Return the cost of a loop over the values of another loop, and these values."""
     xs = scan(square, outputs_info=[X0], n_steps=4)
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())], name="second")
     return ys[-1], xs
 
 
 def draw_from(rng):
-    """A draw, without the next generator."""
+    """Return a draw without the next generator."""
     return pt.random.normal(rng=rng, return_next_rng=True)[1]
 
 
@@ -135,7 +135,7 @@ def double(x):
 
 
 OLD_UNTIL = ("until_in_old_pytensor", pytensor.__version__) if OLD else ()
-# A graph, its trap, and words of the message; only a graph without a trap.
+# A graph, its trap, and words of the message; or a graph without a trap.
 GRAPHS = {
     "newest first": (lambda: two_taps(X, X, -1, -2), "taps_out_of_order", "of x are −1, −2"),
     "oldest first": (lambda: two_taps(X, X, -2, -1),),

@@ -1,4 +1,4 @@
-"""What is left of Scans and buffers after rewriting: fates, rows, and PyTensor's own graphs."""
+"""Scans and buffers after rewriting: outcomes, rows, and PyTensor's own graphs."""
 
 import numpy as np
 import pytensor
@@ -29,7 +29,7 @@ MODES = ["CVM", "NUMBA"]
 GAP = gallery.loops["gap"]
 R, F = Retention, ScanOutcome
 C, M = F.CHANGED, F.MERGED
-# What is expected: the fates, and for every buffer left its rows as numbers, and what is kept.
+# The expected outcomes, and for every remaining buffer its number of rows and its retention.
 LAST = {"CVM": [(2, R.LAST)], "NUMBA": [(1, R.NO_BUFFER)]}
 TWO = {"CVM": [(2, R.LAST)] * 2, "NUMBA": [(1, R.NO_BUFFER)] * 2}
 OUTPUT = {"CVM": [(2, R.LAST), (1, R.LAST)], "NUMBA": [(1, R.LAST), (1, R.NO_BUFFER)]}
@@ -80,12 +80,12 @@ def test_outcomes_and_rows(name, mode):
 
 
 def destroys(node):
-    """The numbers of the outputs that a node writes over its inputs."""
+    """Return the numbers of the outputs that a node writes over its inputs."""
     return set(getattr(node.op, "destroy_map", {}))
 
 
 def assert_as_in_a_real_function(ours, outputs, mode):
-    """PyTensor prepares a function of the same graph; only compiling it is left out."""
+    """Compare with a function that PyTensor prepares from the same graph, without compiling."""
     maker = FunctionMaker(
         [In(v) for v in inputs_of(outputs)],
         [Out(v) for v in outputs],
@@ -107,7 +107,7 @@ def test_another_function_is_told_apart():
 
 
 def assert_told_of(found, nodes):
-    """What is told of every Scan that is left is what it is."""
+    """Compare the report on every Scan with its node."""
     parts = [read_node(node) for node in nodes]
     for told, of_node in zip(found.after, parts, strict=True):
         assert told.stops_early == (of_node.until is not None)
@@ -122,7 +122,7 @@ def shapes(nodes):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_compiled_function(mode):
-    """Without a compiler: the rewrites of the mode, and PyTensor's own way of running them."""
+    """Apply the rewrites of a mode, and run the function without a compiler."""
     (cost,) = to_compile.last_two()
     inputs = inputs_of([cost])
     rewrites = Mode("py", get_mode(mode).provided_optimizer)
@@ -141,7 +141,7 @@ def test_a_compiled_function(mode):
 
 
 def effects(report):
-    """The effects of all rewrites, by the Scan and a part of the name."""
+    """Map a part of a rewrite's name and a Scan to the effect of the rewrite."""
     return {(part, scan): r.effect for r in report.rewrites for part in PARTS if part in r.name
             for scan in r.scans}  # fmt: skip
 
@@ -150,7 +150,7 @@ PARTS = ("push_out_non_seq", "push_out_seq", "scan_merge", "inplace", "save_mem"
 
 
 def test_operations_that_leave_the_step_are_named():
-    """Of x·√a + eᵘ, √a is the same at every step, and eᵘ needs no state."""
+    """In x·√a + eᵘ, √a is the same at every step, and eᵘ needs no state."""
     u, x0, a = pt.dvector("u"), pt.dscalar("x0"), pt.dscalar("a")
     xs = scan(
         lambda u, x, a: x * pt.sqrt(a) + pt.exp(u),
@@ -204,7 +204,7 @@ test_errors = error_test(
 
 
 def batched():
-    """A Scan in a Blockwise: two starts at once."""
+    """Return a sum of a batch of loops, and the initial values of the batch."""
     x0, starts = pt.dscalar("x0"), pt.dvector("starts")
     xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
     return vectorize_graph(xs[-1], {x0: starts}).sum(), starts
@@ -212,7 +212,7 @@ def batched():
 
 def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
     cost, starts = batched()
-    rewrites = Mode("py", get_mode("CVM").provided_optimizer)  # C would be compiled for seconds
+    rewrites = Mode("py", get_mode("CVM").provided_optimizer)  # C code would compile for seconds
     for outputs, wrt in (([cost], None), ([cost, pytensor.grad(cost, starts)], starts)):
         function = pytensor.function([starts], outputs, mode=rewrites)
         nodes = function.maker.fgraph.toposort()
@@ -226,7 +226,7 @@ def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
 
 
 def two_loops():
-    """Two loops without names, of 2 and of 3 steps."""
+    """Return a cost of two loops without names, with 2 and 3 steps."""
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
     ys = pytensor.scan(pt.cos, outputs_info=xs[-1], n_steps=3, return_updates=False)

@@ -57,7 +57,7 @@ def test_numbers(name, mode):
 
 
 def test_pytensor_differentiates_one_step():
-    """x², five times, stored in two slots: the backward Scan runs a single step."""
+    """The buffer of five squares has two slots, and the backward Scan runs a single step."""
     loop = gallery.loops["square"].with_steps(5)
     found = lab.compiled(loop, "x", "CVM").late
     assert found.gradient == pytest.approx(32 * 0.95**31)

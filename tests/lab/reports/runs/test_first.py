@@ -78,14 +78,14 @@ def test_a_long_way_of_infinities_is_passed_over():
     given = lab.State("x", 1.0), lab.Sequence("u", [1.0] * 900 + [0.0])
     loop = lab.Loop(lambda x, u: x * 10.0 * u, given[:1], given[1:])
     found = lab.first(loop.trace(order=0))
-    # two operations a step; 10.0**309 is the first beyond 1.8e308
+    # a step has two operations; 10.0**309 is the first power above 1.8e308
     assert [link.step for link in found.chain] == [900, 900, 308, 308]
     assert found.chain[0].numbers == "inf·0"
 
 
 def test_a_branch_that_is_not_taken_is_passed_over_forwards_and_told_backwards():
     loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=3)
-    assert lab.first(loop.trace(order=0)) is None  # numpy's where gives no nan either
+    assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, too
     found = lab.first(loop.trace(order=1))
     assert (found.scan, found.step) == (1, 0)
     assert "where did not take sqrt(x[t−1])" in " ".join(str(found).split())
@@ -124,14 +124,14 @@ def test_the_entry_of_a_vector_is_told():
 
 
 def squared_after_the_loop():
-    """C = Σ x₂², where x₂ = sin(sin(x₀)): the square is outside of the Scan."""
+    """Return a derivative of C = Σ x₂², whose square is outside of the Scan, and its inputs."""
     graph = lab.Loop(lambda x: pt.sin(x), (lab.State("x", [0.0, 0.5]),), n_steps=2).build()
     (xs,) = graph.outputs.values()
     return lab.derivative((xs[-1] ** 2).sum(), graph.inputs["x"], 3), graph.given
 
 
 def squared_in_the_loop():
-    """C = Σ x₀⁴."""
+    """Return a derivative of C = Σ x₀⁴, and its inputs."""
     graph = lab.Loop(lambda x: x**2, (lab.State("x", [0.0, 0.5]),), n_steps=2).build()
     (xs,) = graph.outputs.values()
     return lab.derivative(xs[-1].sum(), graph.inputs["x"], 3), graph.given

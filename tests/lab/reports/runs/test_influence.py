@@ -105,7 +105,7 @@ def linear(matrix, steps):
     return lab.Loop.from_text("w@h", {"h": np.ones(len(matrix))}, {}, {"w": matrix}, n_steps=steps)
 
 
-SUMMARIES = {  # by the factor; its ninth power is below 0.01, or above 100, or between
+SUMMARIES = {  # a factor, whose ninth power is below 0.01, above 100, or between these bounds
     0.5: "shrinks with distance: ×0.5 per step (geometric mean). It vanishes.",
     0.8: "shrinks with distance: ×0.8 per step (geometric mean).",
     1.0: "Influence is about constant over 9 steps.",
@@ -189,7 +189,7 @@ def test_a_very_long_loop_says_that_it_computes_some_derivatives(monkeypatch):
     assert f"wrt {len(found.index)} of 501 values of h were computed" in str(found)
     places = np.searchsorted(whole.index, found.index)
     np.testing.assert_array_equal(found.last, whole.last[places])
-    assert set(range(301, 501)) <= set(found.index.tolist())  # the end has all of its values
+    assert set(range(301, 501)) <= set(found.index.tolist())  # all values at the end are compared
 
 
 def test_reach_is_the_smallest_distance_below_one_percent():

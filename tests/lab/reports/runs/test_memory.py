@@ -134,10 +134,10 @@ def test_checkpoints_of_pytensor():
         state, slope = np.sin(state) * 1.1, slope * np.cos(state) * 1.1
     np.testing.assert_allclose(trace.outputs, [state, slope], rtol=1e-12)
     steps = [[scan.steps for scan in inner.scans] for inner in trace.scans[1].nested]
-    assert steps == [[4, 4]] * 3  # forward again, and backward
+    assert steps == [[4, 4]] * 3  # the repeated forward loop, and the backward loop
     marks = [number for what, number in every(12, 4) if what == "keep"][:3]
     (states,) = (b for b in lab.memory(trace).buffers if b.last > b.first)
-    assert states.bytes == 8 * (len(marks) + 1)  # and the last state
+    assert states.bytes == 8 * (len(marks) + 1)  # the marked states and the last state
 
 
 def test_the_last_reader_of_a_buffer():
