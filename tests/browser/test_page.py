@@ -24,7 +24,7 @@ PAGE = visual.Page(
 VALUES = {"square": {"x": 1.07}, "coupled": {"prey": 1.2, "birth": 0.7}, "extra": {"w": -0.4}}
 DATA = 'document.querySelector(".scantape-machine").machine.data'
 NUMBERS = f"""() => {DATA}.cells.map((cell) =>
-    cell.keys.map(({{ moment, text }}) => [moment, text]))"""
+    cell.keys.map(({{ moment, text }}) => [Math.ceil(moment), text]))"""
 SENTENCES = f"""() => {DATA}.events.flatMap((event) =>
     event.groups.flatMap((group) => group.parts.map((part) =>
         [part.sentence.map(({{ text }}) => text).join(""), part.exact])))"""

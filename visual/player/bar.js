@@ -1,13 +1,6 @@
 // The scrub bar: one segment for each Scan, as wide as its events take time, and the marks of a rule.
 
-/** The ends of the sums of an event, as shares of its duration. @param {any} event @returns {number[]} */
-function sumEnds({ groups, weight }) {
-  let past = 0;
-  const ends = groups.map((group) => (past += group.weight) / weight);
-  return [...ends.slice(0, -1), 1];
-}
-
-/** The bar converts between p and a place on it; keys stop at the end of each sum. */
+/** The bar converts between p and a position on the bar; keys stop at the end of each sum. */
 class Bar {
   /** @param {Element} parent @param {any} actions `drag` gets p, `drop` has no argument */
   constructor(parent, { drag, drop }) {
@@ -22,7 +15,7 @@ class Bar {
   /** Draw the segments of another machine. @param {any} data */
   open(data) {
     const { events, scans, moments } = this.data = data;
-    this.stops = [0, ...events.flatMap((event, n) => sumEnds(event).map((share) => n + share))];
+    this.stops = [0, ...events.flatMap(({ groups }, n) => (groups.length ? groups.map(({ end }) => n + end) : [n + 1]))];
     const edges = [0];
     for (const event of events) edges.push(edges.at(-1) + event.weight);
     const whole = edges.at(-1) || 1;
@@ -52,14 +45,14 @@ class Bar {
     }
   }
 
-  /** The moment at a place on the bar. @param {number} x */
+  /** The p of a position on the bar. @param {number} x */
   moment(x) {
     const { moments } = this.data;
     const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, moments - 1);
     return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, moments);
   }
 
-  /** The place of p on the bar. @param {number} p */
+  /** The position of p on the bar. @param {number} p */
   place(p) {
     const n = Math.min(Math.floor(p), this.data.moments - 1);
     return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);

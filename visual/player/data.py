@@ -3,7 +3,7 @@
 Each record becomes an object with the same fields, which the typedefs in ``picture.js`` list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,12 +13,13 @@ from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine.arrange import Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import MachineContent, MachineEvent, PartGroup, SlotCell
+from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 from visual.pictures.machine.places import NumberStyle, Numeral
+from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-MOST_NESTED = 12  # steps of a Scan; the data contains no Scans inside the steps of longer Scans
+MOST_NESTED = 12  # steps of a Scan whose inner Scans are in the data
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
@@ -49,7 +50,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
     mistake, positions = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
-    cells = zip(machine.cells, _plain(arrangement.boxes, 2), strict=True)
+    cells = zip(machine.cells, arrangement.states, _plain(arrangement.boxes, 2), strict=True)
     example = mistake and mistake.example
     return {
         **_plain(machine, without=("cells", "events")),
@@ -62,7 +63,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
             "example": example and as_text(example),
             "offer": example and _offer(example),
         },
-        "cells": [{**_cell(machine, cell), **box} for cell, box in cells],
+        "cells": [_cell(machine, cell, keys) | box for cell, keys, box in cells],
         "events": [_event(arrangement, event) for event in machine.events],
     }
 
@@ -98,10 +99,16 @@ def _offer(example: Mapping[str, object]) -> str:
     return ", ".join([*words, f"order {example['order']}"])
 
 
-def _cell(machine: MachineContent, cell: SlotCell) -> dict[str, Any]:
-    row = machine.rows[cell.row]
+def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
+    """Return a cell with the states of all p; `wrong_from` is the p of the first wrong state."""
+    row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
+    if first is not None:
+        full = cell.at(first).full
+        wrong_from = next(key.moment for key in keys if key.moment > first - 1 and key.full == full)
     return {
         **_plain(cell),
+        "keys": _plain(keys),
+        "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,
         "given": _given(cell),
@@ -110,7 +117,7 @@ def _cell(machine: MachineContent, cell: SlotCell) -> dict[str, Any]:
 
 
 def _given(cell: SlotCell) -> int | None:
-    """Return the place of the initial value in a cell, or None without an initial value."""
+    """Return the instruction of the initial value in a cell, or None for other values."""
     first = cell.keys[0]
     if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
         return None
@@ -118,16 +125,20 @@ def _given(cell: SlotCell) -> int | None:
 
 
 def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
-    groups = [_group(arrangement, group) for group in event.groups]
+    """Return an event whose groups have their start and end, relative to its duration."""
+    groups = [
+        _group(arrangement, group) | {"start": start, "end": end}
+        for group, (start, end) in zip(event.groups, spans(event), strict=True)
+    ]
     return {**_plain(event, without=("groups",)), "weight": event.weight, "groups": groups}
 
 
 def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
-    """Return a group; each term of its sums has the fields of its track."""
+    """Return a group; each term contains the fields of its track."""
     parts = []
     for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True):
         pairs = zip(part.terms, tracks, strict=True)
         terms = [{**_plain(term), **_plain(way, 2)} for term, way in pairs]
-        parts.append({**_plain(part, without=("terms",)), "terms": terms})
-    computed = {"weight": group.weight, "shown": group.shown, "parts": parts}
-    return _plain(group, without=("parts",)) | computed
+        computed = {"is_addition": part.is_addition, "terms": terms}
+        parts.append(_plain(part, without=("terms",)) | computed)
+    return _plain(group, without=("parts",)) | {"shown": group.shown, "parts": parts}

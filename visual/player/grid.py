@@ -78,7 +78,7 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
 
 
 def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
-    """Return a loop's own taps, and patterns in which a single state has other taps."""
+    """Return the taps of a loop's declaration, and patterns with other taps of one state."""
     by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
     others = (
         pattern(loop, {state.name: taps})
@@ -140,7 +140,7 @@ def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Patter
 
 
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
-    """Return the patterns of a loop; each contains the variables that any pattern names."""
+    """Return the patterns of a loop; each pattern contains the variables of all patterns."""
     if given is None:
         return default_patterns(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
@@ -251,7 +251,7 @@ class ChoiceGrid:
         )
 
     def indices(self, combination: Combination) -> str:
-        """Return the indices of a combination's choices, as ``0,1,0,0,0`` for the second taps."""
+        """Return the indices of the choices: ``0,1,0,0,0`` for the second pattern of taps."""
         loop = combination.loop
         choices = (self.loops, self.taps[loop.name], self.orders, self.costs, self.rules)
         chosen = (loop, combination.taps, combination.order, combination.cost, combination.rule)

@@ -27,7 +27,7 @@ class Machine {
     this.open(data, options.moment ?? 0);
   }
 
-  /** Show another machine at a moment, or at its last moment if it has fewer. @param {any} data @param {number=} moment */
+  /** Show another machine at a moment, at most at its last moment. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
     this.whole = data;

@@ -1,5 +1,5 @@
 // The operations of a run, and numbers as text. `lines` are instructions: each has an operation and
-// the places of its operands. Numbers have the same text as from lab.notation.number_text.
+// the places of its operands. `numberText` writes a number exactly as lab.notation.number_text.
 
 const OPERATIONS = {
   Add: (...terms) => terms.reduce((sum, term) => sum + term),
@@ -40,7 +40,7 @@ const OPERATIONS = {
 };
 
 /** The results of all lines; `given` has the entries of the given values by name. @param {any[]} lines @param {any} given */
-function computed(lines, given) {
+function compute(lines, given) {
   const results = [];
   for (const [name, ...operands] of lines) {
     if (name === "constant") results.push(operands[0]);
@@ -53,7 +53,7 @@ function computed(lines, given) {
 // Round a finite nonzero number to significant digits, half to even; return the mantissa and the
 // power of ten.
 /** @returns {[string, number]} @param {number} value @param {number} digits */
-function rounded(value, digits) {
+function roundNumber(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
   const [all, exactPower] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
   const before = all.slice(0, digits + Number(digits > 1)); // and the point
@@ -62,8 +62,8 @@ function rounded(value, digits) {
 }
 
 /** @param {number} value @param {number} digits @param {boolean} keepsZeros */
-function written(value, digits, keepsZeros) {
-  const [mantissa, power] = rounded(value, digits);
+function writeNumber(value, digits, keepsZeros) {
+  const [mantissa, power] = roundNumber(value, digits);
   const trimmed = (text) => (keepsZeros || !text.includes(".") ? text : text.replace(/\.?0+$/, ""));
   const sign = value < 0 ? "-" : "";
   if (power < -4 || power >= digits) return `${sign}${trimmed(mantissa)}e${power}`;
@@ -79,9 +79,9 @@ const NOISE = 1e-12; // the largest relative rounding error, as in 0.1 + 0.2
 function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
-  const short = written(value, digits, false);
+  const short = writeNumber(value, digits, false);
   const isAll = Math.abs(Number(short) - value) <= NOISE * Math.abs(value);
-  return isAll ? short : written(value, digits, true);
+  return isAll ? short : writeNumber(value, digits, true);
 }
 
 /**
@@ -117,7 +117,7 @@ class Live {
 
   /** Compute all numbers; `values` replace given values. @param {any} values */
   compute(values) {
-    if (this.run.lines) this.numbers = computed(this.run.lines, { ...this.run.base, ...values });
+    if (this.run.lines) this.numbers = compute(this.run.lines, { ...this.run.base, ...values });
   }
 
   bind(node) {
@@ -145,7 +145,7 @@ class Live {
     const rightSide = (digits) => {
       const exact = operands.map(value);
       const used = exact.every(Number.isFinite) ? exact.map((number) => Number(numberText(number, digits))) : exact;
-      return computed(check, { "": used }).at(-1);
+      return compute(check, { "": used }).at(-1);
     };
     const isTrue = (digits) => holds(left.text, rightSide(digits));
     this.property(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));

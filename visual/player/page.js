@@ -7,7 +7,7 @@ const CORRECT = "correct";
 const HIGH = 500; // pixels below the controls that a machine needs
 
 /** @param {string} packed */
-async function unpacked(packed) {
+async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
@@ -33,7 +33,7 @@ class Choices {
     return field === "taps" ? this.data.loops[this.at.loop].taps : this.data[`${field}s`];
   }
 
-  /** The number of the packed run, or the reason why there is no machine. */
+  /** The number of the packed run, or the reason for a missing machine. */
   get run() {
     return this.data.runs[FIELDS.map((field) => this.at[field])];
   }
@@ -65,7 +65,7 @@ class Lesson {
   /** @param {any} place @param {number} number */
   constructor(place, number) {
     this.place = place;
-    this.prefix = number ? `${number + 1}.` : ""; // of the second and later machines of a page
+    this.prefix = number ? `${number + 1}.` : ""; // the second machine of a page and later ones have a prefix
     this.choices = new Choices(JSON.parse(place.querySelector("script").textContent));
     this.values = {};
     this.past = [];
@@ -224,12 +224,12 @@ class Lesson {
     const { choices } = this, number = choices.run;
     this.showControls();
     this.requested = number;
-    if (typeof number === "string") { // the reason why there is no machine
+    if (typeof number === "string") { // the reason for a missing machine
       this.note.textContent = number;
       this.stage.hidden = this.dragged.hidden = true;
       return;
     }
-    if (!this.runs.has(number)) this.runs.set(number, await unpacked(choices.data.packed[number]));
+    if (!this.runs.has(number)) this.runs.set(number, await unpack(choices.data.packed[number]));
     if (this.requested !== number) return; // the reader has made another choice meanwhile
     this.stage.hidden = this.dragged.hidden = false;
     const isOther = this.run !== this.runs.get(number);

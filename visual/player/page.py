@@ -94,7 +94,7 @@ class Page:
 
     @cached_property
     def runs(self) -> Mapping[Combination, str | LabError]:
-        """The compressed machine of each combination, or the error of an impossible combination."""
+        """The compressed machine of each combination, or the error if it has no machine."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
             progress = progress_bar(self.grid.combinations, "page", "combination")
@@ -199,7 +199,7 @@ def _choices(grid: ChoiceGrid) -> dict[str, object]:
 
 
 def _packed(combination: Combination) -> str | LabError:
-    """Return the compressed machine of a combination in all arrangements, or its error."""
+    """Return the compressed machine of a combination, or the error if it has no machine."""
     try:
         data = json.dumps(_run(combination), ensure_ascii=False, separators=(",", ":"))
     except LabError as error:
@@ -232,7 +232,7 @@ def _run(combination: Combination) -> dict[str, Any]:
 
 
 def with_places(data: Any) -> Any:
-    """Return data for JSON with the place and the style of each number instead of the text."""
+    """Return data in which each number is the place of its instruction, and its style."""
     if isinstance(data, Numeral):
         return {"n": data.place, "s": data.style.value}
     if isinstance(data, Mapping):

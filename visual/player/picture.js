@@ -9,8 +9,9 @@
  * @typedef {{source: number|null, value: string, factor: string, symbol: string, product: string,
  *   points: Point[], chip: Point|null, turn: number, saved: number[], drops: Point[][]}} Term
  * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean, sentence: Phrase[],
- *   by_entry: Phrase[][], exact: string, formula: string, terms: Term[], is_second: boolean}} Part
- * @typedef {{weight: number, summary: Phrase[][], reason: string, shown: number[], parts: Part[]}} Group
+ *   by_entry: Phrase[][], exact: string, formula: string, terms: Term[], is_second: boolean,
+ *   is_addition: boolean}} Part
+ * @typedef {{start: number, end: number, summary: Phrase[][], reason: string, shown: number[], parts: Part[]}} Group
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
  * @typedef {{scan: number, tape: string, position: number, name: string, label: string, x: number,
@@ -30,7 +31,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
  * Append a new element with attributes and a text.
  * @param {any} node @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
  */
-function filled(node, attributes, parent, text) {
+function appendNode(node, attributes, parent, text) {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
   if (text !== undefined) node.textContent = text;
   parent?.append(node);
@@ -38,9 +39,9 @@ function filled(node, attributes, parent, text) {
 }
 
 /** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
-const shape = (tag, attributes, parent, text) => filled(document.createElementNS(SVG, tag), attributes, parent, text);
+const shape = (tag, attributes, parent, text) => appendNode(document.createElementNS(SVG, tag), attributes, parent, text);
 /** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
-const html = (tag, attributes, parent, text) => filled(document.createElement(tag), attributes, parent, text);
+const html = (tag, attributes, parent, text) => appendNode(document.createElement(tag), attributes, parent, text);
 
 /** @param {number} x @param {number} low @param {number} high */
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
@@ -67,32 +68,18 @@ function along(points, share) {
   return points[0];
 }
 
-/** The key of a cell at a moment. @param {Cell} cell @param {number} moment @returns {Key} */
+/** The state of a cell at p. @param {Cell} cell @param {number} moment @returns {Key} */
 function keyAt(cell, moment) {
   return cell.keys.findLast((key) => key.moment <= moment) ?? cell.keys[0];
 }
 
-/** The role of a cell that the shown sums do not touch. @param {Cell} cell @param {number} moment */
-function restingRole(cell, moment) {
-  const { role } = keyAt(cell, moment);
-  return COLORED.has(role) ? "intermediate" : role;
-}
-
-/**
- * The place of p: the event in progress (or the last one), its group, and the group's progress.
- * @param {any} data @param {number} p
- */
+/** The event in progress at p (or the last one), its group, and the group's progress. @param {any} data @param {number} p */
 function locate(data, p) {
-  const number = clamp(Math.ceil(p - 1e-9), 0, data.moments);
-  if (!number) return { number, event: null, group: -1, share: 1 };
-  const event = data.events[number - 1];
-  let left = (p - (number - 1)) * event.weight;
-  for (const [n, { weight }] of event.groups.entries()) {
-    if (left <= weight + 1e-9 || n === event.groups.length - 1)
-      return { number, event, group: n, share: left >= weight - 1e-6 ? 1 : left / weight };
-    left -= weight;
-  }
-  return { number, event, group: -1, share: 1 };
+  const number = clamp(Math.ceil(p - 1e-9), 0, data.moments), event = data.events[number - 1] ?? null;
+  const past = p - number + 1, group = event ? event.groups.findIndex(({ end }) => past <= end + 1e-9) : -1;
+  if (group < 0) return { number, event, group, share: 1 };
+  const { start, end } = event.groups[group];
+  return { number, event, group, share: past >= end - 1e-6 ? 1 : (past - start) / (end - start) };
 }
 
 /** The picture: an SVG whose cells never move. */
@@ -164,7 +151,7 @@ class Picture {
     return { lines, scan: cells[part.target].scan };
   }
 
-  /** Draw all texts again when the next moment is shown. */
+  /** Draw all texts again with the next moment. */
   forget() {
     for (const node of this.cells) node.shown = "";
     this.staged = "";
@@ -174,57 +161,30 @@ class Picture {
   show(p) {
     const at = locate(this.data, p);
     const done = at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1);
-    this.color(at, done);
+    this.color(at, p, done);
     this.stage(at);
     return at;
   }
 
-  /** The parts that have begun, their progress, and whether they play. @param {Place} at @returns {any[]} */
-  begun(at) {
-    const groups = at.event?.groups.slice(0, at.group + 1) ?? [];
-    return groups.flatMap((group, n) => group.parts.map((part) => [part, n < at.group ? 1 : at.share, n === at.group]));
-  }
-
-  /** @param {Place} at @param {boolean} done */
-  color(at, done) {
-    const { data } = this, lit = new Set(), changed = new Map(), open = at.event?.scan;
-    const few = data.scans.length < (data.runs.length ? 5 : 3);
-    for (const [part, share, isNow] of this.begun(at)) {
-      changed.set(part.target, share >= ADD || (share >= MOVE && !isSum(part)));
-      if (!isNow && !done) continue;
-      lit.add(part.target);
-      for (const move of part.terms) {
-        if (move.source !== null) lit.add(move.source);
-        for (const saved of move.saved) lit.add(saved);
-      }
-    }
-    const near = new Set([...lit].map((number) => data.cells[number].scan));
-    const targets = new Set((at.event?.groups ?? []).flatMap((group) => group.parts.map((part) => part.target)));
+  /** Show the state of each cell; Scans far from the event are faded. @param {Place} at @param {number} p @param {boolean} done */
+  color(at, p, done) {
+    const { data } = this, open = at.event?.scan, few = data.scans.length < (data.runs.length ? 5 : 3);
+    const keys = data.cells.map((cell) => keyAt(cell, p + 1e-9)), isLit = ({ role }) => COLORED.has(role);
+    const near = new Set(data.cells.filter((_, number) => isLit(keys[number])).map(({ scan }) => scan));
     for (const [number, node] of this.cells.entries()) {
-      const { cell } = node;
-      const waits = targets.has(number) && !changed.get(number) && !done; // a later sum writes the cell
-      const is = done || lit.has(number);
-      let { role, text, entries } = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
-      if (!is && COLORED.has(role)) role = restingRole(cell, at.number);
-      if (waits) ({ text, entries } = keyAt(cell, at.number - 1));
-      const named = few || cell.scan === open || lit.has(number) || data.is_tall;
-      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " faded"}${this.wrong(cell, at.number, is && !waits)}`;
-      this.put(node, role, kind, text, entries);
+      const { cell } = node, { role, text, entries } = keys[number];
+      const kinds = {
+        named: few || cell.scan === open || isLit(keys[number]) || data.is_tall,
+        faded: !few && open && !near.has(cell.scan),
+        wrong: cell.wrong_from !== null && cell.wrong_from <= p + 1e-9,
+      };
+      this.put(node, role, [role, ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "), text, entries);
     }
     for (const [number, parts] of this.tracks.entries())
       for (const { lines, scan } of parts) {
         const state = number + 1 < at.number || (done && number + 1 === at.number) ? "past" : "future";
         for (const line of lines) line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " faded"}`);
       }
-  }
-
-  /**
-   * A number is wrong only from the moment of its first difference.
-   * @param {Cell} cell @param {number} moment @param {boolean} is
-   */
-  wrong(cell, moment, is) {
-    if (cell.wrong_from === null) return "";
-    return cell.wrong_from < moment || (is && cell.wrong_from === moment) ? " wrong" : "";
   }
 
   /**
@@ -299,7 +259,7 @@ class Picture {
     for (const [n, { group }] of this.cells.entries()) group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}`);
     this.act(part ? [part] : []);
     for (const act of this.acts) this.move(act, 1);
-    for (const { adder } of this.acts) adder?.group.remove(); // the number of the slot can be a later one
+    for (const { adder } of this.acts) adder?.group.remove(); // the slot can contain a later number
   }
 
   /** @param {string} kind @param {string} text */
@@ -322,7 +282,7 @@ class Picture {
       value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
       product: this.pill(part.kind === "fill" ? "plain" : "product", move.product || move.value),
     }));
-    return { part, cell, moves, adder: isSum(part) ? this.adder(part, cell) : null };
+    return { part, cell, moves, adder: part.is_addition ? this.adder(part, cell) : null };
   }
 
   /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {Cell} cell */
@@ -334,7 +294,7 @@ class Picture {
     const wide = Math.max(cell.width, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
     const top = cell.y - cell.height / 2, { is_tall, pitch, width } = this.data;
     const x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
-    const fits = is_tall && wide <= cell.width + 0.25 * (pitch - cell.width); // else the cell shows its sum alone
+    const fits = is_tall && wide <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
     shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
       const y = top + 3 + line * (n + 0.8);
@@ -372,9 +332,6 @@ class Picture {
 }
 Picture.count = 0;
 
-/** @param {Part} part */
-const isSum = (part) => // norms do not add up, and zeros need no sum
-  part.kind === "sum" && part.adds && Boolean(Number(part.old)) && part.terms.some((move) => Boolean(Number(move.product || move.value)));
 /** @param {Term} move */
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 /** @param {Term} move */

@@ -28,7 +28,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import MachineContent as Content
 from visual.pictures.machine.eager import machine_of_recording
-from visual.pictures.machine.pair import compared, pair_of
+from visual.pictures.machine.pair import compare_runs, pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
 from visual.scene.formats import as_path
@@ -159,7 +159,7 @@ class Machine(Widget):
         if isinstance(self.run, Recording):
             return machine_of_recording(self.run, self.entry)
         if self.other is not None:
-            return compared(self.run, self.other, self.entry)
+            return compare_runs(self.run, self.other, self.entry)
         return machine_of(self.run, self.around, self.entry)
 
     @property

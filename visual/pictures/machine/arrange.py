@@ -1,14 +1,15 @@
 """The positions of a machine: a box for each cell, the headings, and the gaps.
 
-No position depends on the moment: a player changes only the states of cells. Columns are aligned by
-time, and rows are tapes. The rows of a loop and its gradient are `TALL`, and the rows of more Scans
-are `COMPACT`. The distance of columns follows from the width. `tracks` computes the paths of
-values.
+No position depends on the moment: a player changes only the states of cells. A column is a time,
+and a row is a tape. A machine with up to `MOST_TALL` tapes has `TALL` rows; other machines have
+`COMPACT` rows. The width of the sheet determines the distance of the columns.
 """
 
 from dataclasses import dataclass, replace
 
-from visual.pictures.machine.content import MachineContent
+from lab.records import cached_property
+from visual.pictures.machine.content import Key, MachineContent
+from visual.pictures.machine.states import states
 from visual.scene.fonts import text_width
 
 Point = tuple[float, float]
@@ -74,7 +75,7 @@ class CellBox:
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of a row, or of a Scan, at its baseline; `scan` counts from 1."""
+    """The name of a row or of a Scan, at the left end of its baseline; Scans count from 1."""
 
     scan: int
     x: float
@@ -99,6 +100,11 @@ class Arrangement:
     pitch: float
     is_tall: bool
 
+    @cached_property
+    def states(self) -> list[tuple[Key, ...]]:
+        """The keys of each cell for all p, as `states` returns them."""
+        return states(self.machine)
+
     @property
     def is_cramped(self) -> bool:
         """Whether the gap between two boxes of a row is too narrow for a factor."""
@@ -106,7 +112,7 @@ class Arrangement:
 
 
 def most_columns(width: float) -> int:
-    """Return the number of columns that fit on a sheet of a width."""
+    """Return how many columns fit on a sheet that is `width` pixels wide."""
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 
@@ -144,19 +150,19 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
-    """Return the heights of a row: rows of arrays are as high as their numbers need."""
+    """Return the heights of a row; a row of arrays has space for all listed numbers."""
     density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
     return replace(density, box=max(density.box, _listed(machine, row)))
 
 
 def _listed(machine: MachineContent, row: int) -> float:
-    """Return the height of the numbers that are listed in a cell of a row."""
+    """Return the height of the listed numbers in the cells of a row; 0 without arrays."""
     lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
     return ENTRY * lines + 5 if lines else 0.0
 
 
 def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
-    """Return the largest size of numbers that makes all numbers fit their boxes."""
+    """Return the largest size at which all numbers fit into their boxes."""
     texts = (key.text for cell in machine.cells for key in cell.keys)
     widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
@@ -192,7 +198,7 @@ def _rows(
 
 
 def rows_with_bows(machine: MachineContent) -> set[int]:
-    """Return the rows in which a value travels over other slots."""
+    """Return the rows in which a line passes over other cells."""
     rows = set()
     for part in machine.parts():
         target = machine.cells[part.target]

@@ -54,14 +54,14 @@ def machine_of(
 
     A loop with more than `most` columns shows its ends and the columns around the step `around`.
     Cells of arrays show the entry `entry` or, for None, norms. With the `program` of the run, each
-    number has the place of its instruction. Raises GraphError for a run without Scans or steps,
-    with more than `MOST_ROWS` tapes, or with numbers that a page cannot compute.
+    number refers to the instruction that computes the number. Raises GraphError for a run without
+    Scans or steps, with more than `MOST_ROWS` tapes, or with numbers that a page cannot compute.
     """
     return _Builder(trace, around, entry, most, program).machine()
 
 
 def address(slot: Slot) -> Address:
-    """Return the unique address of a slot in a run."""
+    """Return the Scan, the argument, and the row, which identify a slot in a run."""
     return slot.scan, slot.argument, slot.row
 
 
@@ -75,7 +75,7 @@ class _Builder:
 
     @cached_property
     def places(self) -> Places | None:
-        """The instruction that computes each number."""
+        """The instructions that compute the numbers; None without a program."""
         return None if self.program is None else Places(self.events, self.program)
 
     @cached_property
@@ -84,7 +84,7 @@ class _Builder:
 
     @cached_property
     def columns(self) -> Columns:
-        """The place of every slot."""
+        """The row and the column of every slot that has a cell."""
         return Columns(self.trace, self.around, self.most)
 
     @cached_property
@@ -133,7 +133,7 @@ class _Builder:
     def _states(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
 
-        `ends` has the moment of the machine at which an event of the run ends.
+        `ends` maps the number of each shown event to the moment at which the event ends.
         """
         changes = {n + d for n in self.events.moments(slot) for d in (0, 1)}
         before = -1
@@ -141,7 +141,7 @@ class _Builder:
             if number == 0 or not changes.isdisjoint(range(before + 1, number + 1)):
                 value = self.events.value(slot, number)
                 if self.places is not None:
-                    self.places.learn_slot(slot, number, value)
+                    self.places.store_slot(slot, number, value)
                 yield moment, self.events.role(slot, number), value
             before = number
 
@@ -152,7 +152,7 @@ class _Builder:
         for number in self._shown_events():
             event = self.events[number - 1]
             if self.places is not None:
-                self.places.learn_event(event)
+                self.places.store_event(event)
             groups = tuple(self._groups(event))
             if groups:
                 if skipped is not None:
@@ -167,7 +167,7 @@ class _Builder:
             yield self._skip(skipped)
 
     def _shown_events(self) -> list[int]:
-        """Return the events that touch a shown slot, and the last event of each other stretch."""
+        """Return the events that touch a shown slot, and the last event of each hidden series."""
         total = len(self.events)
         if len(self.columns.times) == len(self.columns.places):
             return list(range(1, total + 1))
@@ -211,7 +211,7 @@ class _Builder:
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell, without states that look like the previous state."""
+    """Return the keys of a cell; a state that looks like the previous state has no key."""
     keys: list[Key] = []
     for moment, role, value in states:
         full = "" if value is None else full_text(value)
@@ -225,7 +225,7 @@ CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, or Non
 
 
 def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) -> Part:
-    """Return a write of an event as a part of a machine."""
+    """Return the part of a machine for a write; `cell_of` returns the cell of a slot."""
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
     if write.kind is WriteKind.RESTORED:
         kind = PartKind.RESTORED

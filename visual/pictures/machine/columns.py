@@ -14,7 +14,7 @@ Address = tuple[int, int, int]  # Scan, argument, and row of a slot
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows and columns of a run; a long loop shows its ends and the columns around `around`."""
+    """The rows and columns of a run; a long loop shows its ends and the columns near `around`."""
 
     trace: Trace
     around: int | None = None
@@ -22,7 +22,7 @@ class Columns:
 
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
-        """All Scans, with the names of their quantities."""
+        """The names of the quantities of each Scan."""
         return tuple(Quantities.each(self.trace))
 
     @cached_property
@@ -80,7 +80,7 @@ class Columns:
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
-        """Row and column of every slot that has a cell."""
+        """The row and the column of every slot that has a cell."""
         order = {column: n for n, column in enumerate(self.shown)}
         places = {}
         for row, (number, tape) in enumerate(self.tapes):
@@ -96,7 +96,7 @@ class Columns:
         return {slot: n for n, slot in enumerate(self.places)}
 
     def runs_backward(self, number: int) -> bool:
-        """Return whether later steps of a Scan write earlier times."""
+        """Return whether later steps of a Scan write values of earlier times."""
         for scan, tape in self.tapes:
             slots = [(scan, tape.argument, row) for row in range(len(tape.final))]
             if scan == number and len(slots) > 1:

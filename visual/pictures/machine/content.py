@@ -9,7 +9,7 @@ These records have neither coordinates, which `visual.pictures.machine.arrange` 
 which the theme adds.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,7 +42,7 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True)
 class Phrase:
-    """A few characters of a sentence, and their meaning."""
+    """A piece of a sentence, and its meaning."""
 
     text: str
     ink: Ink = Ink.PLAIN
@@ -60,7 +60,7 @@ class Key:
     and draws more as a strip.
     """
 
-    moment: int
+    moment: float
     role: str
     text: str
     full: str = ""
@@ -69,7 +69,7 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape of a Scan; the numbers `scan` start at 1 and continue in the second run."""
+    """A tape of the Scan number `scan`; Scans count from 1, through both runs."""
 
     scan: int
     tape: str
@@ -96,9 +96,14 @@ class SlotCell:
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
-    def at(self, moment: int) -> Key:
+    def at(self, moment: float) -> Key:
         """Return the key at a moment."""
-        return next(key for key in reversed(self.keys) if key.moment <= moment)
+        return key_at(self.keys, moment)
+
+
+def key_at(keys: Sequence[Key], moment: float) -> Key:
+    """Return the last key that begins at or before a moment."""
+    return next(key for key in reversed(keys) if key.moment <= moment)
 
 
 @dataclass(frozen=True)
@@ -123,8 +128,8 @@ class Part:
     """A sum that an event writes into the cell `target`.
 
     `sentence` has the digits of the cells, and `exact` enough digits for a true equation. `formula`
-    is the write with positions of the buffer. In pages, `check` computes the right side of the
-    equation from printed numbers.
+    is the write with slots such as ``buf[2]``. In a page, `check` computes the right side of the
+    equation from the printed numbers.
     """
 
     kind: PartKind
@@ -141,6 +146,13 @@ class Part:
     by_entry: tuple[tuple[Phrase, ...], ...] = ()  # the sentence of each entry of a short array
 
     @property
+    def is_addition(self) -> bool:
+        """Whether a nonzero product is added to a nonzero number; norms of arrays are not added."""
+        products = {term.product or term.value for term in self.terms}
+        is_number = self.old not in ("", "0") and not self.old.startswith("‖")
+        return self.kind is PartKind.SUM and self.adds and is_number and bool(products - {"", "0"})
+
+    @property
     def reads(self) -> Iterator[int]:
         """The cells that the terms read."""
         for term in self.terms:
@@ -151,9 +163,9 @@ class Part:
 class PartGroup:
     """Parts that play at the same time: a single sum, or several fills, restored values, or zeros.
 
-    `summary` has a sentence for all parts, or one for each run. Without a summary, each part has
-    its own sentence. With `hides_factors`, lines have no factors, because several sums add only
-    zeros.
+    `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
+    each part has its own sentence. If `hides_factors`, the lines have no factors, because several
+    sums add only zeros.
     """
 
     parts: tuple[Part, ...]
@@ -171,7 +183,7 @@ class PartGroup:
 
     @property
     def shown(self) -> list[int]:
-        """The parts whose sentences are shown: the first two, or a pair of runs that differs."""
+        """The indices of the parts to describe: the first two, or a pair of runs that differ."""
         parts = list(enumerate(self.parts))
         first = [n for n, part in parts if not part.is_second]
         second = [n for n, part in parts if part.is_second]
@@ -183,16 +195,16 @@ class PartGroup:
 
     @property
     def lines(self) -> tuple[tuple[Phrase, ...], ...]:
-        """The shown sentences."""
+        """The sentences to show, one for each line."""
         return self.summary or tuple(self.parts[n].sentence for n in self.shown)
 
 
 @dataclass(frozen=True)
 class MachineEvent:
-    """A step of a Scan, or with `step` None the filling of its tapes; `scan` starts at 1.
+    """A step of a Scan, or the filling of its tapes if `step` is None; Scans count from 1.
 
-    `number` is the number of the event on the clock of the run. An event without groups represents
-    all events since the previous one, which affect no shown column.
+    `number` is the number of the event in the run. An event without groups replaces a series of
+    events that affect only hidden columns.
     """
 
     number: int
@@ -225,7 +237,7 @@ class ScanRows:
 
     @property
     def label(self) -> str:
-        """Return ``2``, or ``A2`` if the machine has two runs."""
+        """The number, ``2``, or in a machine of two runs the sign and the number, ``A2``."""
         return f"{self.run}{self.number}"
 
 
@@ -249,7 +261,7 @@ class RuleEffect:
 
 @dataclass(frozen=True)
 class MachineContent:
-    """All rows, cells, and events of a run, or of two `runs` with these signs, on one clock."""
+    """The rows, cells, and events of a run, or of two runs; `runs` contains their signs."""
 
     title: str
     scans: tuple[ScanRows, ...]

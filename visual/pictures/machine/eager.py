@@ -65,7 +65,7 @@ class _Wording(Wording):
         return Sentence((name, new, Phrase(" ← "), *pieces, Phrase(call[end:])), write.formula)
 
     def quantity(self, slot: Slot) -> str:
-        """Return the value or the gradient that a slot holds."""
+        """Return the name of the value or the gradient in a slot."""
         return slot.quantity
 
     def _in_symbols(self, event: RunEvent, write: Write, name: Phrase) -> Sentence:

@@ -12,6 +12,7 @@ from visual.pictures.machine.content import (
     PartGroup,
     Phrase,
 )
+from visual.pictures.machine.states import AFTER, spans
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -44,8 +45,16 @@ class Moment:
 
     @property
     def playing(self) -> PartGroup | None:
-        """The group that is shown."""
+        """The present group."""
         return self.event.groups[self.group] if self.event and self.event.groups else None
+
+    @property
+    def p(self) -> float:
+        """The time of the stage, as in `states`."""
+        if self.event is None or self.is_end:
+            return self.number
+        start, end = spans(self.event)[self.group]
+        return self.number - 1 + (end if self.stage is Stage.REST else start + 2 * AFTER)
 
     @property
     def is_end(self) -> bool:
@@ -93,7 +102,7 @@ def heading(machine: MachineContent, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
-    """Yield the pieces in one or two lines; a colored number has a box with the role's look."""
+    """Yield the pieces in one or two lines; a colored number has a box in its color."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room

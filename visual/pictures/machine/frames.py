@@ -7,16 +7,18 @@ from itertools import pairwise
 import numpy as np
 
 from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
-from visual.pictures.machine.content import LISTED, Key, Part, PartKind
+from visual.pictures.machine.content import LISTED, Key, Part, PartKind, key_at
 from visual.pictures.machine.foot import Moment, Stage
-from visual.pictures.machine.tracks import Track, divided, factor_size, factor_text
-from visual.pictures.machine.wording import bracketed
+from visual.pictures.machine.states import COLORED
+from visual.pictures.machine.tracks import Track, factor_size, factor_text, split_line
+from visual.pictures.machine.wording import parenthesize
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
 Frame = dict[str, Shape]
+NEW = ("result", "written")  # roles with a heavy border
 ROLES = {
     "overwritten": Role.OVERWRITTEN,
     "preserved": Role.PRESERVED,
@@ -25,7 +27,6 @@ ROLES = {
     "pending": Role.WAITING,
     "empty": Role.WAITING,
 }
-COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 
 
 def clear_names(shapes: Frame) -> None:
@@ -57,7 +58,7 @@ def _covers(box: Box, name: Text) -> bool:
 
 
 def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the lines of a part, and the factors, which cover the lines."""
+    """Return the lines of a part, and the factors above the lines."""
     shapes: Frame = {}
     if part.kind is PartKind.RESTORED:
         return shapes
@@ -78,8 +79,8 @@ def is_travel(shape: Shape | None) -> bool:
     return any(isinstance(inner, Shapes) and inner.path for inner in inside)
 
 
-def during(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
-    """Yield the values of a travel, one after the other between the moments `start` and `until`."""
+def timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
+    """Yield the moving values one after the other, between the frames `start` and `until`."""
     share = (until - start) / len(travel.shapes)
     for n, value in enumerate(travel.shapes):
         first = start + share * n
@@ -88,7 +89,7 @@ def during(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
 
 
 def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the values of a part, which travel to factors and continue as products."""
+    """Return the moving values of a part; after its factor, a value is a product."""
     result: Frame = {}
     for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
         if part.kind is not PartKind.SUM or not term.value:
@@ -96,7 +97,7 @@ def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
         product = term.product or term.value
         pills = [(way.points, term.value, Role.PRESERVED)]
         if way.chip is not None and term.factor:
-            before, after = divided(way.points, way.turn)
+            before, after = split_line(way.points, way.turn)
             pills = [(before, term.value, Role.PRESERVED), (after, product, Role.OVERWRITTEN)]
         values = (Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
         result[f"travel {name} {n}"] = Shapes(tuple(values))
@@ -106,20 +107,17 @@ def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
 def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
     """Return the sum in its slot: at the stage ADD the summands below each other, then the sum.
 
-    Returns None if the cell shows its own number: before the stage ADD, if all terms are 0, for
-    arrays, and for the sum in a cell that is too low.
+    Returns None if the cell shows its own number: before the stage ADD, if nothing is added, and
+    for the sum in a cell that is too low.
     """
     place = arrangement.boxes[part.target]
     size = 13 if arrangement.is_tall else 11
-    products = [term.product or term.value for term in part.terms]
-    summands = [*([part.old] if part.adds and part.old not in ("", "0") else []), *products]
-    is_array = any(text.startswith("‖") for text in summands)  # norms do not add up
-    is_shown = part.kind is PartKind.SUM and len(summands) > 1 and stage is not Stage.READ
-    if not is_shown or is_array or all(product in ("", "0") for product in products):
+    summands = [part.old, *(term.product or term.value for term in part.terms)]
+    if not part.is_addition or stage is Stage.READ:
         return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
-    equation = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
+    equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))
     if stage is Stage.REST:
         wide = max(place.width, text_width(equation, 11) + 8)
         gap = arrangement.pitch - place.width
@@ -181,44 +179,21 @@ def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
         yield Polyline(((x, place.y), (x, place.y - high)))
 
 
-def _touched(moment: Moment, ended: bool) -> set[int]:
-    """Return the cells that the shown group reads or writes, or all groups of an `ended` event."""
-    event = moment.event
-    if event is None:
-        return set()
-    groups = event.groups if ended else event.groups[moment.group : moment.group + 1]
-    parts = [part for group in groups for part in group.parts]
-    return {cell for part in parts for cell in (part.target, *part.reads)}
-
-
-def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
-    """Return all cells at a moment, in color if the shown group touches them."""
+def cells(arrangement: Arrangement, moment: Moment) -> Frame:
+    """Return all cells at a stage of a group."""
     machine, shapes = arrangement.machine, Frame()
-    touched, changed = _touched(moment, ended), dict[int, bool]()
-    if moment.event and not ended:
-        changed = {part.target: False for group in moment.event.groups for part in group.parts}
-    for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
-        done = ended or n < moment.group or moment.stage is Stage.REST
-        changed |= {part.target: done for part in group.parts}
-    few = len(machine.scans) < 3
-    for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
-        is_new = ended or number in touched or changed.get(number, False)
-        key = cell.at(moment.number if is_new else max(0, moment.number - 1))
+    few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
+    places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)
+    for number, (cell, keys, place) in enumerate(places):
+        key = key_at(keys, moment.p)
         role = key.role
-        if not is_new and role in COLORED:
-            resting = cell.at(moment.number).role
-            role = "intermediate" if resting in COLORED else resting
-        if not changed.get(number, True):  # a later group writes the cell
-            key = cell.at(moment.number - 1)
-        is_near = few or (
-            moment.event is not None and machine.rows[cell.row].scan == moment.event.scan
-        )
-        named = arrangement.is_tall or number in touched or is_near
+        is_near = few or machine.rows[cell.row].scan == open_scan
+        named = arrangement.is_tall or is_near or role in COLORED
         box = Box(
             place.left, place.top, place.width, place.height, ROLES.get(role, Role.INTERMEDIATE)
         )
         inside: list[Shape] = [box]
-        if role in ("result", "written"):
+        if role in NEW:
             inside.append(
                 outline(place.left + 1.5, place.top + 1.5, place.width - 3, place.height - 3)
             )

@@ -22,7 +22,7 @@ Tick = tuple[int, int]  # a Scan and a step, or -1 for the filling of its tapes
 Twins = Sequence[int | None]  # the cell of the first machine for each cell of the second machine
 
 
-def aligned(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
+def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
     """Return both machines with the same columns and on a common clock.
 
     If only one run has an event, the other run gets an event without groups.
@@ -73,7 +73,7 @@ def _on_clock(
     )
 
 
-def merged(
+def merge(
     first: MachineContent,
     second: MachineContent,
     runs: tuple[str, str],
@@ -81,12 +81,12 @@ def merged(
     shown: Collection[int],
     below: int = 0,
 ) -> MachineContent:
-    """Return an aligned pair of machines as one machine; `runs` are their signs, as ``A``, ``B``.
+    """Return one machine for two machines on a common clock, whose signs are `runs`.
 
-    `shown` has the rows of the second machine that the result contains; the numbers in all other
-    rows equal the numbers of their twins. A row of the second machine is below the row of the same
-    Scan with the same name. With the number of the first machine's Scans as `below`, all rows of
-    the second machine are below the first machine.
+    The result contains only the rows of the second machine in `shown`; every cell of another row
+    has a twin with the same numbers. A row of the second machine is below the row of the same Scan
+    with the same name. If `below` is the number of Scans of the first machine, all rows of the
+    second machine are below the first machine.
     """
     names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
     moved_rows = [replace(row, scan=row.scan + below, is_second=True) for row in second.rows]
@@ -126,9 +126,9 @@ def merged(
 
 @dataclass(frozen=True)
 class _Pairing:
-    """The groups of two events at the same moment; `targets` are the new cells of the second run.
+    """The pairs of sums of two runs; `targets` are the new numbers of the second run's cells.
 
-    `has_both_reasons` says whether a pair has the reasons of both runs.
+    If `has_both_reasons`, a pair has the reasons of both runs, otherwise of the first run only.
     """
 
     runs: tuple[str, str]
@@ -163,7 +163,7 @@ class _Pairing:
             yield self._pair(group, others) if others else group
 
     def _pair(self, group: PartGroup, others: Sequence[tuple[PartGroup, Part]]) -> PartGroup:
-        """Return a group with sums of the second run, and the sentences of both runs."""
+        """Return a group with the sums of both runs; `others` are the sums of the second run."""
         other = others[0][0]
         reasons = {run: each.reason for run, each in zip(self.runs, (group, other), strict=True)}
         reason = group.reason
@@ -180,7 +180,7 @@ class _Pairing:
         return replace(group, parts=parts, summary=summary, reason=reason)
 
     def _moved(self, part: Part) -> Part:
-        """Return a sum of the second run between the new cells."""
+        """Return a sum of the second run with the new numbers of its cells."""
         terms = tuple(
             replace(
                 term,
@@ -193,7 +193,7 @@ class _Pairing:
 
 
 def _signed(group: PartGroup, run: str) -> PartGroup:
-    """Return a group whose sums have sentences that begin with the sign of their run."""
+    """Return a group in which the sentence of each sum begins with the sign of its run."""
     sign = Phrase(f"{run} ")
     parts = (
         replace(

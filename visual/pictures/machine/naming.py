@@ -27,7 +27,7 @@ INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
 def title_of(trace: Trace, factor: str) -> str:
-    """Return the claim of a machine; `factor` is the result of `common_factor`."""
+    """Return the title of a machine; `factor` is the result of `common_factor`."""
     order = max(scan.order for scan in trace.scans)
     if not order:
         return f"{trace.scans[0].name}: each step computes new values from earlier values"
@@ -55,7 +55,7 @@ def common_factor(
 
 
 def tape_row(wording: Wording, scan: int, tape: TapeTrace) -> TapeRow:
-    """Return the row of a tape of a Scan, given by its index."""
+    """Return the row of a tape; `scan` is the index of its Scan."""
     named = wording.named[scan]
     name = named.whole_label(tape, None) if tape.collects else ""
     return TapeRow(scan + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
@@ -91,7 +91,7 @@ def results(
     for n, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=False)):
         if name:
             if places is not None:
-                places.learn(value, numbers[n])
+                places.store(value, numbers[n])
             yield name, tuple(_pieces(wording, value))
 
 

@@ -1,4 +1,4 @@
-"""Two runs in lockstep: by the correct rule and by a faulty rule, or of two loops.
+"""Two runs in lockstep: of two loops, or by the correct rule and by a faulty rule.
 
 With a faulty rule, rows that never differ appear once. Below each other row is the row of the
 faulty run, and both versions of a sum play together.
@@ -24,35 +24,35 @@ from visual.pictures.machine.content import (
     SlotCell,
     TapeRow,
 )
-from visual.pictures.machine.lockstep import aligned, merged
+from visual.pictures.machine.lockstep import align, merge
 
 CLOSE = 1e-9  # the largest relative difference of equal numbers
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 
 
-def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
+def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
     pairs = zip(_run_names(first), _run_names(second), strict=True)
     names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
     parts = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
     title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True))
     machines = (machine_of(trace, entry=entry) for trace in (first, second))
-    a, b = aligned(*map(_with_sign, machines, LETTERS))
+    a, b = align(*map(_with_sign, machines, LETTERS))
     twins = _twins(a, b, lambda row, cell: (row.scan, row.name, cell.column))
-    both = merged(a, b, LETTERS, twins, range(len(b.rows)), below=len(a.scans))
+    both = merge(a, b, LETTERS, twins, range(len(b.rows)), below=len(a.scans))
     return replace(both, title=title, results=(*a.results, *b.results))
 
 
 def _with_sign(machine: MachineContent, run: str) -> MachineContent:
-    """Return a machine with the sign of its run in the names of its Scans and results."""
+    """Return a machine whose Scans and results have names with the sign of the run."""
     scans = tuple(replace(scan, run=run) for scan in machine.scans)
     results = tuple((f"{run} {name}", value) for name, value in machine.results)
     return replace(machine, scans=scans, results=results)
 
 
 def _run_names(trace: Trace) -> list[str]:
-    """Return the name of a run and its properties: taps, steps, order, and initial values."""
+    """Return the properties of a run: name, taps, steps, order, and initial values."""
     loop = trace.scans[0] if trace.scans else None
     if loop is None:
         return [""] * 5
@@ -70,7 +70,7 @@ def _run_names(trace: Trace) -> list[str]:
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     runs = (machine_of(run, most=most) for run in (breakage.true, breakage.broken))
-    machine = _with_red_numbers(_with_faulty_rows(*aligned(*runs)))
+    machine = _with_red_numbers(_with_faulty_rows(*align(*runs)))
     return replace(machine, title=_title(breakage), mistake=_mistake(machine, breakage))
 
 
@@ -137,14 +137,14 @@ def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> Machin
     }
     marked = zip(faulty.cells, starts, strict=True)
     faulty = replace(faulty, cells=tuple(replace(c, wrong_from=start) for c, start in marked))
-    both = merged(correct, faulty, SIGNS, twins, differing)
+    both = merge(correct, faulty, SIGNS, twins, differing)
     rows = (replace(row, name=f"✗ {row.name}") if row.is_second else row for row in both.rows)
     return replace(both, rows=tuple(rows))
 
 
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
     """Return the first moment at which the numbers of two cells differ, or None."""
-    moments = sorted({key.moment for cell in (correct, faulty) for key in cell.keys})
+    moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
     differing = (m for m in moments if _differ(correct.at(m).full, faulty.at(m).full))
     return next(differing, None)
 

@@ -1,7 +1,7 @@
 """The instruction that computes each number of a machine, for pages that compute the run again.
 
-The program of a run has the same events as the run, with places of instructions instead of values.
-`Places` walks through both together. Without a program, numbers have no places.
+The *place* of a number is the index of its instruction in the program of the run. The program has
+the same events as the run, with places instead of values, and `Places` reads both together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Inst
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Map each value of the run of `events` to its place in `program`, which recomputes the run."""
+    """The places of all values of a run in the `program` that recomputes the run."""
 
     events: Events
     program: Program
@@ -66,7 +66,7 @@ class Places:
         """The events of the program, with places instead of values."""
         return Events(self.program.numbers)
 
-    def learn(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
+    def store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
         """Store the places of a value; integers are constants of the page."""
         if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
             if np.shape(value) != np.shape(places):
@@ -82,36 +82,36 @@ class Places:
             return self.program.instructions.norm(places)
         return int(places.ravel()[entry or 0])
 
-    def learn_slot(self, slot: Slot, moment: int, value: np.ndarray | None) -> None:
-        """Learn the value of a slot at a moment."""
-        self.learn(value, self.twins.value(slot, moment))
+    def store_slot(self, slot: Slot, moment: int, value: np.ndarray | None) -> None:
+        """Store the places of the value in a slot at a moment."""
+        self.store(value, self.twins.value(slot, moment))
 
-    def learn_event(self, event: Event) -> None:
-        """Learn all values of an event."""
+    def store_event(self, event: Event) -> None:
+        """Store the places of all values of an event."""
         twin = self.twins[event.number - 1]
         if event.step is not None:
             for read, other in zip(event.reads, twin.reads, strict=True):
-                self.learn(read.value, other.value)
+                self.store(read.value, other.value)
         for write, twin_write in zip(event.writes, twin.writes, strict=True):
-            self.learn(write.old, twin_write.old)
-            self.learn(write.new, twin_write.new)
+            self.store(write.old, twin_write.old)
+            self.store(write.new, twin_write.new)
             for term in write.terms if event.step is None else ():
-                self._learn_sources([term.source, *term.reads])
+                self._store_sources([term.source, *term.reads])
         leaves = {(read.argument, read.tap): read.value for read in event.reads}
         for write in event.writes:
-            self._learn_terms(write, leaves)
+            self._store_terms(write, leaves)
 
-    def _learn_sources(self, reads: Sequence[Read | None]) -> None:
-        """Learn the values of other Scans' slots with which a tape is filled."""
+    def _store_sources(self, reads: Sequence[Read | None]) -> None:
+        """Store the places of values of other Scans that an event writes to a tape."""
         for read in reads:
             if read is not None and read.slot is not None:
                 tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
-                self.learn(read.value, None if tape is None else tape.final[read.slot.row])
+                self.store(read.value, None if tape is None else tape.final[read.slot.row])
 
-    def _learn_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
+    def _store_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
         left = list[Term]()
         for term in write.terms:
-            if id(term.value) not in self.known and not self._learn_term(term, leaves):
+            if id(term.value) not in self.known and not self._store_term(term, leaves):
                 left.append(term)
         if len(left) > 1:
             raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
@@ -121,10 +121,10 @@ class Places:
             places = self._places(write.new)
             for other in others:
                 places = self.program.instructions.each("Sub", places, self._places(other))
-            self.learn(term.value, places)
+            self.store(term.value, places)
 
-    def _learn_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
-        """Learn a term from its expression; return False for a term without an expression."""
+    def _store_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
+        """Store the places of a term; return False if the term has no usable expression."""
         instructions = self.program.instructions
         if term.expression is None:
             return False
@@ -137,9 +137,9 @@ class Places:
                 raise
             return False
         if term.factor is not None and term.source is not None:
-            self.learn(term.factor, places)
+            self.store(term.factor, places)
             places = instructions.each("Mul", self._places(term.source.value), places)
-        self.learn(term.value, places)
+        self.store(term.value, places)
         return True
 
     def _places(self, value: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A machine at a moment as a `Scene`, and a film with a frame for each stage of each sum.
 
-A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draws
-each shape once for each stretch of frames in which it does not change.
+A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draws a shape once for
+each series of frames with the same shape.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.machine.arrange import Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
-from visual.pictures.machine.content import MachineContent, PartKind
+from visual.pictures.machine.content import MachineContent, PartKind, key_at
 from visual.pictures.machine.foot import (
     Moment,
     Stage,
@@ -26,24 +26,27 @@ from visual.pictures.machine.foot import (
     words_height,
 )
 from visual.pictures.machine.frames import (
+    NEW,
     Frame,
     adder,
     cells,
     clear_names,
-    during,
     is_travel,
     moves,
+    timed_values,
     travels,
 )
 from visual.pictures.machine.tracks import group_tracks, track
-from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, moved, walk
+from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
 RESTORED = "↺: written back unchanged"
 SEED = "◤ in a corner: a seed, a nonzero initial gradient"
+HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE = 30.0  # pixels: the height of the title
+LAYERS = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
 
 
 def still(
@@ -51,7 +54,7 @@ def still(
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
     moment = at_moment(arrangement.machine, number)
-    frame = _frame(arrangement, moment, is_end=True)
+    frame = _frame(arrangement, moment)
     shapes = tuple(frame[name] for name in sorted(frame, key=_layer))
     scene = _scene(arrangement, shapes, shapes, moment, sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
@@ -78,7 +81,7 @@ def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) ->
 
 
 def film(arrangement: Arrangement) -> Scene:
-    """Return the film: a scene whose moments are the stages of all groups."""
+    """Return a film: a scene with a moment for each stage of each group."""
     machine = arrangement.machine
     moments = [*_moments(machine)]
     frames = [_frame(arrangement, moment) for moment in moments]
@@ -109,9 +112,12 @@ def _scene(
         }
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         signs = {s.content for s in walk(explained_shapes) if isinstance(s, Text)}
-        notes = [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
-        below.append(Text(sheet.margin, bottom + 11, "; ".join(notes), 11, muted=True))
-        bottom += 16 * bool(notes)
+        roles_shown = {key_at(keys, moment.p).role for keys in arrangement.states}
+        notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
+        notes += [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
+        for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
+            below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
+            bottom += 16
     title = fitted(8, 20, machine.title, arrangement.width - 16, 15, bold=True)
     return Scene(
         arrangement.width,
@@ -137,13 +143,13 @@ def _moments(machine: MachineContent) -> Iterator[Moment]:
         for n, group in enumerate(event.groups):
             if any(part.kind is PartKind.SUM for part in group.parts):
                 yield Moment(number, event, n, Stage.READ)
-                if any(part.adds and part.old not in ("", "0") for part in group.parts):
+                if any(part.is_addition for part in group.parts):
                     yield Moment(number, event, n, Stage.ADD)
             yield Moment(number, event, n)
 
 
 def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
-    """Yield the shapes with a name in all frames, a group for each stretch of equal shapes."""
+    """Yield the shapes of a name in a film: a group for each series of equal frames."""
     start = 0
     for n in range(1, len(shapes) + 1):
         if n == len(shapes) or shapes[n] != shapes[start]:
@@ -151,20 +157,18 @@ def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
             whole = start == 0 and n == len(shapes)
             until = None if n == len(shapes) else n
             if isinstance(shape, Shapes) and is_travel(shape):
-                yield from during(shape, start, n)
+                yield from timed_values(shape, start, n)
             elif shape is not None:
                 yield shape if whole else Shapes((shape,), start, until=until)
             start = n
 
 
-def _layer(name: str) -> tuple[int, str]:
-    order = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
-    return order.index(name.split(" ")[0]), ""
+def _layer(name: str) -> int:
+    return LAYERS.index(name.split(" ")[0])
 
 
-def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Frame:
+def _frame(arrangement: Arrangement, moment: Moment) -> Frame:
     """Return all shapes of a frame, by name."""
-    ended = is_end or moment.is_end
     shapes: Frame = {}
     for n, label in enumerate(arrangement.headings):
         size = 13 if label.is_bold else 11
@@ -181,8 +185,8 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
         shapes[f"heading gap {n}"] = Text(
             x, arrangement.boxes[0].y + 4, f"⋯ {hidden:,}", 11, "middle", muted=True
         )
-    shapes |= _arrows(arrangement, moment, ended)
-    shapes |= cells(arrangement, moment, ended)
+    shapes |= _arrows(arrangement, moment)
+    shapes |= cells(arrangement, moment)
     if moment.playing is not None:
         tracks = group_tracks(arrangement, moment.playing)
         for n, (part, ways) in enumerate(zip(moment.playing.parts, tracks, strict=True)):
@@ -200,7 +204,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     return shapes
 
 
-def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
+def _arrows(arrangement: Arrangement, moment: Moment) -> Frame:
     """Return the lines of all events; the lines of later events are lighter.
 
     Low rows show lines to other rows only while the sum plays.
@@ -214,7 +218,7 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
                     continue
                 if not arrangement.is_tall and rows[term.source] != rows[part.target]:
                     continue
-                past = number < moment.number or (number == moment.number and ended)
+                past = number <= moment.p
                 points = track(arrangement, part, term).points
                 shapes[f"arrow {number} {n} {k}"] = Arrow(
                     points, faint=past, faded=not past, straight=True

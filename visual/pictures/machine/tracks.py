@@ -66,7 +66,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
 
 
 def factor_text(term: Movement) -> str:
-    """Return a factor as it appears on its line."""
+    """Return the text of a factor on its line."""
     return f"×{term.factor}" if term.factor else term.symbol
 
 
@@ -75,7 +75,9 @@ def factor_size(arrangement: Arrangement) -> float:
     return 13.0 if arrangement.is_tall else 11.0
 
 
-def divided(points: Sequence[Point], share: float) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+def split_line(
+    points: Sequence[Point], share: float
+) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """Return the parts of a line before and after a share of its length."""
     lengths = [dist(a, b) for a, b in pairwise(points)]
     left = share * sum(lengths)
@@ -158,7 +160,7 @@ def _down(start: CellBox, to: CellBox, x: float) -> Track:
 
 
 def _drop(box: CellBox, chip: Point, number: int) -> tuple[Point, ...]:
-    """Return the line from a saved value to its factor; lines of one factor have a `number`."""
+    """Return the line from a saved value to its factor; `number` counts the lines of a factor."""
     x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
     if abs(box.x - chip[0]) < 1:
         x = box.x

@@ -29,14 +29,14 @@ MARK, END = "\ue000", "\ue001"  # private-use characters around the number of a 
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
 
-def bracketed(number: str) -> str:
-    """Return a number as a factor or a later term; a negative number gets parentheses."""
+def parenthesize(number: str) -> str:
+    """Return a number with parentheses if it is negative, as in ``2 × (-1)``."""
     return f"({number})" if number.startswith("-") else number
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """An equation in numbers, the same equation with enough digits to be true, and its check."""
+    """An equation in numbers, the same equation with enough digits, and its check for pages."""
 
     pieces: tuple[Phrase, ...]
     exact: str = ""
@@ -55,7 +55,7 @@ class PrintedOperand:
     def text(self, digits: int = FOUR) -> str:
         """Return the number with this number of digits."""
         written = number_text(self.value, digits)
-        return written if self.style is NumberStyle.PLAIN else bracketed(written)
+        return written if self.style is NumberStyle.PLAIN else parenthesize(written)
 
     def piece(self) -> Phrase:
         """Return the number as a piece of a sentence."""
@@ -69,7 +69,7 @@ Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """The sentences of a run; numbers of arrays are those of the entry `entry`, or norms."""
+    """The sentences of a run; arrays appear as their entry `entry`, or for None as norms."""
 
     events: EventSequence
     entry: int | None = None
@@ -91,7 +91,7 @@ class Wording:
         return self.named[scan].scan_label
 
     def heading(self, event: Event) -> str:
-        """Return ``Scan 2, step 1``, or that its tape is filled."""
+        """Return ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
         scan = f"Scan {event.scan + 1}"
         if event.step is None:
             return f"{scan}: its tape is filled"
@@ -99,7 +99,7 @@ class Wording:
         return f"{scan}, step {event.step}{inside}"
 
     def formula_of(self, event: Event, write: Write) -> Formula | None:
-        """Return the formula of a write; None without a formula."""
+        """Return the formula of a write, or None if the write has none."""
         formulas = self.run.trace.scans[event.scan].formulas
         target = write.slot.argument, write.tap
         return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
@@ -117,7 +117,7 @@ class Wording:
         return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
 
     def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the place of the instruction that computes a value, for pages."""
+        """Return the place of a value in the program of a page; None without a page."""
         return None if self.places is None else self.places.of(value, entry)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ class Wording:
         return tuple(self.number(value, n) for n in range(np.size(value)))
 
     def each(self, value: np.ndarray) -> list["Wording"]:
-        """Return the wording of each entry of an array whose cell lists its entries."""
+        """Return the wording of each entry of an array, if the cell lists the entries."""
         is_free = self.entry is None and self.places is None  # a page would need a check for each
         is_listed = is_free and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
@@ -154,7 +154,7 @@ class Wording:
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
     def _new_value(self, write: Write) -> Phrase:
-        """Return the written value, with a color if the step has read the old value."""
+        """Return the new value, in color if the step has read the old value."""
         ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
         return Phrase(self.number(write.new), ink)
 
@@ -267,7 +267,7 @@ class Wording:
         return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
-        """Return the reason for a write of a backward step: the step that it differentiates."""
+        """Return the reason for a write, such as the step that a backward step differentiates."""
         if event.step is None:
             return ""
         named = self.named[event.scan]
@@ -303,7 +303,7 @@ class Wording:
         return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
 
     def _quantity(self, parent: Quantities, tape: TapeTrace, row: int) -> str:
-        """Return the quantity of the parent whose gradient a slot accumulates."""
+        """Return the name of the value whose gradient a slot accumulates."""
         if tape.gradient_of is None:
             return ""
         index = None if tape.is_total or tape.axis is None else int(tape.axis.index[row])
@@ -311,7 +311,7 @@ class Wording:
 
 
 def _local_derivatives(write: Write) -> str:
-    """Return a sentence with the factors of a sum in symbols; empty for constants or many terms."""
+    """Return a sentence with the local derivatives of a sum; empty for constants or many terms."""
     terms = [term for term in write.terms if term.factor is not None]
     symbols = [*dict.fromkeys(term.symbols for term in terms if leaves_of(term.expression))]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:

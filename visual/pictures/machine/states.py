@@ -1,0 +1,66 @@
+"""The state of each cell while the sums of an event play one after the other.
+
+A picture of a machine is a function of one number p. p = 6 is the end of event 6; between 5 and 6,
+event 6 is in progress. `states` returns the role and the number of each cell for all p. A still
+picture and the player show the same states.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from visual.pictures.machine.content import (
+    Key,
+    MachineContent,
+    MachineEvent,
+    PartGroup,
+    SlotCell,
+)
+
+COLORED = ("overwritten", "preserved", "restored", "saved", "written")
+AFTER = 0.001  # a value of p that is just after another value
+MOVED, ADDED = 0.45, 0.85  # the progress of a group at which values arrive, and a sum is complete
+
+
+def spans(event: MachineEvent) -> list[tuple[float, float]]:
+    """Return the start and the end of each group, relative to the duration of the event."""
+    ends, past = [0.0], 0.0
+    for group in event.groups:
+        past += group.weight
+        ends.append(past / event.weight)
+    return list(pairwise([*ends[:-1], 1.0]))
+
+
+def states(machine: MachineContent) -> list[tuple[Key, ...]]:
+    """Return the keys of each cell; the moment of a key is the p from which it is valid."""
+    result: list[list[Key]] = [[cell.keys[0]] for cell in machine.cells]
+    for moment, event in enumerate(machine.events, start=1):
+        for number, (cell, keys) in enumerate(zip(machine.cells, result, strict=True)):
+            for key in _during(event, moment, number, cell):
+                if replace(key, moment=keys[-1].moment) != keys[-1]:
+                    keys.append(replace(key, moment=round(key.moment, 4)))
+    return [tuple(keys) for keys in result]
+
+
+def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> Iterator[Key]:
+    """Yield the states of a cell in an event: in color while a group reads or writes the cell."""
+    value, new = cell.at(moment - 1), cell.at(moment)
+    resting = "intermediate" if new.role in COLORED else new.role
+    before = resting if value.role in COLORED else value.role
+    yield replace(value, moment=moment - 1 + AFTER, role=before)
+    for group, (start, end) in zip(event.groups, spans(event), strict=True):
+        targets = {part.target for part in group.parts}
+        if number in targets or any(number in part.reads for part in group.parts):
+            yield replace(value, moment=moment - 1 + start + AFTER, role=new.role)
+        if number in targets:
+            value = new
+            change = start + (end - start) * _change(group, number)
+            yield replace(new, moment=moment - 1 + change)
+        yield replace(value, moment=moment - 1 + end + AFTER, role=resting)
+    yield replace(new, moment=moment)
+
+
+def _change(group: PartGroup, number: int) -> float:
+    """Return the progress of a group at which a cell shows its new number."""
+    is_sum = any(part.target == number and part.is_addition for part in group.parts)
+    return ADDED if is_sum else MOVED
