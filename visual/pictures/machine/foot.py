@@ -1,18 +1,14 @@
 """The words below a machine: the sentence of the event, its reason, and the text twin."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
 
 from visual.pictures.machine.arrange import NARROW, Arrangement
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
-    MachineEvent,
-    PartGroup,
     Phrase,
 )
-from visual.pictures.machine.states import AFTER, spans
+from visual.pictures.machine.states import Moment
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -24,49 +20,6 @@ INKS = {
     Ink.WRONG: Role.WRONG,
 }
 SENTENCE, LINE_HEIGHT = 15, 20.0
-
-
-class Stage(IntEnum):
-    """The progress of a group."""
-
-    READ = 0  # the factor is on the arrow
-    ADD = 1  # the products are below the old value
-    REST = 2  # the sum is in its slot
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A stage of a group of an event; `number` 0 precedes all events."""
-
-    number: int
-    event: MachineEvent | None
-    group: int
-    stage: Stage = Stage.REST
-
-    @property
-    def playing(self) -> PartGroup | None:
-        """The present group."""
-        return self.event.groups[self.group] if self.event and self.event.groups else None
-
-    @property
-    def p(self) -> float:
-        """The time of the stage, as in `states`."""
-        if self.event is None or self.is_end:
-            return self.number
-        start, end = spans(self.event)[self.group]
-        return self.number - 1 + (end if self.stage is Stage.REST else start + 2 * AFTER)
-
-    @property
-    def is_end(self) -> bool:
-        """Whether the event is complete."""
-        last = self.event is None or self.group >= len(self.event.groups) - 1
-        return last and self.stage is Stage.REST
-
-
-def at_moment(machine: MachineContent, number: int) -> Moment:
-    """Return the end of event `number`, with its last group."""
-    event = machine.events[number - 1] if number else None
-    return Moment(number, event, max(0, len(event.groups) - 1) if event else 0)
 
 
 def words_height(arrangement: Arrangement) -> float:
@@ -81,7 +34,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the sentence, its reason, and the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
-    group, results = moment.playing, arrangement.machine.results
+    group, results = moment.group, arrangement.machine.results
     runs = len(arrangement.machine.runs) or 1
     for n, line in enumerate(group.lines[:runs] if group else ()):
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)

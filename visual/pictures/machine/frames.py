@@ -8,8 +8,7 @@ import numpy as np
 
 from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
 from visual.pictures.machine.content import LISTED, Key, Part, PartKind, key_at
-from visual.pictures.machine.foot import Moment, Stage
-from visual.pictures.machine.states import COLORED
+from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import Track, factor_size, factor_text, split_line
 from visual.pictures.machine.wording import parenthesize
 from visual.scene.fonts import text_width
@@ -104,28 +103,28 @@ def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
     return result
 
 
-def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
-    """Return the sum in its slot: at the stage ADD the summands below each other, then the sum.
+def adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
+    """Return the sum in its slot: the summands below each other, and from `ADDED` on the sum.
 
-    Returns None if the cell shows its own number: before the stage ADD, if nothing is added, and
-    for the sum in a cell that is too low.
+    Returns None if the cell shows its own number: before `MOVED`, if nothing is added, and for the
+    sum in a cell that is too low.
     """
     place = arrangement.boxes[part.target]
     size = 13 if arrangement.is_tall else 11
     summands = [part.old, *(term.product or term.value for term in part.terms)]
-    if not part.is_addition or stage is Stage.READ:
+    if not part.is_addition or share < MOVED:
         return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
     equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))
-    if stage is Stage.REST:
+    if share >= ADDED:
         wide = max(place.width, text_width(equation, 11) + 8)
         gap = arrangement.pitch - place.width
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
     inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
-    if stage is Stage.ADD:
+    if share < ADDED:
         for n, text in enumerate(summands):
             y = place.top + 3 + line * (n + 0.8)
             if n:
@@ -180,7 +179,7 @@ def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
 
 
 def cells(arrangement: Arrangement, moment: Moment) -> Frame:
-    """Return all cells at a stage of a group."""
+    """Return all cells at a moment."""
     machine, shapes = arrangement.machine, Frame()
     few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
     places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)
@@ -189,9 +188,9 @@ def cells(arrangement: Arrangement, moment: Moment) -> Frame:
         role = key.role
         is_near = few or machine.rows[cell.row].scan == open_scan
         named = arrangement.is_tall or is_near or role in COLORED
-        box = Box(
-            place.left, place.top, place.width, place.height, ROLES.get(role, Role.INTERMEDIATE)
-        )
+        is_wrong = cell.wrong_from is not None and cell.wrong_from <= moment.p
+        look = Role.WRONG if is_wrong else ROLES.get(role, Role.INTERMEDIATE)
+        box = Box(place.left, place.top, place.width, place.height, look)
         inside: list[Shape] = [box]
         if role in NEW:
             inside.append(

@@ -6,8 +6,9 @@ picture and the player show the same states.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import ceil
 
 from visual.pictures.machine.content import (
     Key,
@@ -20,6 +21,31 @@ from visual.pictures.machine.content import (
 COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 AFTER = 0.001  # a value of p that is just after another value
 MOVED, ADDED = 0.45, 0.85  # the progress of a group at which values arrive, and a sum is complete
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The picture at p: the number of the present event, the event, its group, and its progress.
+
+    Before the first event, the number is 0, and the event and the group are None.
+    """
+
+    p: float
+    number: int
+    event: MachineEvent | None
+    group: PartGroup | None
+    share: float = 1.0
+
+
+def locate(machine: MachineContent, p: float) -> Moment:
+    """Return the moment at p; at the end of an event, the group is its last group."""
+    number = ceil(p - 1e-9)
+    event = machine.events[number - 1] if number else None
+    past = p - number + 1
+    for group, (start, end) in zip(event.groups, spans(event), strict=True) if event else ():
+        if past <= end + 1e-9:
+            return Moment(p, number, event, group, min(1.0, (past - start) / (end - start)))
+    return Moment(p, number, event, None)
 
 
 def spans(event: MachineEvent) -> list[tuple[float, float]]:

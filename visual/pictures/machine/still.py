@@ -1,4 +1,4 @@
-"""A machine at a moment as a `Scene`, and a film with a frame for each stage of each sum.
+"""A machine at a moment as a `Scene`, and a film with up to three frames for each sum.
 
 A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draws a shape once for
 each series of frames with the same shape.
@@ -16,15 +16,7 @@ from visual.pictures.machine.arrange import Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import MachineContent, PartKind, key_at
-from visual.pictures.machine.foot import (
-    Moment,
-    Stage,
-    at_moment,
-    heading,
-    text_twin,
-    words_below,
-    words_height,
-)
+from visual.pictures.machine.foot import heading, text_twin, words_below, words_height
 from visual.pictures.machine.frames import (
     NEW,
     Frame,
@@ -36,6 +28,7 @@ from visual.pictures.machine.frames import (
     timed_values,
     travels,
 )
+from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.shapes import Group as Shapes
@@ -46,6 +39,7 @@ SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE = 30.0  # pixels: the height of the title
+READING = 0.3  # the progress of a sum at which its values move
 LAYERS = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
 
 
@@ -53,7 +47,7 @@ def still(
     arrangement: Arrangement, number: int, trace: Trace | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
-    moment = at_moment(arrangement.machine, number)
+    moment = locate(arrangement.machine, number)
     frame = _frame(arrangement, moment)
     shapes = tuple(frame[name] for name in sorted(frame, key=_layer))
     scene = _scene(arrangement, shapes, shapes, moment, sheet)
@@ -81,9 +75,9 @@ def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) ->
 
 
 def film(arrangement: Arrangement) -> Scene:
-    """Return a film: a scene with a moment for each stage of each group."""
+    """Return a film: a scene with up to three moments for each sum."""
     machine = arrangement.machine
-    moments = [*_moments(machine)]
+    moments = [locate(machine, p) for p in _film_times(machine)]
     frames = [_frame(arrangement, moment) for moment in moments]
     names = dict.fromkeys(key for frame in frames for key in frame)
     labels = [Shapes((), n, moment=heading(machine, m)) for n, m in enumerate(moments)]
@@ -129,23 +123,21 @@ def _scene(
     )
 
 
-def _moments(machine: MachineContent) -> Iterator[Moment]:
-    """Yield the frames of a film; a sum takes up to three.
+def _film_times(machine: MachineContent) -> Iterator[float]:
+    """Yield the p of each frame of a film; a sum has up to three frames.
 
     A film of a derivative begins with the filled tape of the first backward Scan.
     """
     derivative = next((scan for scan in machine.scans if scan.order), None)
     first = derivative.events.start + 1 if derivative else 0
-    yield at_moment(machine, first)
-    for number, event in enumerate(machine.events, start=1):
-        if number <= first:
-            continue
-        for n, group in enumerate(event.groups):
+    yield first
+    for past, event in enumerate(machine.events[first:], start=first):
+        for group, (start, end) in zip(event.groups, spans(event), strict=True):
+            shares = [1.0]
             if any(part.kind is PartKind.SUM for part in group.parts):
-                yield Moment(number, event, n, Stage.READ)
-                if any(part.is_addition for part in group.parts):
-                    yield Moment(number, event, n, Stage.ADD)
-            yield Moment(number, event, n)
+                is_added = any(part.is_addition for part in group.parts)
+                shares = [READING, *([MOVED] if is_added else []), 1.0]
+            yield from (past + start + (end - start) * share for share in shares)
 
 
 def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
@@ -172,28 +164,28 @@ def _frame(arrangement: Arrangement, moment: Moment) -> Frame:
     shapes: Frame = {}
     for n, label in enumerate(arrangement.headings):
         size = 13 if label.is_bold else 11
-        is_wrong = label.is_second and arrangement.machine.mistake
-        role = Role.WRONG if is_wrong else None
+        role = Role.WRONG if label.is_second and arrangement.machine.mistake else None
         text = fitted(label.x, label.y, label.text, label.room, size, bold=label.is_bold, role=role)
-        text = replace(text, muted=not label.is_bold and not label.has_ground)
+        text = replace(text, muted=not (label.is_bold or label.has_ground or role))
+        ground = []
         if label.has_ground:  # the strip covers lines
-            strip = Box(0, label.y - 13, arrangement.width, 17, Role.PANEL)
-            shapes[f"label {n}"] = Shapes((strip, text))
-        else:
-            shapes[f"heading {n}"] = text
+            ground.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
+        if role is not None:
+            ground.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))
+        shapes[f"{'label' if ground else 'heading'} {n}"] = Shapes((*ground, text))
     for n, (x, hidden) in enumerate(arrangement.gaps):
         shapes[f"heading gap {n}"] = Text(
             x, arrangement.boxes[0].y + 4, f"⋯ {hidden:,}", 11, "middle", muted=True
         )
     shapes |= _arrows(arrangement, moment)
     shapes |= cells(arrangement, moment)
-    if moment.playing is not None:
-        tracks = group_tracks(arrangement, moment.playing)
-        for n, (part, ways) in enumerate(zip(moment.playing.parts, tracks, strict=True)):
+    if moment.group is not None:
+        tracks = group_tracks(arrangement, moment.group)
+        for n, (part, ways) in enumerate(zip(moment.group.parts, tracks, strict=True)):
             shapes |= moves(arrangement, part, ways, str(n))
-            if moment.stage is Stage.READ:
+            if moment.share < MOVED:
                 shapes |= travels(part, ways, str(n))
-            added = adder(arrangement, part, moment.stage)
+            added = adder(arrangement, part, moment.share)
             if added is not None:
                 cell = shapes[f"cell {part.target}"]
                 assert isinstance(cell, Shapes)
