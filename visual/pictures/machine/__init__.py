@@ -1,7 +1,7 @@
 """The tape machine: the tapes of all Scans as rows of cells, and each event as sums in cells.
 
 Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
-selects the slots that have cells, and `wording` writes the sentences. `pair` combines two runs,
+selects and names rows and columns, and `wording` writes the sentences. `pair` combines two runs,
 which `lockstep` puts on a common clock. `states` computes the role and the number of each cell over
 time, `arrange` the positions of cells, and `tracks` the paths of values. `still` draws a moment or
 a film, with the shapes of `frames` and the words of `foot`.

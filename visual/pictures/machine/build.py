@@ -17,7 +17,17 @@ from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import Trace
 from visual.layout.cells import full_text
-from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
+from visual.pictures.machine.columns import (
+    MOST_COLUMNS,
+    Address,
+    Columns,
+    common_factor,
+    filling_sentence,
+    results,
+    scan_rows,
+    tape_row,
+    title_of,
+)
 from visual.pictures.machine.content import (
     Key,
     MachineContent,
@@ -27,14 +37,6 @@ from visual.pictures.machine.content import (
     PartGroup,
     PartKind,
     SlotCell,
-)
-from visual.pictures.machine.naming import (
-    common_factor,
-    filling_sentence,
-    results,
-    scan_rows,
-    tape_row,
-    title_of,
 )
 from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording

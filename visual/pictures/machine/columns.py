@@ -1,15 +1,38 @@
-"""The tapes and the columns in time of a machine, and the row and the column of each slot."""
+"""The rows and the columns of a machine: the slots that have cells, and all names and results.
 
-from collections.abc import Mapping
+`Columns` selects the rows and columns. The functions below return the title, the names of rows and
+Scans, the results, and the sentence about a filled tape.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from lab.equations.events.records import Event
 from lab.equations.quantities import Quantities
+from lab.notation import integers
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
+from visual.pictures.machine.content import (
+    LISTED,
+    Ink,
+    MachineEvent,
+    PartKind,
+    Phrase,
+    ScanRows,
+    SlotCell,
+    TapeRow,
+)
+from visual.pictures.machine.places import Places
+from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 Address = tuple[int, int, int]  # Scan, argument, and row of a slot
+MOST_FACTOR = 8  # characters of a factor in a title
+MOST_LISTED = 12  # entries of a result
+INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,3 +125,105 @@ class Columns:
             if scan == number and len(slots) > 1:
                 return self.times[slots[0]] > self.times[slots[-1]]
         return False
+
+
+def title_of(trace: Trace, factor: str) -> str:
+    """Return the title of a machine; `factor` is the result of `common_factor`."""
+    order = max(scan.order for scan in trace.scans)
+    if not order:
+        return f"{trace.scans[0].name}: each step computes new values from earlier values"
+    if order > 1:
+        return f"{len(trace.scans)} Scans: each derivative differentiates all earlier Scans"
+    if factor == "1":
+        return "Each backward step adds to the gradients of earlier values"
+    return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"
+
+
+def common_factor(
+    played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
+) -> str:
+    """Return the common factor of all sums without indices, as ``2·x``; empty if they differ."""
+    factors = set()
+    for part in (part for event in played for group in event.groups for part in group.parts):
+        for term in part.terms if part.kind is PartKind.SUM else ():
+            factor = term.symbol if term.factor and len(part.terms) == 1 else ""
+            for saved in (cells[n] for n in term.saved):
+                factor = factor.replace(saved.name, rows[saved.row].name)
+            factors.add(factor)
+    factor = factors.pop() if len(factors) == 1 else ""
+    is_general = not set(factor) & set(INDEX)  # a window can lack the slot of a saved value
+    return factor if is_general and len(factor) <= MOST_FACTOR else ""
+
+
+def tape_row(wording: Wording, scan: int, tape: TapeTrace) -> TapeRow:
+    """Return the row of a tape; `scan` is the index of its Scan."""
+    named = wording.named[scan]
+    name = named.whole_label(tape, None) if tape.collects else ""
+    return TapeRow(scan + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
+
+
+def scan_rows(
+    wording: Wording, columns: Columns, played: Sequence[MachineEvent]
+) -> Iterator[ScanRows]:
+    """Yield the name, the direction, the taps, and the events of each Scan."""
+    for number, scan in enumerate(columns.trace.scans):
+        own = [n for n, event in enumerate(played) if event.scan == number + 1]
+        taps = "; ".join(
+            f"{tape.name} reads {integers(*tape.tape.reads) or 'nothing'}, "
+            f"writes {integers(*tape.tape.writes)}"
+            for tape in scan.held
+        )
+        yield ScanRows(
+            number + 1,
+            wording.scan_name(number),
+            f"{scan.name} {scan.id}".strip(),
+            scan.parent is not None and columns.runs_backward(number),
+            scan.order,
+            range(own[0], own[-1] + 1) if own else range(0),
+            taps,
+        )
+
+
+def results(
+    trace: Trace, wording: Wording, places: Places | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the name and the value, in pieces, of each named output."""
+    numbers = () if places is None else places.program.numbers.outputs
+    for n, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=False)):
+        if name:
+            if places is not None:
+                places.store(value, numbers[n])
+            yield name, tuple(_pieces(wording, value))
+
+
+def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
+    """Yield the text of a number, of the entries of a short vector, or of a norm and a shape."""
+    if value.ndim == 1 and len(value) <= MOST_LISTED:
+        for entry in range(len(value)):
+            yield ", " if entry else "["
+            yield wording.number(value, entry=entry)
+        yield "]"
+    else:
+        yield wording.number(value)
+        if value.ndim:
+            yield f" ({'×'.join(map(str, value.shape))})"
+
+
+def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
+    """Return the sentence of the event that fills a tape, with its nonzero initial gradients."""
+    nonzero = [w for w in event.writes if np.any(w.new)]
+    pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
+    for n, write in enumerate(nonzero[:3]):
+        pieces.append(Phrase(", " if n else ""))
+        pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
+        entries = wording.entries(write.new)
+        is_short = 0 < len(entries) <= LISTED
+        for k, number in enumerate(entries if is_short else [wording.number(write.new)]):
+            pieces.append(Phrase(("[" if is_short else "") if k == 0 else ", "))
+            pieces.append(Phrase(number, Ink.OLD))
+        pieces.append(Phrase("]" if is_short else ""))
+    if not nonzero:
+        return (*pieces, Phrase("all slots start at 0"))
+    rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
+    zeros = len(nonzero) < len(event.writes)
+    return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
