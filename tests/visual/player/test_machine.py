@@ -19,9 +19,12 @@ from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Ink, PartKind
+from visual.pictures.machine.content import Ink, PartKind, key_at
 from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.states import states
 from visual.pictures.machine.tracks import track
+from visual.scene.shapes import Text
+from visual.scene.theme import Role
 
 LOOPS = {
     "square": gallery.loops["square"],
@@ -242,6 +245,34 @@ def test_the_title_names_a_common_local_derivative(loop, factor):
     assert f"Each backward step {factor}" in visual.machine(trace_of(loop)).content.title
     one_step = gallery.loops["square"].with_steps(6).trace(keep="last")
     assert "multiplies by the local derivative" in visual.machine(one_step).content.title
+
+
+def test_a_still_of_a_faulty_rule_marks_wrong_numbers_and_explains_its_borders():
+    """C‴ = 24x at 0.95, and by the faulty rule three times as much: one wrong cell at the end."""
+    machine = visual.machine(broken(gallery.loops["square"].with_steps(2), 3))
+    scene = machine.scene(machine.content.moments)
+    wrong = {
+        text.content
+        for group in scene.groups()
+        for text in group.shapes
+        if isinstance(text, Text) and text.role is Role.WRONG
+    }
+    assert number_text(72 * 0.95) in wrong
+    assert number_text(24 * 0.95) not in wrong
+    assert "✗ dC″/dx" in wrong
+    words = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+    assert any("heavy border: a new number or a result" in text for text in words)
+
+
+def test_a_cell_has_its_new_number_after_the_sum_and_other_cells_are_not_in_color():
+    """Event 7 of square: dC/dx₂ = 1 + 2·x₂·dC/dx₃, which becomes 4.790 at the end of the sum."""
+    machine = machine_of(gallery.loops["square"].trace(cost="sum"))
+    keys = dict(zip((cell.name for cell in machine.cells), states(machine), strict=True))
+    shown = {p: key_at(keys["dC/dx₂"], p) for p in (6, 6.5, 6.84, 6.86, 7)}
+    assert [key.text for key in shown.values()] == ["1", "1", "1", "4.790", "4.790"]
+    assert [key.role == "overwritten" for key in shown.values()] == [False, True, True, True, True]
+    assert key_at(keys["dC/dx₃"], 6.5).role == "preserved"
+    assert {key_at(keys["x₃"], p).role for p in (6, 6.5)} == {"saved", "result"}
 
 
 def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():

@@ -75,7 +75,7 @@ class CellBox:
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of a row or of a Scan, at the left end of its baseline; Scans count from 1."""
+    """The name of a row, or of the Scan with the number `scan`; x and y are its lower left end."""
 
     scan: int
     x: float

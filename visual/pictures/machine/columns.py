@@ -142,7 +142,7 @@ def title_of(trace: Trace, factor: str) -> str:
 def common_factor(
     played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
 ) -> str:
-    """Return the common factor of all sums without indices, as ``2·x``; empty if they differ."""
+    """Return the factor of all sums, without time indices, as ``2·x``; empty if factors differ."""
     factors = set()
     for part in (part for event in played for group in event.groups for part in group.parts):
         for term in part.terms if part.kind is PartKind.SUM else ():

@@ -69,7 +69,7 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape of the Scan number `scan`; Scans count from 1, through both runs."""
+    """A tape of the Scan with the number `scan`; the first Scan of a machine has the number 1."""
 
     scan: int
     tape: str
@@ -92,12 +92,12 @@ class SlotCell:
 
     @property
     def lines(self) -> int:
-        """The largest number of entries that the cell lists below each other."""
+        """The number of entries that the cell lists below each other; 0 for a number or a strip."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
     def at(self, moment: float) -> Key:
-        """Return the key at a moment."""
+        """Return the last key that begins at or before a moment."""
         return key_at(self.keys, moment)
 
 
@@ -201,7 +201,7 @@ class PartGroup:
 
 @dataclass(frozen=True)
 class MachineEvent:
-    """A step of a Scan, or the filling of its tapes if `step` is None; Scans count from 1.
+    """A step of the Scan with the number `scan`, or the filling of its tapes if `step` is None.
 
     `number` is the number of the event in the run. An event without groups replaces a series of
     events that affect only hidden columns.

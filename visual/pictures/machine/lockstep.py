@@ -42,7 +42,7 @@ def _events(machine: MachineContent) -> dict[Tick, MachineEvent]:
 def _on_clock(
     machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
 ) -> MachineContent:
-    """Return a machine with the events of a clock, and with these columns."""
+    """Return a machine with the columns `times`, whose events end at the ticks of `common`."""
     own = {tick: moment for moment, tick in enumerate(_events(machine), start=1)}
     played = [
         machine.events[own[tick] - 1] if tick in own else replace(event, groups=())
@@ -126,7 +126,7 @@ def merge(
 
 @dataclass(frozen=True)
 class _Pairing:
-    """The pairs of sums of two runs; `targets` are the new numbers of the second run's cells.
+    """The pairs of sums of two runs; `targets` has the new index of each cell of the second run.
 
     If `has_both_reasons`, a pair has the reasons of both runs, otherwise of the first run only.
     """
@@ -180,7 +180,7 @@ class _Pairing:
         return replace(group, parts=parts, summary=summary, reason=reason)
 
     def _moved(self, part: Part) -> Part:
-        """Return a sum of the second run with the new numbers of its cells."""
+        """Return a sum of the second run with the new indices of its cells."""
         terms = tuple(
             replace(
                 term,
