@@ -184,7 +184,7 @@ def test_the_reference_names_everything_that_is_exported():
 
 
 def test_every_light_color_of_a_scene_has_a_dark_color():
-    known = {light for _, _, light in dark_colours.darkened()}
+    known = {light for _, _, light in dark_colours.dark_colors()}
     for name in ("rnn", "coupled", "undefined"):
         for kind in ("tapes", "unrolled", "phases", "taps"):
             svg = visual.draw(gallery.loops[name], kind).svg()
@@ -192,7 +192,7 @@ def test_every_light_color_of_a_scene_has_a_dark_color():
 
 
 def test_dark_letters_are_legible_on_dark_boxes():
-    dark = dark_colours.darkened()
+    dark = dark_colours.dark_colors()
     for role in Role:
         for faded in (False, True):
             look = LIGHT.look(role, faded)

@@ -19,7 +19,7 @@ def style() -> str:
     # Elements without a color inherit the color of text from the root.
     return "\n".join(
         f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
-        for (element, attribute, light), dark in darkened().items()
+        for (element, attribute, light), dark in dark_colors().items()
     )
 
 
@@ -27,14 +27,14 @@ def picture_style(name: str, svg: str) -> str:
     """Return the style sheet of the light picture `svg`; its root element has the class `name`."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
-        for (element, attribute, light), dark in darkened().items()
+        for (element, attribute, light), dark in dark_colors().items()
         if f'{attribute}="{light}"' in svg
     )
     return f"@media (prefers-color-scheme:dark){{{rules}}}"
 
 
 @cache
-def darkened() -> dict[Key, str]:
+def dark_colors() -> dict[Key, str]:
     """Return the dark color for each element, attribute, and light color.
 
     If two roles have the same light color and different dark colors, both get the dark color with

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, selected, show
+from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, show, typed_options
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export
@@ -87,7 +87,7 @@ def _picture(options: argparse.Namespace) -> Scene:
     if options.loop is None:
         raise ArgumentError("--loop: missing; pass the name of a gallery loop, or module:function.")
     subject, given, about = drawing_arguments(options, options.loop)
-    about |= selected(options, (THEME, *PAPER, *OPTIONS))
+    about |= typed_options(options, (THEME, *PAPER, *OPTIONS))
     return draw(subject, options.picture, given=given, **about)
 
 
@@ -98,11 +98,11 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
     unused = [choice.option for choice in others if choice.name in options]
     for option in unused if options.loop is None else ["--loop", *unused]:
         raise ArgumentError(f"{option}: not an option of figures. Omit it.")
-    return figure(number, **selected(options, (THEME, *PAPER, STEPS)))
+    return figure(number, **typed_options(options, (THEME, *PAPER, STEPS)))
 
 
 def _export(options: argparse.Namespace) -> None:
     subject, given, about = drawing_arguments(options, options.loop)
-    about |= selected(options, [THEME])
+    about |= typed_options(options, [THEME])
     formats = [name.strip() for name in options.formats.split(",")]
     show(export(subject, options.out, formats, scale=options.scale, given=given, **about))

@@ -4,7 +4,7 @@ import argparse
 
 from lab.errors import ArgumentError, LabError, listing, shorten
 from lab.loops.loop import Loop
-from visual.cli.shared import Commands, add, load_loop, selected, show
+from visual.cli.shared import Commands, add, load_loop, show, typed_options
 from visual.options import TAPS, words
 from visual.player.grid import CHOICES, LOOPS, TITLE
 from visual.player.page import Page
@@ -56,7 +56,7 @@ def _page(options: argparse.Namespace) -> None:
     page = Page(
         loops=loops if options.loops else None,
         taps=dict(_taps(text, loops) for text in options.taps),
-        **selected(options, CHOICES),
+        **typed_options(options, CHOICES),
         title=options.title,
     )
     path = page.save(options.out)

@@ -17,7 +17,7 @@ from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.tables import Report, Section
 from visual.backends.page import save_report
-from visual.cli.shared import Commands, add, load, load_graph, selected, show
+from visual.cli.shared import Commands, add, load, load_graph, show, typed_options
 from visual.drawing.catalogue import SCAN
 from visual.options import ORDER, THEME, WRT, words
 
@@ -87,7 +87,9 @@ def _add_command(
     add(parser, THEME)
 
     def run(options: argparse.Namespace) -> None:
-        theme = {name: THEME.check(value) for name, value in selected(options, [THEME]).items()}
+        theme = {
+            name: THEME.check(value) for name, value in typed_options(options, [THEME]).items()
+        }
         result = report(options)
         show(result if options.out == "-" else save_report(result, options.out, **theme))
 
@@ -97,7 +99,7 @@ def _add_command(
 
 def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
     """Return the entry that ``--scan`` selects by its number, or None without this option."""
-    number = selected(options, [SCAN]).get(SCAN.name)
+    number = typed_options(options, [SCAN]).get(SCAN.name)
     if number is None or number in range(1, len(scans) + 1):
         return scans[number - 1] if number else None
     several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
@@ -117,7 +119,7 @@ def _explain(options: argparse.Namespace) -> Report:
 
 def _explanation(options: argparse.Namespace) -> Explanation:
     """Return the explanation of a graph or of a model."""
-    subject, wrt = load("NAME", options.graph), selected(options, [WRT]).get(WRT.name)
+    subject, wrt = load("NAME", options.graph), typed_options(options, [WRT]).get(WRT.name)
     if log_density(subject) is not None:
         return explain(subject, words(wrt) or None)
     if wrt is not None:
@@ -127,7 +129,7 @@ def _explanation(options: argparse.Namespace) -> Explanation:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    subject, order = load("NAME", options.graph), selected(options, [ORDER])
+    subject, order = load("NAME", options.graph), typed_options(options, [ORDER])
     if isinstance(subject, Loop):
         return compare(subject, **order)
     return compare(*load_graph("NAME", options.graph, subject), **order)
@@ -140,7 +142,7 @@ def _compiled(options: argparse.Namespace) -> Report:
 
 def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
     """Return the report on the compilation of a loop, a graph, or a function."""
-    wrt = selected(options, [WRT]).get(WRT.name)
+    wrt = typed_options(options, [WRT]).get(WRT.name)
     if isinstance(subject, Loop):
         return compiled(subject, wrt, options.mode)
     if wrt is not None:

@@ -1,7 +1,7 @@
 """Options of several commands, and the loop or graph that the command line names.
 
 Start with `add_drawing`: `visual.options` declares the options, `add` adds them to a parser, and
-`selected` reads them. `load` finds a gallery loop or ``module:function``; `load_loop` and
+`typed_options` reads them. `load` finds a gallery loop or ``module:function``; `load_loop` and
 `load_graph` also check its type.
 """
 
@@ -48,7 +48,7 @@ def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) 
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
 
 
-def selected(options: argparse.Namespace, choices: Iterable[Choice]) -> Options:
+def typed_options(options: argparse.Namespace, choices: Iterable[Choice]) -> Options:
     """Return the values of the options that the command line contains, by name."""
     typed = vars(options)
     return {
@@ -89,7 +89,7 @@ def drawing_arguments(
     The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
     about the subject name the `option`.
     """
-    subject, about = load(option, name), selected(options, DERIVATIVE.values())
+    subject, about = load(option, name), typed_options(options, DERIVATIVE.values())
     if isinstance(subject, Loop) or log_density(subject) is not None:
         return subject, None, about
     cost, wrt, given = load_graph(option, name, subject)

@@ -20,7 +20,7 @@ from lab.errors import (
 )
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from visual.drawing.paper import missing_width, on_paper, sheet, wider
+from visual.drawing.paper import missing_width, on_paper, rounded_up, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
@@ -73,7 +73,7 @@ class PictureKind:
             return scene
         least = width
         while pixels := missing_width(scene, least):  # on a wider sheet, the layout can differ
-            least = wider(least, pixels)
+            least = rounded_up(least, pixels)
             scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
             needs = f"the picture {self.name} of this loop needs {least.written} or more"

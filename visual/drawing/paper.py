@@ -32,7 +32,7 @@ def missing_width(scene: Scene, width: Length) -> float:
     return least if least > width.pixels + 0.01 else 0.0
 
 
-def wider(width: Length, pixels: float) -> Length:
+def rounded_up(width: Length, pixels: float) -> Length:
     """Round a width in pixels up to whole millimeters (in print) or pixels."""
     unit = MM if width.on_paper else 1.0
     whole = ceil(pixels * unit)

@@ -28,14 +28,14 @@ REASONS = {
 }
 
 
-def listed(numbers: tuple[int, ...]) -> str:
+def integers_or_none(numbers: tuple[int, ...]) -> str:
     """Return ``−1, 0``, or ``none``."""
     return integers(*sorted(numbers)) or "none"
 
 
 def taps_text(taps: tuple[int, ...]) -> str:
     """Return ``tap 1`` or ``taps 0, 1``."""
-    return f"{'tap' if len(taps) == 1 else 'taps'} {listed(taps)}"
+    return f"{'tap' if len(taps) == 1 else 'taps'} {integers_or_none(taps)}"
 
 
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
@@ -74,7 +74,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
         ),
         working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
         f"{_places(tape, step, tape.writes)}. Therefore it {verb.split()[0]}s the {noun} at "
-        f"{listed(right)}.",
+        f"{integers_or_none(right)}.",
         otherwise=f"Step {step} neither reads nor writes that position.",
         incomplete="The answer is right but incomplete.",
         mistakes={
@@ -92,7 +92,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
     """Return ``tap 1 (position 3)``."""
     word = "position" if len(taps) == 1 else "positions"
-    return f"{taps_text(taps)} ({word} {listed(tape.positions(step, taps))})"
+    return f"{taps_text(taps)} ({word} {integers_or_none(tape.positions(step, taps))})"
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:
@@ -126,7 +126,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
             f"In the backward loop, every tap changes its sign. {rule}",
             f"Tap by tap: {'; '.join(conversion.words for conversion in conversions(tape))}.",
         ),
-        working=f"The step of the gradient {verb}s at {listed(right)}.",
+        working=f"The step of the gradient {verb}s at {integers_or_none(right)}.",
         otherwise=f"No tap of {source.name} becomes this tap.",
         incomplete="The answer is right but incomplete: taps are missing.",
         mistakes={
@@ -136,8 +136,8 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         },
     )
     return ExerciseTask(
-        f"{source.name} reads at {listed(tape.reads)} and writes at {listed(tape.writes)}. "
-        f"At which taps does the step of its gradient {verb}?",
+        f"{source.name} reads at {integers_or_none(tape.reads)} and writes at "
+        f"{integers_or_none(tape.writes)}. At which taps does the step of its gradient {verb}?",
         taps_picture(tape, 0, source.name),
         taps_picture(tape, 1, source.name),
         answer,
