@@ -128,7 +128,7 @@ METHODS: dict[str, Plain | property] = {
     },
 }
 
-# The class Node cannot contain these methods, because the rules import Node.
+# The class Node does not define these methods, because the rules import Node.
 for _name, _entry in METHODS.items():
     setattr(Node, _name, _entry)
 # Nodes compare by value, but sets and dicts distinguish nodes by identity.

@@ -28,7 +28,7 @@ MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
 CLOSE = 0.01  # largest relative error of an equation with ≈
 SAFE = 10  # digits with which a printed sum of doubles is reliable
-HALF = 5e-4  # largest relative rounding error at which the fourth digit is reliable
+HALF = 5e-4  # with a larger relative rounding error, the fourth digit is not reliable
 ULP, NUDGE = 2.0**-53, 2.0**-36  # relative rounding error, and relative perturbation
 
 # Operations with another name in numpy and scipy, or without a function there.

@@ -166,8 +166,8 @@ def _count_from_start(cut: Cut, part: LoopVariable) -> Cut:
 def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
     """Return the rows of a backward loop, which reads the last of `made` steps first.
 
-    Step t of a backward loop differentiates step n − 1 − t, which turns row
-    ``first + stride·t`` into ``first + stride·(n − 1) − stride·t``.
+    Step t of a backward loop differentiates step n − 1 − t.  It therefore reads the row
+    ``first + stride·(n − 1) − stride·t`` instead of ``first + stride·t``.
     """
     if made is not None:
         return replace(cut, first=cut.first + cut.stride * (made - 1), stride=-cut.stride), length

@@ -1,4 +1,4 @@
-"""Tables of text: aligned columns, the last of which is wrapped."""
+"""Tables as text with aligned columns and a wrapped last column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -7,9 +7,9 @@ PyTensor calls the step function once, with variables for the values of one step
 function.  Every tap of a sequence becomes a separate sequence, and every state becomes a buffer
 that begins with the initial values.  Missing arguments get their defaults.
 
-PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable: in the
-call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the Scan
-of the gradient.
+PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable.  They are
+its names in the call of the step function (*slices*), in the *inner* function, in the *outer*
+graph, and in the Scan of the gradient.
 
 For a constant `n_steps` of 1, PyTensor builds no Scan: it inserts the step into the outer graph.
 The report on a loop therefore has a section on the graphs for −1, 0, 1, and 2 steps.

@@ -2,8 +2,8 @@
 
 The chain rule determines the derivatives:
 
-- The cotangent of ``set_subtensor(x, y, i)`` is zero at i for x, and its rows at i belong to y.
-  This is an *overwritten* tap: the replaced value has gradient 0.
+- For a cotangent of ``set_subtensor(x, y, i)``, the rows at i belong to y, and x receives zero in
+  these rows.  This is an *overwritten* tap: the replaced value has gradient 0.
 - A slot that a step reads and does not write has two uses, and the transpose of this fan-out is
   a sum.  This is a *preserved* tap: its gradient accumulates.
 """

@@ -1,8 +1,8 @@
 """Structural primitives and their linearizations.
 
-A primitive f takes *inputs*, which are differentiated, and *metadata*, which are not.  With
-the metadata held fixed, its `Linearization` J at the inputs is a linear map of tangents, and
-``J.T`` is its adjoint under the real Frobenius inner product Re sum(conj(a) * b)::
+A primitive f has *inputs*, which are differentiated, and *metadata*, which are constant.  The
+`Linearization` J of f at the inputs is a linear map of tangents.  ``J.T`` is the adjoint of J under
+the real Frobenius inner product Re sum(conj(a) * b)::
 
     < g, J v > = < J.T g, v >
 

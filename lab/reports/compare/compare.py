@@ -45,9 +45,8 @@ def compare(
     inputs).  `given` has values for the inputs of the graph; a real input of known shape has a
     default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
-    Raises ArgumentError for an invalid argument and for orders that `lab.derivative` refuses,
-    GraphError if the graph contains no Scan, and MemoryError if a derivative does not fit into
-    memory.
+    Raises ArgumentError for an invalid argument, and for an order that is too high for the memory.
+    Raises GraphError if the graph contains no Scan, and MemoryError if a run needs too much memory.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise argument_error("order", order, "expected 1, 2, 3, …")

@@ -118,7 +118,8 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
     """Differentiate `cost` up to `order` by both pullbacks, ours and PyTensor's.
 
     The graph of `cost` is not modified.  The third result contains, for each order, the numbers of
-    the inputs whose gradients both pullbacks compute: the cost of the next order is their sum.
+    the inputs whose gradients both pullbacks compute.  The sum of these gradients is the cost of
+    the next order.
     """
     plain = with_plain([cost])
     cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]

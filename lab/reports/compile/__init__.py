@@ -1,5 +1,5 @@
 """PyTensor's rewrites of Scans and their buffers, and the gradient after these rewrites.
 
-`compile` builds the report, whose records are in `compiled`.  `rewriting` records the rewrites, and
-`buffers` counts the rows that remain.
+Start with `compile`, which builds the report; `compiled` contains the records of the report.
+`rewriting` records the rewrites, and `buffers` counts the rows that remain.
 """

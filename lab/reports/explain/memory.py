@@ -18,8 +18,8 @@ from lab.tape import Kind
 class SavedArray:
     """An array that a gradient stores: one row per step, and `more` rows.
 
-    `steps` is the number of steps if it is constant; `shape` is the shape of a row, with None for
-    lengths that only a run determines.
+    `steps` is the number of steps, or None if only a run determines it.  `shape` is the shape of a
+    row; a length is None if only a run determines it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Known traps of Scan; each has a function that finds and describes it.
+"""Known traps of Scan, with a function that finds and describes each trap.
 
     >>> for trap in traps(node): print(trap)
 

@@ -106,7 +106,7 @@ class Influence:
 
     @property
     def rate(self) -> float:
-        """The geometric mean of the factors by which influence changes per step."""
+        """The factor of the change of influence per step, as a geometric mean."""
         return float(abs(self.last[0]) ** (1 / self.steps)) if self.steps else 1.0
 
     @property

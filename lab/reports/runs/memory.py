@@ -8,9 +8,10 @@ while their Scan runs.  The report describes the graph as written, which PyTenso
 FAST_COMPILE.  FAST_RUN writes in place and stores fewer rows, but it also computes parts of all
 steps at once.
 
-A plan with fewer saved states recomputes the other states.  It saves every k-th state, or states at
-binomial distances: no plan with as many states needs less work (Griewank and Walther, "Algorithm
-799: revolve", 2000).  `pytensor.scan_checkpoints` saves every k-th state.
+A plan with fewer saved states recomputes the other states.  A plan saves every k-th state, or
+states at binomial distances.  No plan with as many states needs less work than the binomial plan
+(Griewank and Walther, "Algorithm 799: revolve", 2000).  `pytensor.scan_checkpoints` saves every
+k-th state.
 """
 
 from collections import Counter
@@ -291,8 +292,8 @@ def binomial(steps: int, count: int) -> Iterator[Action]:
 def _next_checkpoint(length: int, count: int) -> int:
     """Return the distance of the next checkpoint that minimizes the work.
 
-    r is the largest number of times that a step runs forward, and comb(count + r, count) is the
-    longest loop for `count` states and r repetitions.
+    If no step runs forward more than r times, comb(count + r, count) is the length of the longest
+    loop for `count` states.
     """
     r = next(r for r in range(length + 1) if comb(count + r, count) >= length)
     longest = comb(count + r - 1, count)
