@@ -67,10 +67,10 @@ class Speller:
         """Write a formula in numbers, as in ``1.327 = 1·2·0.6634 + 0``; return "" for vectors."""
         used: dict[Leaf, np.ndarray] = {}
         for leaf in formula.leaves:
-            value = self.value(leaf, step)
-            if value is None or value.ndim:
+            values = values_of(self.scan, leaf)
+            if values is None or values[step].ndim:
                 return ""
-            used[leaf] = value
+            used[leaf] = values[step]
         written = self.written_value(formula, step)
         return "" if written.ndim else equation(written, formula.expression, used)
 
@@ -119,11 +119,6 @@ class Speller:
         first, *others = variable.axis.index[:2].tolist() or [0]
         index = index_formula(first, others[0] - first if others else 1)
         return self.named.named_at(variable, index)
-
-    def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
-        """Return the value of a leaf at a step, or None if it is not an array."""
-        values = values_of(self.scan, leaf)
-        return None if values is None else values[step]
 
 
 def loop_offsets(named: Quantities) -> str:
