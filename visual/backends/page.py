@@ -125,7 +125,9 @@ def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "li
     colors = THEMES[theme]
     content = f"{report}\n"
     if place.suffix.lower() == ".html":
-        from lab.reports.tables import as_html  # imported late, because pictures do not need it
+        from lab.reports.tables import (
+            as_html,
+        )  # imported on first use, because pictures do not need it
 
         section = report.document
         content = document(section.title, colors, as_html(section, level=1), more=TABLES)

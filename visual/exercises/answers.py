@@ -98,7 +98,7 @@ class Answer:
         return AnswerVerdict(AnswerOutcome.WRONG, f"{mistake} {hint}".rstrip())
 
     def _mistake(self, values: tuple[float, ...]) -> str | None:
-        """Return the reason why an answer is wrong; None if it is right."""
+        """Return the reason why an answer is wrong; None for a right answer."""
         for value in values:
             if not any(self._is_near(value, right) for right in self.right):
                 known = self.mistakes.items()

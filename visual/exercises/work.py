@@ -87,7 +87,7 @@ class Work:
         return verdict
 
     def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
-        """Compare a function with the right one in all cases."""
+        """Compare a function with the right function in all cases."""
         check_tries(tries)
         check_function("written", written)
         verdicts = (self._find_mistake(written, case, tries) for case in self.cases)

@@ -1,4 +1,4 @@
-"""The workbench: a loop or a PyTensor graph, with controls for every choice about it.
+"""The workbench: a loop or a PyTensor graph, with controls for all choices.
 
 Start with `state`: a `Bench` has a subject, the choices, and the picture. `controls` describes the
 controls for ``form.js``, which builds the form, and applies their changes. `written` parses a loop

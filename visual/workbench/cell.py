@@ -89,7 +89,7 @@ def _written(loop: Loop) -> list[str]:
 
 
 def _array(value: np.ndarray) -> str:
-    """Return an array as a Python expression, with the dtype unless plain numbers imply it."""
+    """Return an array as a Python expression; the dtype float64 is not written."""
     written = literal(value.tolist())
     is_plain = value.dtype == np.dtype("float64")
     return written if is_plain else f"np.array({written}, {str(value.dtype)!r})"

@@ -227,7 +227,7 @@ _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 
 @dataclass(frozen=True, eq=False)
 class LoopBench(Bench):
-    """A loop, and the choices about it."""
+    """A loop and its choices."""
 
     loop: Loop
 
@@ -252,7 +252,7 @@ class LoopBench(Bench):
             variables = valued(self.chosen.with_taps(taps))
             fitting = {name: value_of(variables[name]) for name in taps}
             given = changes.get("at", {})
-            assert isinstance(given, Mapping)  # `BenchState.changed` has checked it
+            assert isinstance(given, Mapping)  # `BenchState.changed` has checked the type
             state = state.changed(at={**fitting, **given})
         return replace(self, state=state)
 

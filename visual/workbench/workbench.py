@@ -70,7 +70,7 @@ class Request:
 
 
 class Workbench(Widget):
-    """A loop, or a PyTensor graph, with controls for all choices about it.
+    """A loop or a PyTensor graph, with controls for all choices.
 
     The arguments are those of ``Workbench()``, ``Workbench(loop)``,
     ``Workbench(derivative, given)``, or ``Workbench(cost, wrt, given)``, where `given` has a value
@@ -231,7 +231,7 @@ class Workbench(Widget):
 
     @traitlets.validate(*CHOSEN)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
-        """Apply the new value of a trait as a choice, unless it is the present choice."""
+        """Apply the new value of a trait as a choice, unless the choice already has this value."""
         name, value = proposal["trait"].name, proposal["value"]
         if hasattr(self, "_bench") and getattr(self.state, name) is not value:
             try:

@@ -59,9 +59,9 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the step and the values of a loop as texts, from which `written_loop` restores it.
+    """Return the step and the values of a loop as texts, which `written_loop` accepts.
 
-    The name of the loop is not in the texts. Returns None if texts cannot restore the loop.
+    The name of the loop is not in the texts. Returns None if texts cannot restore all variables.
     """
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
