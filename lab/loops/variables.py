@@ -77,6 +77,12 @@ class _NamedVariable:
     kind: ClassVar[str]
     value_field: ClassVar[str]  # the name of the field with the value
 
+    def __post_init__(self) -> None:
+        value = getattr(self, self.value_field)
+        object.__setattr__(self, "name", check_name(self.name))
+        value = as_value(value, f"{self.value_field} of {self.label}")
+        object.__setattr__(self, self.value_field, value)
+
     @property
     def label(self) -> str:
         """The kind and the name: "state x"."""
@@ -105,16 +111,14 @@ class State(_NamedVariable):
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_name(self.name))
-        taps = check_variable_taps(self, self.taps)
-        initial = as_value(self.initial, f"initial of {self.label}")
-        object.__setattr__(self, "taps", taps)
-        object.__setattr__(self, "initial", initial)
+        super().__post_init__()
+        object.__setattr__(self, "taps", check_variable_taps(self, self.taps))
+        initial = self.initial
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
                 f"initial of {self.label} = {quote(initial.tolist())}: expected {self.reach} "
-                f"values for the taps {quote(list(taps))}, oldest first, got {count}."
+                f"values for the taps {quote(list(self.taps))}, oldest first, got {count}."
             )
 
     @property
@@ -151,13 +155,10 @@ class Sequence(_NamedVariable):
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_name(self.name))
-        taps = check_variable_taps(self, self.taps)
-        values = as_value(self.values, f"values of {self.label}")
-        if values.ndim == 0:
-            raise ArgumentError(f"values of {self.label} = {values}: expected a list.")
-        object.__setattr__(self, "taps", taps)
-        object.__setattr__(self, "values", values)
+        super().__post_init__()
+        if self.values.ndim == 0:
+            raise ArgumentError(f"values of {self.label} = {self.values}: expected a list.")
+        object.__setattr__(self, "taps", check_variable_taps(self, self.taps))
 
     def with_taps(self, taps: Iterable[int]) -> "Sequence":
         """Return the sequence with other taps."""
@@ -180,10 +181,6 @@ class Parameter(_NamedVariable):
     kind, value_field = "parameter", "value"
     name: str
     value: Any  # any value that NumPy converts to an array; stored as an array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_name(self.name))
-        object.__setattr__(self, "value", as_value(self.value, f"value of {self.label}"))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, check_sequence, listing, quote
+from lab.loops.declaration import GROUPS
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import values_by_name
 from lab.loops.text.terms import SourceLine, compute
@@ -25,7 +26,6 @@ Sequences = Mapping[str, ArrayLike] | Iterable[Sequence]
 Parameters = Mapping[str, ArrayLike] | Iterable[Parameter]
 Result = TensorVariable | until
 Tapped = TypeVar("Tapped", State, Sequence)
-GROUPS = {"states": State, "sequences": Sequence, "parameters": Parameter}
 
 
 @dataclass(frozen=True)

@@ -67,24 +67,10 @@ COMPARISONS: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 )
 _OPERATIONS: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
-    {
-        "+": pt.add,
-        "-": _subtract_or_negate,
-        "*": pt.mul,
-        "/": pt.true_div,
-        "**": pt.pow,
-        "@": pt.matmul,
-        "<": pt.lt,
-        "<=": pt.le,
-        ">": pt.gt,
-        ">=": pt.ge,
-        "==": pt.eq,
-        "!=": pt.neq,
-        "and": _fold(pt.and_),
-        "or": _fold(pt.or_),
-        "not": pt.invert,
-        **{name: function.apply for name, function in FUNCTIONS.items()},
-    }
+    {"-": _subtract_or_negate, "and": _fold(pt.and_), "or": _fold(pt.or_), "not": pt.invert}
+    | {"+": pt.add, "*": pt.mul, "/": pt.true_div, "**": pt.pow, "@": pt.matmul}
+    | {"<": pt.lt, "<=": pt.le, ">": pt.gt, ">=": pt.ge, "==": pt.eq, "!=": pt.neq}
+    | {name: function.apply for name, function in FUNCTIONS.items()}
 )
 
 
