@@ -18,7 +18,7 @@ from lab.errors import printable
 from lab.notation import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
-from lab.scans.node import fresh_graph
+from lab.scans.node import copy_graph
 from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
 from lab.scans.shared_terms import name_parts
 from lab.scans.slices import index_parts
@@ -107,7 +107,7 @@ def _cached_formulas(
 
     `names` are the names of inner loops, which the equality of graphs ignores.
     """
-    arguments, results = fresh_graph(graph)
+    arguments, results = copy_graph(graph)
     return formulas(results, dict(zip(arguments, leaves, strict=True)))
 
 

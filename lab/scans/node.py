@@ -319,10 +319,10 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
     """Return the arguments and results of a copy of the inner graph of `op`."""
-    return fresh_graph(op.fgraph)
+    return copy_graph(op.fgraph)
 
 
-def fresh_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Variable]]:
+def copy_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Variable]]:
     """Return the arguments and results of a copy of a graph."""
     with without_backtraces():
         if hasattr(inside, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
@@ -349,11 +349,6 @@ def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
 def is_scan(node: Apply | None) -> bool:
     """Return whether `node` applies a Scan."""
     return node is not None and isinstance(node.op, Scan)
-
-
-def stops_by_itself(node: Apply) -> bool:
-    """Return whether the Scan of `node` has an until condition."""
-    return bool(node.op.info.as_while)
 
 
 def scan_name(op: Scan) -> str:

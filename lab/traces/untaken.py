@@ -188,13 +188,13 @@ def outer_faults(
             continue
         inputs = [values.get(v) for v in node.inputs]
         bad = [v for v, value in zip(node.inputs, inputs, strict=True) if not_finite(value).any()]
-        bad.sort(key=lambda v: not _is_nan(values[v]).any())  # nan before infinities
+        bad.sort(key=lambda v: not np.isnan(values[v]).any())  # nan before infinities
         for output in node.outputs:
-            value = values.get(output)
+            value: Computed = values.get(output)
             if not not_finite(value).any():
                 continue
             cause = next((origins[v] for v in bad if v in origins), None)
-            is_new = not bad or (_is_nan(value).any() and not _is_nan(values[bad[0]]).any())
+            is_new = not bad or (np.isnan(value).any() and not np.isnan(values[bad[0]]).any())
             if is_new:
                 origins[output] = len(faults)
                 faults.append(_fault(output, values, names, cause))
@@ -253,8 +253,3 @@ def not_finite(value: object) -> np.ndarray:
     """Return a mask of the entries that are nan or infinite; empty for other objects."""
     array = np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else np.zeros(0)
     return ~np.isfinite(array) if array.dtype.kind in "fc" else np.zeros(array.shape, dtype=bool)
-
-
-def _is_nan(value: object) -> np.ndarray:
-    array = np.asarray(value)
-    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, dtype=bool)
