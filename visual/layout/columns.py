@@ -78,7 +78,8 @@ def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[i
     A gap needs as much space as a single number.
     """
     chosen = {*chosen}
-    return with_gaps(chosen | {n + 1 for n in chosen if n + 2 in chosen}, every)
+    edges = chosen | ({min(every) - 1, max(every) + 1} if every else set())
+    return with_gaps(chosen | {n + 1 for n in edges if n + 2 in edges}, every)
 
 
 def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> list[int | Gap]:
