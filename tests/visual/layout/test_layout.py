@@ -77,12 +77,11 @@ def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
 
 
 @pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa"])
-def test_both_ends_of_a_long_loop_are_shown_and_the_requested_steps(kind):
+def test_both_ends_of_a_long_loop_are_shown_and_the_requested_step(kind):
     loop = gallery.loops["square"].with_steps(60)
-    wanted = (None, 30, (20, 41))
-    plain, one, two = (visual.draw(loop, kind, step=step) for step in wanted)
-    rows = [rows_of(scene) for scene in (plain, one, two)] if kind in ("tapes", "ssa") else []
-    for found, wanted in zip(rows, ([], [30], [20, 41]), strict=False):
+    plain, one = (visual.draw(loop, kind, step=step) for step in (None, 30))
+    rows = [rows_of(scene) for scene in (plain, one)] if kind in ("tapes", "ssa") else []
+    for found, wanted in zip(rows, ([], [30]), strict=False):
         assert {0, 59, *wanted} <= set(found)
         assert len(found) <= 6 + 3 * len(wanted)
     names = [{s.content for s in scene.walk() if isinstance(s, Text)} for scene in (plain, one)]
