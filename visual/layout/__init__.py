@@ -3,6 +3,6 @@
 Start with `table`: a picture lists rows of cells, `placing` computes positions, and `arrows` routes
 the arrows between cells. `canvas` adds headings, legend, and margins; `columns` maps time to
 columns; `cells` draws values in boxes; `names` contains the names of quantities and the keys that
-link pictures. `headings` describes a Scan, and `legend` describes roles. `routes` routes arrows
-between lanes, and `graphviz` lays out graphs.
+link pictures. `legend` describes roles. `routes` routes arrows between lanes, and `graphviz` lays
+out graphs.
 """

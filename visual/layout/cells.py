@@ -108,7 +108,7 @@ def draw_cell(each: Cell, box: Box) -> Group:
     title = f"{each.name} = {known}"
     if each.old is not None:
         title += f" (before: {full_text(each.old)})"
-    fits = text_width(each.label, 12, bold=True) <= box.width / 2  # next to a strip
+    fits = text_width(each.label, 12, bold=True) <= box.width / 2  # a name is next to a strip
     has_name = box.width >= NARROW or (fits and each.old is None)
     draw = _array_inside if value.ndim and has_name else _number_inside
     shapes = (box, *draw(box, value, each.old, each.label))
@@ -141,7 +141,7 @@ def _array_inside(
     room = 0.0
     if old is not None or label:
         text = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
-        least = 0 if old is None else box.width / 2  # so that the numbers of a column align
+        least = 0 if old is None else box.width / 2  # aligns the numbers of a column
         room = max(text.width, least) + 4
         yield text
     yield from strip(box, value, room)
@@ -163,7 +163,7 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
         short = shortened(label, room, 12, bold=True)
         return inside(box, x, box.y + 16, short, 12, anchor, bold=True)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
-    top = min(16, box.height - 21)  # above the value also in a low box
+    top = min(16, box.height - 21)  # the text is above the value also in a low box
     return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 

@@ -54,7 +54,7 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
     sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
-    # contributions to the gradient of a cost
+    # Direct contributions to the gradient of a cost.
     direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         sentences.append(TOTAL)

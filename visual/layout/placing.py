@@ -229,7 +229,7 @@ class _Layout:
             return
         name, edges = row.name, row.edges
         meaning = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
-        if row.meaning and meaning.left >= 0:  # a narrow picture has no space for the word
+        if row.meaning and meaning.left >= 0:  # omitted in a narrow picture
             self.shapes.append(meaning)
         first = {line.part: line for line in reversed(row.lines)}
         self.y += HEADS * any(line.heads for line in first.values())

@@ -11,7 +11,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Point = tuple[float, float]
-TRACK, LEAN, HEAD = 7.0, 8, 8.0  # between tracks; the slope of an arrow; between arrowheads
+TRACK, LEAN, HEAD = 7.0, 8, 8.0  # distance of tracks; slope of an arrow; distance of heads
 FIRST_LABEL, NEXT_LABEL = 57.0, 32.0  # depths of the tracks of arrows with labels
 
 
@@ -106,7 +106,7 @@ def assign_tracks(
 def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
     """Return the first free track for the arrows of each box; `reaches` contains their ends."""
     numbers: dict[Spot, int] = {}
-    ends: list[int] = []  # of the last arrow on each track
+    ends: list[int] = []  # the end of the last arrow on each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
         number = next((n for n, end in enumerate(ends) if end < min(reach)), len(ends))
         ends[number : number + 1] = [max(reach)]

@@ -128,7 +128,7 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """Return the product of some entries of a sequence, as numbers for a single entry."""
+    """Return the product of the entries of a sequence with these indices."""
     if len(entries) == 1:
         label, (row,) = value_symbol(name, entries[0]), entries
         return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))
@@ -206,7 +206,7 @@ class Products(Table):
         return TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
 
     def _tape_cells(self, is_back: bool, step: int) -> Iterator[Column]:
-        """Yield the values that a step writes, from each tape the value with the least tap."""
+        """Yield for each tape the value that the step writes with the least tap."""
         trace = self.test.backward if is_back else self.test.forward
         named = NamedScan(trace, len(trace.scans) - 1)
         for n, tape in enumerate(self.tapes if is_back else self.moving):

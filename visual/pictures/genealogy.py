@@ -21,8 +21,8 @@ from visual.scene.combinators import Piece, above, gap, over, piece, shifted, si
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, folded, picture_function
 from visual.scene.theme import Role
 
-TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # font sizes; height and left margin of a line
-NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # widths of boxes; boxes in a row
+TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # two font sizes; height and margin of a line
+NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # sizes of boxes; boxes in a row
 ARROWS = "an arrow leads from a Scan to the Scan that computes its gradient"
 WORDS = {
     Role.INPUT: "forward loop",
@@ -140,7 +140,7 @@ def _last_order(trace: Trace) -> int:
 def _sentence(trace: Trace, order: int) -> str:
     """Explain the number of Scans that the derivative of an order adds."""
     before = [n for n, scan in enumerate(trace.scans) if scan.order < order]
-    new: dict[int, list[int]] = {}  # by the number of the parent
+    new: dict[int, list[int]] = {}  # the Scans by the number of their parent
     for number, scan in enumerate(trace.scans):
         if scan.order == order and scan.parent is not None:
             new.setdefault(scan.parent, []).append(number)

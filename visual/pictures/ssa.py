@@ -17,9 +17,8 @@ from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import scene_with_legend
+from visual.layout.canvas import block_heading, scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
-from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -42,7 +41,7 @@ from visual.scene.combinators import above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-COLUMN = 100  # the least distance of columns, in pixels, if slots that are only read have columns
+COLUMN = 100  # the least distance of columns, in pixels, with columns for slots that are only read
 COUNTS = "a letter is a slot; its subscript counts the writes; the last value is the gradient"
 
 

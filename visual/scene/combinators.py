@@ -16,7 +16,7 @@ from functools import reduce
 from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, moved
 
-ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em, with accents and descenders
+ASCENT, DESCENT = 0.94, 0.24  # heights of a line of DejaVu above and below the baseline, in em
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class EagerTable(Table):
             nearest = sorted(priorities, key=lambda priority: abs(priority - own))
             priorities = sorted(nearest[:MOST_TAPES])
         self.items = [*shown_rows(recording, priorities)]
-        self.part_of: dict[tuple[int, bool], int] = {}  # by priority, and whether of gradients
+        self.part_of: dict[tuple[int, bool], int] = {}  # by priority and is_gradient
         for priority in priorities:
             self.part_of[priority, False] = len(self.part_of)
             if opened is None or recording.tapes[opened].priority == priority:

@@ -66,7 +66,7 @@ class NodeStory:
 
     @cached_property
     def digits(self) -> int:
-        """The number of digits with which the gradients have the printed sum."""
+        """The least number of digits, 4 or 5, with which the printed gradients add up."""
         if self.total is None or not self.total.is_sum:
             return 4
         return digits_of_sum((received.gradient for received in self.received), self.total.gradient)
@@ -152,7 +152,7 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
 
 
 def factor_words(total: GradientTotal | None, contribution: RecordedValue) -> str:
-    """Return the local derivative in a contribution, `` · 0.95``; nothing for 1 and for arrays."""
+    """Return the local derivative as text, `` · 0.95``; return "" for 1 and for arrays."""
     sent, received = None if total is None else total.gradient.value, contribution.value
     if not isinstance(sent, np.ndarray) or not isinstance(received, np.ndarray):
         return ""

@@ -134,9 +134,8 @@ class TwoTapes(Table):
                 cells.append(((0, 2 * number), replace(quantity.value, id=id, moment=moment)))
             if quantity is not None and quantity.gradient is not None:
                 id, moment = (number, "gradient", quantity.name), self._backward_moment(row)
-                cells.append(
-                    ((0, 2 * number + 1), replace(quantity.gradient, id=id, moment=moment))
-                )
+                gradient = replace(quantity.gradient, id=id, moment=moment)
+                cells.append(((0, 2 * number + 1), gradient))
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:

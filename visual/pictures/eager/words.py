@@ -55,7 +55,7 @@ def value_key(number: int) -> str:
 
 
 def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
-    """Return 5 if only with five digits the printed parts have the printed sum; otherwise 4."""
+    """Return the least number of digits, 4 or 5, with which the printed parts add up."""
     values = [recorded.value for recorded in (*parts, total)]
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]

@@ -126,7 +126,7 @@ class Pieces:
             case _:
                 yield from map(self.result, items[1:])
 
-    # parts of pieces
+    # Parts of pieces.
 
     def words(self, content: str, muted: bool = False) -> Piece:
         """Draw a line of words."""
@@ -227,7 +227,7 @@ class Pieces:
         note = [self.words("a part: other Scans add to it", muted=True)] if is_part else []
         return above(*flow([beside(arrow, chip, gap(8)), *note], self.width, 0))
 
-    # the finished step
+    # The finished step.
 
     def finished(self, room: float) -> Iterator[Piece]:
         """Draw the formula of each value that the step writes."""

@@ -1,7 +1,7 @@
 """Panels of plots: matplotlib computes scales and ticks; its artists become shapes of a piece.
 
-Shapes have roles and no colors, so that every backend draws a plot in every theme. Import this
-module only to draw: it loads matplotlib, without pyplot.
+Shapes have roles and no colors, and therefore every backend can draw a plot in every theme. Import
+this module only to draw, because it loads matplotlib (without pyplot).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +27,14 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, shades
 
-SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # letters; space at the left; curve names
-DOTTED, MARKS = 50, 8  # a longer line has no dots; marks at an edge
-TITLE, FOOT, APART = 22.0, 28.0, 24.0  # above the axes, and below for labels; between panels
-HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # of one of several panels
+SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; the left margin; a line
+DOTTED, MARKS = 50, 8  # a longer curve has no dots; the most marks at an edge
+TITLE, FOOT, APART = 22.0, 28.0, 24.0  # heights above and below the axes; the distance of panels
+HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # sizes of a panel next to other panels
 BARS = Role.INTERMEDIATE
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
-_LOCK = RLock()  # matplotlib's parameters belong to the process
+Curve = tuple[np.ndarray, np.ndarray, str]  # the indices, the values, and the name
+_LOCK = RLock()  # all threads share matplotlib's parameters
 
 
 def draw_panel(
@@ -50,7 +50,7 @@ def draw_panel(
     The axes are `high` pixels high, with `right` pixels to their right.
     """
     with _LOCK, mpl.rc_context():
-        mpl.rcdefaults()  # the reader's own style changes no picture
+        mpl.rcdefaults()  # ignore the reader's own style
         mpl.rcParams["path.simplify_threshold"] = 1.0  # in pixels
         panel = Panel(width, high, title, note, right)
         fill(panel)
@@ -58,7 +58,7 @@ def draw_panel(
 
 
 def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[..., None]) -> Piece:
-    """Return panels in rows, with a title and a note each; `fill` draws a panel by its number."""
+    """Return rows of panels with these titles and notes; `fill` draws a panel by its number."""
     across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
     width = (line + APART) / across - APART
     panels = []
@@ -71,9 +71,9 @@ def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[...
 
 @contextmanager
 def readers_axes(axes: object) -> Iterator[Theme]:
-    """Prepare the user's matplotlib axes; names are literal, ``$`` does not start a formula.
+    """Prepare the user's matplotlib axes, and return the theme that fits their background.
 
-    The theme is that of the background of the axes. Raises ArgumentError for other objects.
+    The sign ``$`` in a name does not start a formula. Raises ArgumentError for other objects.
     """
     checked = check_type("ax", axes, Axes, "matplotlib axes")
     is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5
@@ -84,7 +84,7 @@ def readers_axes(axes: object) -> Iterator[Theme]:
 def draw_bars(
     axes: Axes, edges: np.ndarray, heights: Sequence[float], theme: Theme = LIGHT
 ) -> None:
-    """Draw bars, each from an edge to the next edge."""
+    """Draw a bar between each pair of neighboring edges."""
     look = theme.look(BARS)
     lefts, widths = edges[:-1], np.diff(edges)
     axes.bar(lefts, heights, widths, align="edge", facecolor=look.fill, edgecolor=look.stroke)
@@ -100,7 +100,7 @@ def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme = 
 
 
 class Panel:
-    """Axes without spines, with a title; coordinates are pixels from their upper left corner."""
+    """Axes with a title; coordinates are pixels from the upper left corner of the axes."""
 
     def __init__(self, width: float, high: float, title: str, note: str, right: float) -> None:
         self.wide, self.high, self.whole = width - LABELS - right, high, width
@@ -122,7 +122,7 @@ class Panel:
         self.words += [Text(x, y, printable(words), SMALL, anchor, muted=not ink)] * bool(words)
 
     def label_indices(self, first: int, last: int, name: str) -> None:
-        """Label round indices below the axes, which end half an index beyond `first` and `last`."""
+        """Label round indices below the axes; the axes extend by half an index at both ends."""
         self.axes.set_xlim(first - 0.5, last + 0.5)
         most = max(1, int(self.wide / 42))
         places = MaxNLocator(most, integer=True, steps=[1, 2, 5, 10]).tick_values(first, last)
@@ -133,7 +133,7 @@ class Panel:
     def draw_curves(
         self, curves: Sequence[Curve], log: bool = False, limits: tuple[float, ...] = ()
     ) -> None:
-        """Draw curves on one scale, with `log` a logarithmic scale; several curves have names.
+        """Draw curves on a common scale, logarithmic with `log`; several curves have names.
 
         A linear scale contains the `limits`. Marks show zeros on a logarithmic scale, and values
         that are not finite.
@@ -174,7 +174,7 @@ class Panel:
             self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
 
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
-        """Write the names to the right of the ends of the curves, below one another."""
+        """Write the names of the curves to the right of their ends, below one another."""
         ends = list[tuple[float, str]]()
         for (_, _, name), heights in zip(curves, scaled, strict=True):
             for y in heights[np.isfinite(heights)][-1:]:
@@ -187,7 +187,7 @@ class Panel:
 
     @property
     def piece(self) -> Piece:
-        """The shapes of the panel, with space below for the labels of ticks."""
+        """The shapes of the panel, with space for the labels of ticks below the axes."""
         shapes = Group((*self._shapes(), *self.words), title=self.title)
         foot = FOOT if len(self.axes.get_xticks()) else 0.0
         return sized(self.whole, TITLE + self.high + foot, shapes)
@@ -231,12 +231,12 @@ class Panel:
         xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
             path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
-            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # the last ends the path
+            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # without the end mark
             yield Polyline(points, dots=dots or len(points) == 1)
 
 
 def _labels(ticks: np.ndarray) -> list[str]:
-    """Return different labels of numbers; if these are too wide, distances to the first number."""
+    """Return a different label for each tick; if labels are wide, differences from the first."""
     for digits in range(4, 16):
         words = [f"{tick:.{digits}g}".replace("e+", "e") for tick in ticks]
         if len(set(words)) == len(words):

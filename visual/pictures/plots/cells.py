@@ -12,8 +12,8 @@ from visual.scene.theme import LIGHT, Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CELLS, WRITTEN = 28, 8  # cells in a row; in a row of cells with numbers
-DECADES, PALEST = 6.0, 0.12  # of the colors
+MOST_CELLS, WRITTEN = 28, 8  # the most cells in a row; the most cells in a row with numbers
+DECADES, PALEST = 6.0, 0.12  # powers of ten that colors show; the palest color
 
 
 class CellMap(NamedTuple):
@@ -60,7 +60,7 @@ def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: The
     shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
     shares = np.where(table == 0, 0.0, np.sign(table) * shares)
     edges = np.arange(high + 1.0)
-    if max(table.shape) <= WRITTEN:  # each row has empty cells with the numbers above its colors
+    if max(table.shape) <= WRITTEN:  # empty cells above each row have the numbers
         edges = np.sort([*edges, *(edges[:-1] + 0.55)])
         shares = np.insert(shares, np.arange(high), 0.0, axis=0)
         for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):

@@ -20,7 +20,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
-SUMS = "steps"  # the axis of a running total: the number of steps that it adds up
+SUMS = "steps"  # the axis of a running total: the number of added steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from visual.pictures.routing.step import TransposedStep, differentiated_scans, t
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_SLOTS = 6  # the most slots of a tape without folds
+MOST_SLOTS = 6  # the most slots of a tape without gaps
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "value on a tape, or computed by the step",
     Role.PRESERVED: "read, unchanged; its gradients are added",
@@ -36,7 +36,7 @@ WORDS: Mapping[Role, str] = {
     Role.UNNEEDED: "zero",
     Role.SPENT: "unchanged; no later step reads this slot",
 }
-Values = Mapping[int, np.ndarray | None]  # by row of the tape
+Values = Mapping[int, np.ndarray | None]  # the values by the row of their slot
 NO_VALUES: Values = MappingProxyType({})
 NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 

@@ -14,8 +14,8 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
+from visual.layout.canvas import block_heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
-from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
 from visual.layout.table import (

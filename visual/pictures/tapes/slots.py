@@ -31,7 +31,7 @@ ROLES = {
     SlotRole.RESULT: Role.RESULT,
     SlotRole.DONE: Role.SPENT,
 }
-State = tuple[Role, np.ndarray | None, np.ndarray | None]  # role, value, the value before
+State = tuple[Role, np.ndarray | None, np.ndarray | None]  # the role, the value, and the old value
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Slots:
 
     @property
     def scan(self) -> ScanTrace:
-        """The Scan."""
+        """The Scan of the tapes."""
         return self.named.scan
 
     @cached_property
@@ -81,13 +81,13 @@ class Slots:
         return read, taps.positions(step, taps.writes)
 
     def before(self, tape: TapeTrace, row: int) -> State:
-        """Return a slot before the first step."""
+        """Return the role and the value of a slot before the first step."""
         if tape.is_total:
             return Role.INTERMEDIATE, tape.initial[row], None
         return self._at(tape, row, self.run.clock.of_step(self.named.number, 0) - 1)
 
     def after(self, tape: TapeTrace, row: int, step: int) -> State:
-        """Return a slot after a step."""
+        """Return the role, the value, and the old value of a slot after a step."""
         if tape.is_total:
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
         return self._at(tape, row, self.run.clock.of_step(self.named.number, step))
@@ -103,7 +103,7 @@ class Slots:
         return role, self.run.value(slot, moment), old
 
     def result(self, tape: TapeTrace, row: int) -> State:
-        """Return a slot after the last step."""
+        """Return the role and the value of a slot after the last step."""
         if tape.is_total or row in self.named.wanted_rows(tape):
             return Role.RESULT, tape.final[row], None
         slot = self.run.slot(self.named.number, tape.argument, row)

@@ -17,7 +17,7 @@ from visual.scene.combinators import Envelope
 from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
-SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and the distance to other shapes
+SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # the font size, the height of a line, and a margin
 SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # for labels
 
 

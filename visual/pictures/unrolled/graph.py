@@ -108,7 +108,7 @@ def _goals(quantities: QuantityNodes, results: set[int]) -> set[int]:
     if goals:
         return goals
     seeds = {n for n, node in enumerate(quantities.nodes) if node.role is Role.SEED}
-    return seeds or set(range(len(quantities.nodes)))  # a loop alone leads to its outputs
+    return seeds or set(range(len(quantities.nodes)))  # without a derivative, all nodes are needed
 
 
 def _last_nodes(

@@ -70,21 +70,16 @@ def goes_back(of: NamedScan) -> bool:
     return not goes_back(of.parent)
 
 
-def _steps(of: NamedScan) -> str:
-    """Return the number of steps, or the number of the only recorded step."""
-    first, steps = of.scan.first, of.scan.steps
-    return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
-
-
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """Draw the number, the name, the direction, and the steps of a Scan."""
-    is_open = of.number == opened
+    is_open, first, count = of.number == opened, of.scan.first, of.scan.steps
+    words = f"step {first:,}" if first and count == 1 else counted(count, "step")
     frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
     lines = 2 if is_open else int(is_read)
     frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
     title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
-    steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {_steps(of)}", 11, muted=True)
+    steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {words}", 11, muted=True)
     cell = Group((*frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name)
     return sized(wide, HIGH, cell)
 

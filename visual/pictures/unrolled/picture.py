@@ -26,7 +26,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow for a factor
+LEAST, NARROW = 0.64, 56  # the least fraction of a box's width; gaps too narrow for a factor
 
 
 class Picture:
@@ -42,7 +42,7 @@ class Picture:
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
-        first = 0 if room.open else min(chosen)  # the first Scan whose moments the picture has
+        first = 0 if room.open else min(chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(trace, first).moment(0)
         edges: list[tuple[int, int]] = []
         if room.open:

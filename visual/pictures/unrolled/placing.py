@@ -13,7 +13,6 @@ from lab.traces.trace import Trace
 from visual.layout.columns import (
     Gap,
     Steps,
-    TimeColumns,
     numbers,
     one_or_more,
     shown_steps,
@@ -172,7 +171,9 @@ def place(
     blocks = {number: block for block, number in enumerate(chosen)}
     left_out, items = _unneeded(trace, chosen, graph.nodes), dict[int, PlacedNode]()
     for number, node in enumerate(graph.nodes):
-        column, block = _column(node, times), blocks.get(node.place.scan, 0)
+        column, block = node.row, blocks.get(node.place.scan, 0)
+        if node.index is not None:
+            column = times[node.place.scan].column(node.variable, node.index)
         is_shown = column in shown or node.index is None
         if is_shown and not node.lasting and node.place not in left_out:
             items[number] = PlacedNode(number, Lane(block, node.place), column)
@@ -190,13 +191,6 @@ def place(
         for number, column in zip(nodes, [*columns, *more], strict=False):
             items[number] = PlacedNode(number, lane, column)
     return Placing(tuple(items.values()), arrows, left_out)
-
-
-def _column(node: QuantityNode, times: Sequence[TimeColumns]) -> int:
-    """Return the column of a node in time, or without a time axis the row of the tape."""
-    if node.index is None:
-        return node.row
-    return times[node.place.scan].column(node.variable, node.index)
 
 
 def _unneeded(

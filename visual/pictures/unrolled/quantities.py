@@ -76,8 +76,8 @@ class QuantityNodes:
         self.nodes: list[QuantityNode] = []
         self.of: dict[Value, int] = {}
         self.parts: list[tuple[int, int]] = []
-        self.wanted: set[int] = set()  # rows of the current tape
-        self.read = {  # by other slots than their own
+        self.wanted: set[int] = set()  # rows of the current tape that outputs contain
+        self.read = {  # the values that other slots read
             source
             for write in flow.writes.values()
             for source in write.sources
