@@ -154,7 +154,7 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place the columns of all parts; return whether they fit, after the last try always."""
+        """Place the columns of all parts; return whether they fit, or True for the last try."""
         x, self.parts = self.left, []
         widths = self._widths(shown, is_last)
         for part, columns, width in zip(self.table.parts, shown, widths, strict=True):
@@ -177,7 +177,7 @@ class _Layout:
         return True
 
     def _widths(self, shown: Sequence[set[Key]], shrink: bool) -> list[float]:
-        """Return the widths of the parts: the least widths, less if `shrink`, and more if free."""
+        """Return the width of each part; with `shrink`, a part can be narrower than its columns."""
         pairs = [(part, _blocks(c, {})) for part, c in zip(self.table.parts, shown, strict=True)]
         least = [_span(blocks, part.narrow) for part, blocks in pairs]
         most = [_span(blocks, part.wide) for part, blocks in pairs]
@@ -194,7 +194,7 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """Return the columns that fit, without the middle ones if `fold`; add optional columns."""
+        """Return the columns that fit; with `fold`, omit columns in the middle of long blocks."""
 
         def pitch(chosen: Collection[Key]) -> float:
             return _pitch(part, _blocks(chosen, every), room)

@@ -65,7 +65,7 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 
 
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence for each phase; for a phase without a part, it starts with `NOTHING`.
+    """Yield a sentence for each phase; the sentence starts with `NOTHING` without a new part.
 
     `source` is the origin of the initial gradients of the backward Scan.
     """

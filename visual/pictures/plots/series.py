@@ -1,6 +1,6 @@
 """The numbers that plots draw: one column for each quantity, over steps or indices.
 
-`series_of` reads the tapes of a Scan, `growth_of` the sizes of the gradients of a loop.
+`series_of` reads the tapes of a Scan, and `growth_of` computes the sizes of gradients.
 `table_of` and `tables_of` write columns as tables of a text twin; `plot_scene` assembles a plot.
 """
 

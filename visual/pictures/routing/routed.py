@@ -54,7 +54,7 @@ def route_call(
     tangents: Sequence[object] | None,
     metadata: Mapping[str, object],
 ) -> Routed:
-    """Call a primitive, and return its arrays; the arguments are explained in `visual.routing`."""
+    """Call a primitive, and return its arrays; `visual.routing` explains the arguments."""
     from lab.checks.check import inner
     from lab.structural import primitives
     from lab.structural.primitive import sources
