@@ -1,4 +1,4 @@
-"""What `lab` exports, and where it stands."""
+"""The names that `lab` exports, and the modules that define them."""
 
 from . import eager as eager
 from . import structural as structural

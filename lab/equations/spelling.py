@@ -183,9 +183,9 @@ def _untaken_note(trace: Trace, case: Untaken) -> str:
     branch = render(case.branch, Speller(Quantities(trace, forward)).general)
     product = render(case.product, Speller(Quantities(trace, case.scan)).general)
     return (
-        f"At step {step} of {trace.scans[forward].name}, where did not take {branch}. Its "
-        f"gradient is 0, but step {case.step} of {scan.name} multiplies this 0 by a value that is "
-        f"not finite: {product} is nan. {WAY_OUT}"
+        f"At step {step} of {trace.scans[forward].name}, where does not select {branch}. The "
+        f"gradient of this branch is 0, but step {case.step} of {scan.name} multiplies this 0 by "
+        f"a value that is not finite: {product} is nan. {WAY_OUT}"
     )
 
 

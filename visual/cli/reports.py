@@ -146,7 +146,10 @@ def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
     if isinstance(subject, Loop):
         return compiled(subject, wrt, options.mode)
     if wrt is not None:
-        raise ArgumentError(f"--wrt {wrt}: only for a loop. For a graph, return (cost, wrt).")
+        raise ArgumentError(
+            f"--wrt {wrt}: this option is only for loops. For a graph, return (cost, wrt) from "
+            "the function."
+        )
     match subject:
         case (Variable() as cost, Variable() as variable):
             return compiled(cost, variable, options.mode)

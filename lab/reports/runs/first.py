@@ -183,7 +183,7 @@ def _parse_search(value: object) -> tuple[str, Look]:
     except ValueError:
         raise argument_error("value", value, f"expected {WHAT}.") from None
     if written.startswith(">"):
-        return f"more than {number:g} in size", lambda values: np.abs(values) > number
+        return f"absolute value above {number:g}", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
 
 

@@ -48,11 +48,13 @@ def test_it_is_told_by_the_step_the_operation_and_the_branch(name):
     assert (one.scan, one.step, one.forward, one.forward_step) == (1, 0, 0, when)
     assert one.operation in ("TrueDiv", "Mul")
     (told,) = untaken_notes(trace)
-    assert f"step {when} of scan_fn, where did not take {branch}." in told
+    assert f"step {when} of scan_fn, where does not select {branch}." in told
     for picture in (visual.tapes(trace), visual.stepgraph(trace), visual.stepgraph(trace, 1)):
-        assert "where did not take" in picture.text()
+        assert "where does not select" in picture.text()
     wrt = next(iter(given))
-    assert "where did not take" in " ".join(str(lab.compare(derived.values[0], wrt, given)).split())
+    assert "where does not select" in " ".join(
+        str(lab.compare(derived.values[0], wrt, given)).split()
+    )
     explained = lab.explain(derived.values[0], wrt)
     assert [trap.name for trap in explained.traps] == ["untaken_branch"]
 

@@ -110,7 +110,7 @@ class Backward(Table):
             lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
         totals = sum(self.slots.column(total, 0) not in self.shown for total in self.slots.totals)
         outputs = len(self.scan.outputs) - len(self.outputs)
-        counts = (totals, "more running total"), (outputs, "unwanted output")
+        counts = (totals, "more running total"), (outputs, "unused output")
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
             lines.append(f"⋯ {hidden}{self.sheet.hint('all=True shows everything')}")

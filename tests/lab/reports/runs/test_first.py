@@ -88,7 +88,7 @@ def test_a_branch_that_is_not_taken_is_passed_over_forwards_and_told_backwards()
     assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, too
     found = lab.first(loop.trace(order=1))
     assert (found.scan, found.step) == (1, 0)
-    assert "where did not take sqrt(x[t−1])" in " ".join(str(found).split())
+    assert "where does not select sqrt(x[t−1])" in " ".join(str(found).split())
 
 
 NAN = np.nan
