@@ -172,6 +172,7 @@ OTHERWISE = {
     lab.first: ("given",),
     visual.Page: ("machine", "cost"),
     visual.Exercises.of: ("kind",),
+    visual.Workbench: ("link",),
     visual.routing: ("tangent",),
     **dict.fromkeys((structural.jvp, structural.vjp), ("clamp",)),
 }
