@@ -191,7 +191,7 @@ def test_dot_is_saved_if_the_picture_has_it(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
     assert DOT.save(tmp_path / "a.PDF").read_bytes().startswith(b"%PDF")
     check_path(tmp_path / "a.dot")
-    with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"):
+    with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and a genea"):
         visual.tapes(trace_of("square")).save(tmp_path / "b.dot")
     assert not (tmp_path / "b.dot").exists()
 
