@@ -16,7 +16,7 @@ import numpy as np
 from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120  # characters of a typed answer; numbers of any other answer
+LONGEST = 120  # the most characters of a typed answer, or numbers of any other answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -48,7 +48,7 @@ class AnswerVerdict:
 
 
 class AnswerForm(StrEnum):
-    """The form of an answer; its value is the instruction for the reader."""
+    """The form of an answer. The value of a form is the instruction for the reader."""
 
     SLOTS = "positions of slots, separated by commas"
     TAPS = "taps, separated by commas"
@@ -123,7 +123,7 @@ class Answer:
         return ", ".join(map(self._digits, sorted(map(float, self.right))))
 
     def _digits(self, value: float) -> str:
-        """Return a number with as many digits as the tolerance requires."""
+        """Return a number in six digits if the tolerance allows it, otherwise in all digits."""
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
         return short if self._is_near(float(short), value) else repr(value)
 
@@ -152,7 +152,7 @@ class ExerciseTask:
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
-    """Return all numbers of an answer; empty if the answer also contains other words or values.
+    """Return all numbers of an answer, or none if the answer also contains other words or values.
 
     An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
     text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if

@@ -40,7 +40,7 @@ SCORE = (
 
 
 def to_page(tasks: Sequence[ExerciseTask]) -> str:
-    """Return a page with questions and a score."""
+    """Return an HTML page with questions and a score."""
     plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
     title = f"{plural}: predict, then reveal"
     body = (
@@ -53,7 +53,7 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
 
 
 def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
-    """Return a question with its pictures and the input field.
+    """Return the HTML of a question, with its pictures and the input field.
 
     The heading is an element `tag`, to which the script adds a number. For readers without a
     script, the text names the `call` in Python that checks an answer.
@@ -83,7 +83,7 @@ def _picture(picture: Scene | None, use: str, name: str, **attributes: str) -> s
 
 
 def _field(answer: Answer) -> str:
-    """Return the field for the answer: a text, or choices."""
+    """Return the HTML of the input for an answer: a text field, or choices."""
     if not answer.choices:
         return (
             f"<label>Your answer: {text(answer.expected)} "

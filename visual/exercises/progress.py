@@ -20,9 +20,9 @@ from filelock import FileLock
 from lab.errors import ArgumentError, first_line, quote
 from visual.scene.formats import write_whole
 
-FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points of a question
+FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points for a question
 MOST_TRIES = 1_000_000
-WAIT = 10  # seconds for the lock of another kernel
+WAIT = 10  # the most seconds to wait for the lock of another kernel
 FORMULA = (
     "=",
     "+",
@@ -48,7 +48,7 @@ def path() -> Path:
 
 
 def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
-    """Return the records of a file by question; empty if the file is missing and `is_optional`.
+    """Return the records of a file by question, or no records for a missing file if `is_optional`.
 
     Raises ArgumentError for invalid content, and for a missing file that is not optional.
     """
@@ -118,7 +118,7 @@ class Scores:
 
 
 def score_table(files: Iterable[Path]) -> Scores:
-    """Return a row for each file: points, answers, wrong tries, or the problem."""
+    """Return a table with a row for each file: points, answers, and wrong tries, or the problem."""
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("file", "points", "answered", "wrong tries", "problem"))

@@ -19,7 +19,7 @@ from visual.pictures.taps import taps as taps_picture
 
 Candidate = tuple[int, Callable[[], ExerciseTask]]
 ENDS = 50  # questions are about the first and the last 50 steps
-NEIGHBORS = 2  # wrong slots or taps on either side that receive their own feedback
+NEIGHBORS = 2  # slots or taps below the first and above the last tap with their own feedback
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read and preserved for later steps.",
@@ -29,23 +29,23 @@ REASONS = {
 
 
 def integers_or_none(numbers: tuple[int, ...]) -> str:
-    """Return ``−1, 0``, or ``none``."""
+    """Return integers as text: ``−1, 0``, or ``none``."""
     return integers(*sorted(numbers)) or "none"
 
 
 def taps_text(taps: tuple[int, ...]) -> str:
-    """Return ``tap 1`` or ``taps 0, 1``."""
+    """Return taps as text: ``tap 1``, or ``taps 0, 1``."""
     return f"{'tap' if len(taps) == 1 else 'taps'} {integers_or_none(taps)}"
 
 
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
-    """Yield each tape with the index of its Scan; omit running totals."""
+    """Yield the index of a Scan and a tape, for all tapes except running totals."""
     for number, scan in enumerate(trace.scans):
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 
 
 def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
-    """Yield questions about the slots that a step overwrites, or preserves."""
+    """Yield candidates: questions about the slots that a step overwrites, or preserves."""
     for number, tape in _tapes(trace):
         if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
             continue
@@ -90,13 +90,13 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
 
 
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
-    """Return ``tap 1 (position 3)``."""
+    """Return taps with their positions in the buffer: ``tap 1 (position 3)``."""
     word = "position" if len(taps) == 1 else "positions"
     return f"{taps_text(taps)} ({word} {integers_or_none(tape.positions(step, taps))})"
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:
-    """Yield questions about the taps of a gradient's tape."""
+    """Yield candidates: questions about the taps of a gradient's tape."""
     for number, tape in _tapes(trace):
         scan = trace.scans[number]
         if scan.parent is None or tape.kind is not Kind.MIT_MOT:

@@ -32,8 +32,8 @@ from visual.exercises.progress import MOST, AnswerRecord, save, saved_record
 from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
-TOLERANCE = 1e-6  # relative; the accuracy of finite differences
-LONGEST = 100_000  # numbers; the check reads no more of a result
+TOLERANCE = 1e-6  # the largest relative difference; finite differences are as accurate
+LONGEST = 100_000  # the most numbers of a result that the check reads
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
     "above, and run this cell again."

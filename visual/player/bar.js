@@ -28,7 +28,7 @@ class Bar {
       node.style.flex = `${to - from} 0 0`;
       html("i", {}, node);
       html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
-      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, one
+      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // show one run of two
     }
   }
 

@@ -19,7 +19,7 @@ from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-MOST_NESTED = 12  # steps of a Scan whose inner Scans are in the data
+MOST_NESTED = 12  # the most steps of a Scan whose inner Scans are in the data
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
@@ -30,7 +30,7 @@ def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, A
 
 
 def inside(trace: Trace | None) -> list[dict[str, Any]]:
-    """Return the machines of the Scans inside each step, for Scans with few steps."""
+    """Return the data of the Scans inside each step, for Scans with at most `MOST_NESTED` steps."""
     scans = enumerate(() if trace is None else trace.scans, start=1)
     few = [(number, scan.nested) for number, scan in scans if len(scan.nested) <= MOST_NESTED]
     return [
@@ -69,7 +69,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary of its compared fields; round numbers if `digits` is set."""
+    """Return a record as a dictionary of its compared fields; with `digits`, round the floats."""
     if is_dataclass(value):
         names = (each.name for each in fields(value) if each.compare and each.name not in without)
         return {name: _plain(getattr(value, name), digits) for name in names}
@@ -90,7 +90,7 @@ def _first(machine: MachineContent) -> int:
 
 
 def _offer(example: Mapping[str, object]) -> str:
-    """Return ``square, taps −2, −1, 2 steps, order 2``."""
+    """Return the choices of an example as text: ``square, taps −2, −1, 2 steps, order 2``."""
     words = [str(example["loop"])]
     taps = example.get("taps")
     words += [f"taps {integers(*some)}" for some in taps.values()] if isinstance(taps, dict) else []
@@ -100,7 +100,7 @@ def _offer(example: Mapping[str, object]) -> str:
 
 
 def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
-    """Return a cell with the states of all p; `wrong_from` is the p of the first wrong state."""
+    """Return the data of a cell for all p; `wrong_from` is the p of the first wrong number."""
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full
@@ -117,7 +117,7 @@ def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[
 
 
 def _given(cell: SlotCell) -> int | None:
-    """Return the instruction of the initial value in a cell, or None for other values."""
+    """Return the place of the given initial value in a cell, or None for other cells."""
     first = cell.keys[0]
     if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
         return None
@@ -125,7 +125,7 @@ def _given(cell: SlotCell) -> int | None:
 
 
 def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
-    """Return an event whose groups have their start and end, relative to its duration."""
+    """Return the data of an event. Groups start and end at fractions of the event's duration."""
     groups = [
         _group(arrangement, group) | {"start": start, "end": end}
         for group, (start, end) in zip(event.groups, spans(event), strict=True)
@@ -134,7 +134,7 @@ def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
 
 
 def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
-    """Return a group; each term contains the fields of its track."""
+    """Return the data of a group; each term contains the fields of its track."""
     parts = []
     for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True):
         pairs = zip(part.terms, tracks, strict=True)

@@ -60,15 +60,15 @@ def _written(taps: tuple[int, ...]) -> str:
 
 
 def declared_pattern(loop: Loop) -> Pattern:
-    """Return the pattern of a loop's declaration."""
+    """Return the pattern with the taps of all states in a loop's declaration."""
     return Pattern(tuple((state.name, state.taps) for state in loop.states))
 
 
 def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     """Return the pattern for taps of the first state, or for taps by name.
 
-    It contains the taps of all states and of the other variables in `names`. Raises ArgumentError
-    if the loop does not accept the taps.
+    The pattern contains the taps of all states and of the other variables in `names`. Raises
+    ArgumentError if the loop does not accept the taps.
     """
     given = loop.named_taps(given)
     variables = loop.with_taps(given).variables
@@ -78,7 +78,7 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
 
 
 def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
-    """Return the taps of a loop's declaration, and patterns with other taps of one state."""
+    """Return the pattern of a loop's declaration, and patterns with other taps of one state."""
     by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
     others = (
         pattern(loop, {state.name: taps})
@@ -103,7 +103,7 @@ def checked_values(
 
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
-    """Return loops from Loops or names of the gallery; raise ArgumentError for equal names."""
+    """Return the loops for `Loop` objects or names; raise ArgumentError if two names are equal."""
     loops = checked_values("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:
@@ -251,7 +251,7 @@ class ChoiceGrid:
         )
 
     def indices(self, combination: Combination) -> str:
-        """Return the indices of the choices: ``0,1,0,0,0`` for the second pattern of taps."""
+        """Return the index of each choice as text: ``0,1,0,0,0`` for the second pattern of taps."""
         loop = combination.loop
         choices = (self.loops, self.taps[loop.name], self.orders, self.costs, self.rules)
         chosen = (loop, combination.taps, combination.order, combination.cost, combination.rule)

@@ -56,7 +56,7 @@ function compute(lines, given) {
 function roundNumber(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
   const [all, exactPower] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
-  const before = all.slice(0, digits + Number(digits > 1)); // and the point
+  const before = all.slice(0, digits + Number(digits > 1)); // with the decimal point
   const isHalf = /^\.?50*$/.test(all.slice(before.length));
   return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(exactPower)] : [mantissa, Number(power)];
 }

@@ -194,7 +194,7 @@ class Lesson {
     this.future = [];
   }
 
-  /** Restore the last of some states, and keep the present one. @param {string[]} from @param {string[]} to */
+  /** Restore the last state in `from`, and append the present state to `to`. @param {string[]} from @param {string[]} to */
   exchange(from, to) {
     if (!from.length) return;
     to.push(this.text());
@@ -219,7 +219,7 @@ class Lesson {
 
   // ---- the machine --------------------------------------------------------------------------
 
-  /** Show the run of the choices; the old run stays until the new one is unpacked. @param {number=} moment */
+  /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
     const { choices } = this, number = choices.run;
     this.showControls();

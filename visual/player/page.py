@@ -43,7 +43,7 @@ from visual.widgets.sliders import sliders
 from visual.widgets.widget import save_page
 
 HERE = Path(__file__).parent
-LARGEST = 50_000_000  # bytes of a page
+LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
     "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value: "
@@ -53,19 +53,26 @@ LABELS = {"loops": "loop", "orders": "order", "costs": "cost", "rules": "rule"}
 
 
 class Page:
-    """Tape machines to choose from, as a page that needs neither Python nor a network.
+    """A page with a tape machine for each combination of choices.
+
+    The page needs neither Python nor a network.
 
     Parameters
     ----------
     loops
-        Names of the gallery, or loops with different names.
+        Names of loops in the gallery, or `Loop` objects. The names must be distinct.
     taps
-        Patterns by the names of loops. A pattern contains taps of the first state, or taps by the
-        names of states and sequences. By default, a loop has its own taps and a few other patterns.
-    orders, costs, rules
-        Orders of the derivative, "last" or "sum", and names of `lab.BROKEN` or "correct".
+        A mapping from the name of a loop to its tap patterns. A pattern contains the taps of the
+        first state, or maps the names of states and sequences to taps. By default, a loop has the
+        taps of its declaration and a few other patterns.
+    orders
+        Orders of the derivative.
+    costs
+        "last", "sum", or both.
+    rules
+        "correct", and names of faulty rules in `lab.BROKEN`.
     title
-        The heading.
+        The heading of the page.
 
     Raises
     ------
@@ -94,7 +101,7 @@ class Page:
 
     @cached_property
     def runs(self) -> Mapping[Combination, str | LabError]:
-        """The compressed machine of each combination, or the error if it has no machine."""
+        """For each combination, the compressed machine, or the error if no machine is possible."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
             progress = progress_bar(self.grid.combinations, "page", "combination")
@@ -173,7 +180,7 @@ def style() -> str:
 
 
 def _choices(grid: ChoiceGrid) -> dict[str, object]:
-    """Return all choices by name, with their texts in links and their labels."""
+    """Return all choices by name. Each option has a label and the text of its value in a link."""
     options = {
         choice.name: [{"value": str(value), "label": str(value)} for value in choices]
         for choice in CHOICES
@@ -199,7 +206,7 @@ def _choices(grid: ChoiceGrid) -> dict[str, object]:
 
 
 def _packed(combination: Combination) -> str | LabError:
-    """Return the compressed machine of a combination, or the error if it has no machine."""
+    """Return the compressed machine of a combination, or the error if no machine is possible."""
     try:
         data = json.dumps(_run(combination), ensure_ascii=False, separators=(",", ":"))
     except LabError as error:
@@ -208,7 +215,7 @@ def _packed(combination: Combination) -> str | LabError:
 
 
 def _run(combination: Combination) -> dict[str, Any]:
-    """Return the machine of a combination, and the instructions and sliders of its given values."""
+    """Return the data of a machine, with its instructions and the sliders of its given values."""
     study, breakage = combination.study, combination.breakage
     if breakage is not None:
         return {"why": BY_BOTH, "machine": for_page(pair_of(breakage))}
@@ -232,7 +239,7 @@ def _run(combination: Combination) -> dict[str, Any]:
 
 
 def with_places(data: Any) -> Any:
-    """Return data in which each number is the place of its instruction, and its style."""
+    """Return `data` with the place and the style of each `Numeral` instead of its text."""
     if isinstance(data, Numeral):
         return {"n": data.place, "s": data.style.value}
     if isinstance(data, Mapping):

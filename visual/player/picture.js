@@ -245,7 +245,7 @@ class Picture {
   }
 
   /**
-   * Instead of the event, show the sum that computed a number, and the cells that read it.
+   * Instead of the event, show the sum that computed a number, and the cells that read the number.
    * @param {number} number @param {Part} part @param {Set<number>} readers
    */
   explain(number, part, readers) {

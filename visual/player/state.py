@@ -20,8 +20,8 @@ TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme",
 NUMBERS = ("steps", "order", "cost", "moment")
 MAPPINGS = ("taps", "at", "options")  # by name
 KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
-SEPARATORS = ",;|"  # of the numbers of a vector, the rows of a matrix, matrices
-PLAIN = "*+-,;|.()=/:"  # not encoded in the part of a link after #
+SEPARATORS = ",;|"  # between numbers of a vector, rows of a matrix, and matrices
+PLAIN = "*+-,;|.()=/:"  # characters that are not encoded in the part of a link after #
 WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
@@ -65,7 +65,7 @@ def from_text(text: str) -> dict[str, object]:
 
 
 def link_text(value: object, depth: int | None = None) -> str:
-    """Return a value as text; commas separate numbers, other separators nested tuples."""
+    """Return a value as text. Commas separate numbers, and other separators nested tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
     depth = _depth(value) if depth is None else depth
@@ -85,7 +85,7 @@ def _depth(value: object) -> int:
 def _read(key: str, text: str, is_word: bool) -> object:
     """Return the value of a text; if `is_word`, return a text without a number unchanged.
 
-    Raises ArgumentError about the `key` for another text.
+    Otherwise, a text without a number raises ArgumentError, which names the `key`.
     """
     for separator in reversed(SEPARATORS):
         if separator in text:

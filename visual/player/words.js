@@ -80,7 +80,7 @@ class Words {
     }
   }
 
-  /** If the rule changes no result, offer a loop in which it does. @param {any} rule @param {any} onExample */
+  /** If the rule changes no result, offer a loop whose results the rule changes. @param {any} rule @param {any} onExample */
   offer({ example, offer }, onExample) {
     if (!example) return;
     html("span", {}, this.rules, "   It changes: ");

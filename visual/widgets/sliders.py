@@ -17,7 +17,10 @@ def sliders(
     usual: Mapping[str, np.ndarray],
     variables: Mapping[str, object],
 ) -> Iterator[Control]:
-    """Yield a slider for every entry of every value; each range contains the `usual` value."""
+    """Yield a slider for every entry of every value, or a note for a large array.
+
+    The range of a slider contains the entry of `usual`.
+    """
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
@@ -43,7 +46,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 
 def _bounds(start: float, whole: bool) -> Control:
-    """Return the range of a slider: the start value ± its magnitude, and at least ±1."""
+    """Return the range of a slider: at least the start value ± its magnitude, and at least ±1."""
     if not np.isfinite(start):
         start = 0.0
     reach = max(1.0, abs(start))

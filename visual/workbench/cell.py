@@ -42,7 +42,7 @@ def literal(value: object) -> str:
 
 
 def _subject(bench: Bench) -> tuple[str, list[str]]:
-    """Return the lines before the call, and the arguments for the subject."""
+    """Return the lines before the call, and the arguments of the call for the subject."""
     if isinstance(bench, GraphBench):
         return _graph(bench)
     assert isinstance(bench, LoopBench)
@@ -57,7 +57,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
-    """Return the lines before the call, and the arguments for a graph or a model."""
+    """Return the lines before the call, and the arguments of the call for a graph or a model."""
     order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
     if bench.model is not None:
         return "", [notebook_name(bench.model) or "model", *order]
@@ -73,7 +73,7 @@ def _graph(bench: GraphBench) -> tuple[str, list[str]]:
 
 
 def _written(loop: Loop) -> list[str]:
-    """Return the arguments of `Loop.from_text`."""
+    """Return the arguments of the call of `Loop.from_text` that creates a loop."""
     groups: Mapping[str, Sequence[Valued]] = {
         "states": loop.states,
         "sequences": loop.sequences,

@@ -162,7 +162,7 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 
 def _options(state: BenchState) -> Iterator[Control]:
-    """Yield the options of the view, and the theme."""
+    """Yield the controls of the options of the view, and the control of the theme."""
     for option in view_options(state.view) if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name)
@@ -171,7 +171,10 @@ def _options(state: BenchState) -> Iterator[Control]:
 
 
 def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
-    """Yield a slider for every number of every input; its range contains the usual value."""
+    """Yield a slider for every number of every input, or a note for a large array.
+
+    The range of a slider contains the `usual` value.
+    """
     variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
     for slider in sliders(bench.values, usual, variables):
         yield {**slider, "group": "values"}
@@ -241,7 +244,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
-    """Return the weights of the steps that define the present cost."""
+    """Return the weight of each step in the present cost."""
     if not isinstance(state.cost, str):
         return list(state.cost)
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]

@@ -17,7 +17,7 @@ from visual.player.state import as_text, from_text
 from visual.workbench.state import Bench, LoopBench
 from visual.workbench.written import START, STEPS, WRITTEN, text_of, written_loop
 
-MOST = 30  # changes that can be undone
+MOST = 30  # the most changes that can be undone
 TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 
 
@@ -69,7 +69,7 @@ class ChangeHistory:
 
     past: list[Bench] = field(default_factory=list)
     future: list[Bench] = field(default_factory=list)
-    _time: float = -inf  # the time of the last change if only values changed
+    _time: float = -inf  # of the latest change, if only values changed
 
     def note(self, before: Bench, after: Bench) -> None:
         """Store a change, except a change of the theme, which follows the theme of the page."""
@@ -84,11 +84,11 @@ class ChangeHistory:
         self.future.clear()
 
     def undo(self, present: Bench) -> Bench | None:
-        """Return the previous bench, or None."""
+        """Return the previous bench, or None if the history has no previous bench."""
         return self._move(self.past, self.future, present)
 
     def redo(self, present: Bench) -> Bench | None:
-        """Return the bench of the last undone change, or None."""
+        """Return the bench of the change that was last undone, or None without such a change."""
         return self._move(self.future, self.past, present)
 
     def _move(self, source: list[Bench], target: list[Bench], present: Bench) -> Bench | None:

@@ -199,7 +199,7 @@ class Bench(ABC):
 
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view; LabError if the picture is impossible."""
+        """The picture of the view. Raises LabError if the picture is impossible."""
         state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)

@@ -24,7 +24,10 @@ def still(bench: Bench, shown: str) -> str:
 
 
 def page_of(bench: Bench) -> Page | None:
-    """Return the page of a loop if only the view and the cost are chosen; otherwise None."""
+    """Return a page if the bench shows the machine of a loop with a named cost, otherwise None.
+
+    The result is also None if any other choice differs from the loop.
+    """
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None
     if bench.state.view != "machine" or not isinstance(bench.state.cost, str):

@@ -134,7 +134,7 @@ class Requests {
 }
 
 /**
- * Copy a text; a page without permission shows and selects it instead.
+ * Copy a text; a page without permission shows and selects the text instead.
  * @param {string} text @param {any} shown @param {HTMLElement} note
  */
 async function copyText(text, shown, note) {
@@ -169,7 +169,8 @@ const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a n
 
 /**
  * Scroll back to a new workbench if the notebook scrolls past the workbench, or if a low window shows
- * little of the picture. The first action of the reader stops this; so does the returned function.
+ * little of the picture. The first action of the reader, or a call of the returned function, stops
+ * the scrolling.
  */
 function appear(root) {
   const ended = new AbortController();

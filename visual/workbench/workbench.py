@@ -113,7 +113,7 @@ class Workbench(Widget):
     _bench: Bench
     _request: Request | None = None  # the request that the page waits for
     _ahead = Job()  # the job that draws probable next requests
-    _number = -1  # the number of the last message; different pages use different numbers
+    _number = -1  # the number of the latest message; numbers of different pages differ
 
     def __init__(
         self,
@@ -311,7 +311,8 @@ class Workbench(Widget):
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the requested bench.
 
-        The next change applies to this bench, so that two quick changes are combined.
+        Without a request, return the present bench. The next change applies to the returned bench,
+        so that two quick changes are combined.
         """
         self._ahead.cancel()
         with self._lock:
@@ -345,11 +346,11 @@ def error_text(error: BaseException) -> str:
 
 FORMATS = ("svg", "pdf", "png", "html")
 SCALE = 2.0
-LONGEST = 80  # characters of a file name
+LONGEST = 80  # the most characters of a file name
 
 
 def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
-    """Return the file name, derived from a title, and the content of a picture."""
+    """Return the name and the content of a picture's file; the name is derived from `title`."""
     if suffix not in FORMATS:
         raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
     content = picture.rendered(f".{suffix}", SCALE)

@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Density:
-    """The heights of a row in pixels: box, name above the box, space below, and letters."""
+    """The heights of the parts of a row, in pixels: box, name above, space below, and letters."""
 
     box: float
     name: float
@@ -28,17 +28,17 @@ class Density:
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # the most rows of height `TALL`
-LABELS = 166.0  # the width of the names of rows, in pixels
-NARROW = 600.0  # a narrower sheet has the names above the rows
-BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights of a bow, of its lane, and of a heading
+MOST_TALL = 3  # a machine with more rows has `COMPACT` rows
+LABELS = 166.0  # the width of the column with the names of rows, in pixels
+NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
+BOW, LANE, HEAD = 13.0, 6.0, 18.0  # the heights of a bow, of its lane, and of a heading
 CHIP, FACTOR = 16.0, 52.0  # the height and the width of a factor
-UNDER = 13.0  # the distance of a line below cells, if the gap is narrower than a factor
+UNDER = 13.0  # from cells to a line below, in gaps that are too narrow for a factor
 ENTRY = 13.0  # the height of an entry of an array
-NARROWEST = 56.0  # the least distance of columns
-LOW = 24.0  # the least space below a row with lines below the cells
+NARROWEST = 56.0  # the least distance between columns
+LOW = 24.0  # the least space below a row that has lines below its cells
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
-NAME, SMALLEST = 11.0, 11.0  # the sizes of names, and of the smallest numbers
+NAME, SMALLEST = 11.0, 11.0  # the font sizes of names, and of the smallest numbers
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CellBox:
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of a row, or of the Scan with the number `scan`; x and y are its lower left end."""
+    """The name of a row, or of the Scan with the number `scan`. Its baseline starts at (x, y)."""
 
     scan: int
     x: float
@@ -102,7 +102,7 @@ class Arrangement:
 
     @cached_property
     def states(self) -> list[tuple[Key, ...]]:
-        """The keys of each cell for all p, as `states` returns them."""
+        """For each cell, the keys for all p: the result of the function `states`."""
         return states(self.machine)
 
     @property
@@ -150,7 +150,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
-    """Return the heights of a row; a row of arrays has space for all listed numbers."""
+    """Return the `Density` of a row. A row of arrays has space for all listed numbers."""
     density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
     return replace(density, box=max(density.box, _listed(machine, row)))
 
@@ -162,7 +162,7 @@ def _listed(machine: MachineContent, row: int) -> float:
 
 
 def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
-    """Return the largest size at which all numbers fit into their boxes."""
+    """Return the largest font size at which all numbers fit into their boxes, or `SMALLEST`."""
     texts = (key.text for cell in machine.cells for key in cell.keys)
     widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
@@ -171,7 +171,7 @@ def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
 def _rows(
     machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
-    """Return the middle of every row, the headings, and the bottom of the last row."""
+    """Return the y of the middle of every row, the headings, and the y below the last row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
     bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):

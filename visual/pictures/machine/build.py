@@ -41,8 +41,9 @@ from visual.pictures.machine.content import (
 from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
-MOST_ROWS = 80  # tapes of a machine
-State = tuple[int, SlotRole, np.ndarray | None]  # a moment, and a role and a value from then on
+MOST_ROWS = 80  # the most tapes of a machine
+# A moment, and the role and the value that a slot has from this moment on.
+State = tuple[int, SlotRole, np.ndarray | None]
 
 
 def machine_of(
@@ -86,7 +87,7 @@ class _Builder:
 
     @cached_property
     def columns(self) -> Columns:
-        """The row and the column of every slot that has a cell."""
+        """The rows and the columns of the run."""
         return Columns(self.trace, self.around, self.most)
 
     @cached_property
@@ -169,7 +170,7 @@ class _Builder:
             yield self._skip(skipped)
 
     def _shown_events(self) -> list[int]:
-        """Return the events that touch a shown slot, and the last event of each hidden series."""
+        """Return the numbers of the events that touch a shown slot or end a hidden series."""
         total = len(self.events)
         if len(self.columns.times) == len(self.columns.places):
             return list(range(1, total + 1))
@@ -202,7 +203,7 @@ class _Builder:
             zeros = sum(part.kind is PartKind.SUM for part in parts)
             reason = self.wording.reason(event, quiet[0])
             yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
-        for write in is_quiet[False]:  # last: an event ends with the words of its last group
+        for write in is_quiet[False]:  # last: the final group has the words that end the event
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
@@ -227,7 +228,7 @@ CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, or Non
 
 
 def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) -> Part:
-    """Return the part of a machine for a write; `cell_of` returns the cell of a slot."""
+    """Return the `Part` that shows a write; `cell_of` returns the index of the cell of a slot."""
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
     if write.kind is WriteKind.RESTORED:
         kind = PartKind.RESTORED
@@ -253,7 +254,10 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) ->
 
 
 def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
-    """Yield the terms of a sum, or the values that a formula reads, without factors."""
+    """Yield a `Movement` for each term of a sum, or for each value that a formula reads.
+
+    The values of a formula have no factors, and the target cell is omitted.
+    """
     for read in () if write.terms else dict.fromkeys(write.reads):
         cell = None if read.slot is None else cell_of(read.slot)
         if cell not in (None, target):
@@ -279,12 +283,12 @@ def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
 
 
 def _is_elementwise(term: RunTerm) -> bool:
-    """Return whether a term is a product of numbers, entry by entry."""
+    """Return whether a term is the elementwise product of a factor and a value."""
     if term.factor is None or term.source is None:
         return False
     return np.shape(term.factor) in ((), np.shape(term.source.value))
 
 
 def _is_zero(write: Write) -> bool:
-    """Return whether all terms of a sum of a derivative are zero."""
+    """Return whether a write is a sum in which all terms are zero."""
     return bool(write.terms) and not any(np.any(term.value) for term in write.terms)

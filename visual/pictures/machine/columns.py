@@ -30,8 +30,8 @@ from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 Address = tuple[int, int, int]  # Scan, argument, and row of a slot
-MOST_FACTOR = 8  # characters of a factor in a title
-MOST_LISTED = 12  # entries of a result
+MOST_FACTOR = 8  # the most characters of a factor in a title
+MOST_LISTED = 12  # the most entries of a result as text
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
@@ -115,7 +115,7 @@ class Columns:
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
-        """The index of the cell of each slot with a cell."""
+        """For each slot that has a cell, the index of the cell."""
         return {slot: n for n, slot in enumerate(self.places)}
 
     def runs_backward(self, number: int) -> bool:
@@ -142,7 +142,10 @@ def title_of(trace: Trace, factor: str) -> str:
 def common_factor(
     played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
 ) -> str:
-    """Return the factor of all sums, without time indices, as ``2·x``; empty if factors differ."""
+    """Return the factor that all sums share, without time indices, as ``2·x``.
+
+    The result is empty if the factors differ, or if the shared factor is too long for a title.
+    """
     factors = set()
     for part in (part for event in played for group in event.groups for part in group.parts):
         for term in part.terms if part.kind is PartKind.SUM else ():
@@ -151,7 +154,8 @@ def common_factor(
                 factor = factor.replace(saved.name, rows[saved.row].name)
             factors.add(factor)
     factor = factors.pop() if len(factors) == 1 else ""
-    is_general = not set(factor) & set(INDEX)  # a window can lack the slot of a saved value
+    # A time index remains if the machine does not show the slot of a saved value.
+    is_general = not set(factor) & set(INDEX)
     return factor if is_general and len(factor) <= MOST_FACTOR else ""
 
 
@@ -165,7 +169,7 @@ def tape_row(wording: Wording, scan: int, tape: TapeTrace) -> TapeRow:
 def scan_rows(
     wording: Wording, columns: Columns, played: Sequence[MachineEvent]
 ) -> Iterator[ScanRows]:
-    """Yield the name, the direction, the taps, and the events of each Scan."""
+    """Yield a `ScanRows` for each Scan, with its name, its direction, its taps, and its events."""
     for number, scan in enumerate(columns.trace.scans):
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
         taps = "; ".join(
@@ -187,7 +191,7 @@ def scan_rows(
 def results(
     trace: Trace, wording: Wording, places: Places | None
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name and the value, in pieces, of each named output."""
+    """Yield the name of each named output, and the pieces of the text of its value."""
     numbers = () if places is None else places.program.numbers.outputs
     for n, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=False)):
         if name:
@@ -197,7 +201,7 @@ def results(
 
 
 def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
-    """Yield the text of a number, of the entries of a short vector, or of a norm and a shape."""
+    """Yield the pieces of the text of a number, of a short vector, or of a norm and a shape."""
     if value.ndim == 1 and len(value) <= MOST_LISTED:
         for entry in range(len(value)):
             yield ", " if entry else "["

@@ -183,7 +183,10 @@ class PartGroup:
 
     @property
     def shown(self) -> list[int]:
-        """The indices of the parts to describe: the first two, or a pair of runs that differ."""
+        """The indices of the parts to describe: the first two, or a part of each run.
+
+        If some parts of two runs differ, the described parts differ.
+        """
         parts = list(enumerate(self.parts))
         first = [n for n, part in parts if not part.is_second]
         second = [n for n, part in parts if part.is_second]
@@ -247,8 +250,9 @@ class RuleEffect:
 
     `first_wrong` is the first moment with a wrong number, and `first_read` the first event that
     reads a wrong number, or None. Each row of `table` has the name of a derivative, its value by
-    the correct rule, by the faulty rule, and by finite differences, and the ratio of the first two.
-    If the rule has no effect on this machine, `example` has the choices of a machine that changes.
+    the correct rule, by the faulty rule, and by finite differences, and the ratio of the faulty to
+    the correct value. If the rule has no effect on this machine, `example` has the choices of a
+    machine that the rule changes.
     """
 
     rule: str
@@ -261,15 +265,15 @@ class RuleEffect:
 
 @dataclass(frozen=True)
 class MachineContent:
-    """The rows, cells, and events of a run, or of two runs; `runs` contains their signs."""
+    """The rows, cells, and events of a run, or of two runs with the signs `runs`."""
 
     title: str
     scans: tuple[ScanRows, ...]
     rows: tuple[TapeRow, ...]
     cells: tuple[SlotCell, ...]
     events: tuple[MachineEvent, ...]
-    times: tuple[int | Gap, ...]  # the step that computes a column, or hidden columns
-    results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
+    times: tuple[int | Gap, ...]  # the time of each column, or a gap of hidden columns
+    results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and pieces of values
     mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
 

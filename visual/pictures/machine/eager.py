@@ -69,7 +69,7 @@ class _Wording(Wording):
         return slot.quantity
 
     def _in_symbols(self, event: RunEvent, write: Write, name: Phrase) -> Sentence:
-        """Return a sum of arrays in symbols."""
+        """Return the sentence of a sum of arrays, in symbols."""
         new = self._new_value(write)
         return Sentence((name, new, Phrase(f" ← {write.formula.partition(' ← ')[2]}")))
 
@@ -111,7 +111,7 @@ class _Builder:
         )
 
     def _scans(self) -> Iterator[ScanRows]:
-        """Yield a heading for each row, with the events from the first write of the row."""
+        """Yield a `ScanRows` for each row; its events end before the next row's first write."""
         writes = [(write.slot.scan, write.slot.argument) for e in self.events for write in e.writes]
         starts = [*map(writes.index, self.rows), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):

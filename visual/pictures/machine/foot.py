@@ -1,4 +1,4 @@
-"""The words below a machine: the sentence of the event, its reason, and the text twin."""
+"""The words below a machine (the event and its reason), and the whole machine as text."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +23,7 @@ SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
 def words_height(arrangement: Arrangement) -> float:
-    """Return the height of the sentence, its reason, and the name of the event, in pixels."""
+    """Return the height of the words below a machine, in pixels."""
     return (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
 
 
@@ -32,7 +32,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 
 
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the sentence, its reason, and the name of the event."""
+    """Yield the shapes of the sentence of an event, of its reason, and of the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
     group, results = moment.group, arrangement.machine.results
     runs = len(arrangement.machine.runs) or 1
@@ -48,14 +48,14 @@ def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
 
 
 def heading(machine: MachineContent, moment: Moment) -> str:
-    """Return ``moment 7 of 9: Scan 2, step 1``."""
+    """Return the name of a moment, such as ``moment 7 of 9: Scan 2, step 1``."""
     if moment.event is None:
         return f"moment 0 of {machine.moments}: before the first event"
     return f"moment {moment.number} of {machine.moments}: {moment.event.heading}"
 
 
 def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
-    """Yield the pieces in one or two lines; a colored number has a box in its color."""
+    """Yield the shapes of a sentence in one or two lines. A colored number has a colored box."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room

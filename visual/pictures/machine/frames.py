@@ -57,7 +57,7 @@ def _covers(box: Box, name: Text) -> bool:
 
 
 def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the lines of a part, and the factors above the lines."""
+    """Return the shapes of the lines of a part, and of the factors on the lines."""
     shapes: Frame = {}
     if part.kind is PartKind.RESTORED:
         return shapes
@@ -73,7 +73,7 @@ def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: s
 
 
 def is_travel(shape: Shape | None) -> bool:
-    """Return whether a group contains values that a film carries along their lines."""
+    """Return whether a shape is a group of values that a film moves along lines."""
     inside = shape.shapes if isinstance(shape, Shapes) else ()
     return any(isinstance(inner, Shapes) and inner.path for inner in inside)
 
@@ -88,7 +88,7 @@ def timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
 
 
 def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the moving values of a part; after its factor, a value is a product."""
+    """Return the moving values of a part. A value that passes its factor becomes the product."""
     result: Frame = {}
     for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
         if part.kind is not PartKind.SUM or not term.value:
@@ -104,10 +104,10 @@ def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
 
 
 def adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
-    """Return the sum in its slot: the summands below each other, and from `ADDED` on the sum.
+    """Return the shapes of an addition in its slot: the summands, and from `ADDED` on the equation.
 
-    Returns None if the cell shows its own number: before `MOVED`, if nothing is added, and for the
-    sum in a cell that is too low.
+    The result is None if the cell shows only its number: before `MOVED`, if nothing is added, or if
+    the cell has no space for the equation.
     """
     place = arrangement.boxes[part.target]
     size = 13 if arrangement.is_tall else 11
@@ -179,7 +179,7 @@ def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
 
 
 def cells(arrangement: Arrangement, moment: Moment) -> Frame:
-    """Return all cells at a moment."""
+    """Return the shapes of all cells at a moment."""
     machine, shapes = arrangement.machine, Frame()
     few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
     places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)

@@ -18,8 +18,8 @@ from visual.pictures.machine.content import (
 )
 
 TOUCHED = ("overwritten", "preserved", "restored", "saved", "written")
-Tick = tuple[int, int]  # a Scan and a step, or -1 for the filling of its tapes
-Twins = Sequence[int | None]  # the cell of the first machine for each cell of the second machine
+Tick = tuple[int, int]  # the number of a Scan, and a step, or -1 for the filling of tapes
+Twins = Sequence[int | None]  # for each cell of the second machine, the same cell of the first
 
 
 def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
@@ -81,7 +81,7 @@ def merge(
     shown: Collection[int],
     below: int = 0,
 ) -> MachineContent:
-    """Return one machine for two machines on a common clock, whose signs are `runs`.
+    """Return one machine for two machines on a common clock; `runs` are the signs of both.
 
     The result contains only the rows of the second machine in `shown`; every cell of another row
     has a twin with the same numbers. A row of the second machine is below the row of the same Scan

@@ -68,7 +68,7 @@ def _run_names(trace: Trace) -> list[str]:
 
 
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
-    """Return the machine of the correct run, with the rows in which the faulty rule differs."""
+    """Return the machine of the correct run, and the rows of the faulty run that differ."""
     runs = (machine_of(run, most=most) for run in (breakage.true, breakage.broken))
     machine = _with_red_numbers(_with_faulty_rows(*align(*runs)))
     return replace(machine, title=_title(breakage), mistake=_mistake(machine, breakage))
@@ -77,13 +77,13 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
 def _twins(
     first: MachineContent, second: MachineContent, place: Callable[[TapeRow, SlotCell], object]
 ) -> list[int | None]:
-    """Return the cell of the first machine in the same place for each cell of the second."""
+    """Return, for each cell of the second machine, the cell of the first in the same place."""
     known = {place(first.rows[cell.row], cell): n for n, cell in enumerate(first.cells)}
     return [known.get(place(second.rows[cell.row], cell)) for cell in second.cells]
 
 
 def _with_red_numbers(machine: MachineContent) -> MachineContent:
-    """Return a machine with red numbers; groups in which the faulty rule differs play last."""
+    """Return a machine in which wrong numbers are red, and groups with wrong numbers play last."""
     events = []
     for moment, event in enumerate(machine.events, start=1):
         wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
@@ -98,7 +98,7 @@ def _with_red_numbers(machine: MachineContent) -> MachineContent:
 
 
 def _with_marks(group: PartGroup) -> PartGroup:
-    """Return a group with red numbers where the faulty rule is wrong."""
+    """Return a group in which the wrong numbers of the faulty rule are red."""
     correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
     parts = (
         replace(part, sentence=_with_red(part.sentence, correct[part.sentence[1].text]))
@@ -187,14 +187,14 @@ def _entry_name(name: str, entry: tuple[int, ...]) -> str:
 
 
 def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
-    """Return the ratio of two finite numbers in at most four digits, or an empty text."""
+    """Return the ratio of the faulty to the true number; empty if it is not a finite number."""
     if faulty is None or not (true and np.isfinite(faulty) and np.isfinite(true)):
         return ""
     return f"{float(faulty / true):.4g}"
 
 
 def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
-    """Return the first wrong number, the first read of a wrong number, and the results."""
+    """Return the effect of the faulty rule on the machine and on the results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     first = min(wrong.values(), default=None)
     read = next(_wrong_reads(machine, wrong), None) if wrong else None
@@ -211,7 +211,7 @@ def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
 
 
 def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[int]:
-    """Yield the events that read a wrong number."""
+    """Yield the moments of the events that read a wrong number."""
     for moment, event in enumerate(machine.events, start=1):
         used = {cell for group in event.groups for part in group.parts for cell in part.reads}
         if any(wrong.get(cell, moment) < moment for cell in used):

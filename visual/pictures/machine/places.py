@@ -17,7 +17,7 @@ from lab.notation import Expression, Leaf
 from lab.records import cached_property
 from lab.traces.program import Instruction, Instructions, Program
 
-Key = tuple[int, int | None]  # argument and tap of a value that a step reads
+Key = tuple[int, int | None]  # the argument and the tap of a value that a step reads
 
 
 class NumberStyle(StrEnum):
@@ -59,7 +59,8 @@ class Places:
 
     events: Events
     program: Program
-    known: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # by identity
+    # By the `id` of a value: the value and its places.
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @cached_property
     def twins(self) -> Events:
@@ -67,14 +68,14 @@ class Places:
         return Events(self.program.numbers)
 
     def store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
-        """Store the places of a value; integers are constants of the page."""
+        """Store the places of a value, except of integers, which are constants in the page."""
         if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
             if np.shape(value) != np.shape(places):
                 raise GraphError("With other values, arrays of this run have other shapes.")
             self.known[id(value)] = value, np.asarray(places)
 
     def of(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the place of a number, of an entry, or of the norm of an array."""
+        """Return the place of a number, of an entry, or of the norm of an array, or None."""
         _, places = self.known.get(id(value), (None, None))
         if places is None:
             return None
@@ -115,7 +116,7 @@ class Places:
                 left.append(term)
         if len(left) > 1:
             raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
-        for term in left:  # the sum minus the other terms
+        for term in left:  # the term is the new value minus all other terms
             others = [other.value for other in write.terms if other is not term]
             others += [write.old] if write.adds_old and write.old is not None else []
             places = self._places(write.new)

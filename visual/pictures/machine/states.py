@@ -19,8 +19,8 @@ from visual.pictures.machine.content import (
 )
 
 COLORED = ("overwritten", "preserved", "restored", "saved", "written")
-AFTER = 0.001  # a value of p that is just after another value
-MOVED, ADDED = 0.45, 0.85  # the progress of a group at which values arrive, and a sum is complete
+AFTER = 0.001  # added to p for a state that begins just after p
+MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive, and when a sum is complete
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Moment:
 
 
 def locate(machine: MachineContent, p: float) -> Moment:
-    """Return the moment at p; at the end of an event, the group is its last group."""
+    """Return the moment at p. At the end of an event, the group is the last group of the event."""
     number = ceil(p - 1e-9)
     event = machine.events[number - 1] if number else None
     past = p - number + 1
@@ -58,7 +58,7 @@ def spans(event: MachineEvent) -> list[tuple[float, float]]:
 
 
 def states(machine: MachineContent) -> list[tuple[Key, ...]]:
-    """Return the keys of each cell; the moment of a key is the p from which it is valid."""
+    """Return the keys of each cell; the moment of a key is the p from which the key is valid."""
     result: list[list[Key]] = [[cell.keys[0]] for cell in machine.cells]
     for moment, event in enumerate(machine.events, start=1):
         for number, (cell, keys) in enumerate(zip(machine.cells, result, strict=True)):
@@ -69,7 +69,7 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
 
 
 def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> Iterator[Key]:
-    """Yield the states of a cell in an event: in color while a group reads or writes the cell."""
+    """Yield the keys of a cell during an event. A cell has a color while a group uses the cell."""
     value, new = cell.at(moment - 1), cell.at(moment)
     resting = "intermediate" if new.role in COLORED else new.role
     before = resting if value.role in COLORED else value.role

@@ -38,7 +38,7 @@ RESTORED = "↺: written back unchanged"
 SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
-TITLE = 30.0  # pixels: the height of the title
+TITLE = 30.0  # the height of the title, in pixels
 READING = 0.3  # the progress of a sum at which its values move
 LAYERS = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
 
@@ -141,7 +141,7 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
 
 
 def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
-    """Yield the shapes of a name in a film: a group for each series of equal frames."""
+    """Yield the shapes of a film under one name: a group for each series of equal shapes."""
     start = 0
     for n in range(1, len(shapes) + 1):
         if n == len(shapes) or shapes[n] != shapes[start]:
@@ -168,7 +168,7 @@ def _frame(arrangement: Arrangement, moment: Moment) -> Frame:
         text = fitted(label.x, label.y, label.text, label.room, size, bold=label.is_bold, role=role)
         text = replace(text, muted=not (label.is_bold or label.has_ground or role))
         ground = []
-        if label.has_ground:  # the strip covers lines
+        if label.has_ground:  # a strip behind the text covers lines
             ground.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
         if role is not None:
             ground.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))

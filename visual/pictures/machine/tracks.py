@@ -71,14 +71,14 @@ def factor_text(term: Movement) -> str:
 
 
 def factor_size(arrangement: Arrangement) -> float:
-    """Return the size of the letters of factors."""
+    """Return the font size of factors."""
     return 13.0 if arrangement.is_tall else 11.0
 
 
 def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Return the parts of a line before and after a share of its length."""
+    """Return the two parts of a line; the first part has the given share of its length."""
     lengths = [dist(a, b) for a, b in pairwise(points)]
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
@@ -90,9 +90,9 @@ def split_line(
 
 
 def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> Track:
-    """Return the line of a term with the place of its factor."""
+    """Return the track of a term: its line, and the place of its factor."""
     to, cell = sheet.boxes[target], sheet.machine.cells[target]
-    if is_filled and term.source is None:  # above the names of the next row
+    if is_filled and term.source is None:  # start above the names of the next row
         below = to.bottom + (14 if sheet.is_tall else 7)
         return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
     side = _side(sheet, to, cell)
@@ -117,7 +117,7 @@ def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> T
 
 
 def _from_side(sheet: Arrangement, to: CellBox, x: float) -> Track:
-    """Return the line of a value from no slot, which begins at the side or below the cell."""
+    """Return the track of a value that is in no slot, from the side of the target or from below."""
     if sheet.is_cramped:
         low = to.bottom + UNDER
         edge = to.x + (0.2 if x > to.x else -0.2) * to.width
@@ -127,7 +127,10 @@ def _from_side(sheet: Arrangement, to: CellBox, x: float) -> Track:
 
 
 def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
-    """Return the middle of the gap between a box and the previous box of its Scan."""
+    """Return the x of the middle of the gap between a box and the next box of its Scan.
+
+    Next to the edge of the sheet, return the x on the other side of the box.
+    """
     scan = sheet.machine.scans[sheet.machine.rows[cell.row].scan - 1]
     way = -1 if scan.is_backward else 1
     x = to.x + way * sheet.pitch / 2
@@ -136,7 +139,7 @@ def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
 
 
 def _bow(start: CellBox, to: CellBox, way: int, high: float, x: float) -> Track:
-    """Return a line at the height `high` between two slots of a row, with its factor at `x`."""
+    """Return a track at the height `high` between two slots of a row, with its factor at `x`."""
     first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
     points = (first, start.top), (first, high), (last, high), (last, to.top)
     up, over = start.top - high, abs(last - first)
@@ -144,7 +147,7 @@ def _bow(start: CellBox, to: CellBox, way: int, high: float, x: float) -> Track:
 
 
 def _under(start: CellBox, to: CellBox, way: int) -> Track:
-    """Return a line below two neighboring boxes."""
+    """Return a track below two neighboring boxes."""
     low = start.bottom + UNDER
     first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
     points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
@@ -152,7 +155,7 @@ def _under(start: CellBox, to: CellBox, way: int) -> Track:
 
 
 def _down(start: CellBox, to: CellBox, x: float) -> Track:
-    """Return a line to another row of the same column, through the gap at `x`."""
+    """Return a track to another row of the same column, through the gap at `x`."""
     way = 1 if x > to.x else -1
     edge = way * start.width / 2, way * to.width / 2
     points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)

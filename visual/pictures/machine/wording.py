@@ -22,8 +22,8 @@ from lab.traces.trace import Formula, TapeTrace
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Places, check_of, numeral
 
-FOUR = 4  # digits of a number in a cell
-LONGEST = 48  # characters of a formula in a reason
+FOUR = 4  # the digits of a number in a cell
+LONGEST = 48  # the most characters of a formula in a reason
 MOST_FACTORS = 2  # the most factors in a reason
 MARK, END = "\ue000", "\ue001"  # private-use characters around the number of a value in a formula
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
@@ -53,7 +53,7 @@ class PrintedOperand:
     place: int | None = None
 
     def text(self, digits: int = FOUR) -> str:
-        """Return the number with this number of digits."""
+        """Return the number in `digits` digits, with parentheses if its style requires them."""
         written = number_text(self.value, digits)
         return written if self.style is NumberStyle.PLAIN else parenthesize(written)
 
@@ -69,7 +69,7 @@ Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """The sentences of a run; arrays appear as their entry `entry`, or for None as norms."""
+    """The sentences of a run. Arrays appear as their entry `entry`, or as norms if it is None."""
 
     events: EventSequence
     entry: int | None = None
@@ -87,11 +87,11 @@ class Wording:
         return tuple(Quantities.each(self.run.trace))
 
     def scan_name(self, scan: int) -> str:
-        """Return ``square``, ``gradient of square``, or ``∇C′ through 1`` for a Scan's index."""
+        """Return the name of a Scan: ``square``, ``gradient of square``, or ``∇C′ through 1``."""
         return self.named[scan].scan_label
 
     def heading(self, event: Event) -> str:
-        """Return ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
+        """Return the name of an event: ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
         scan = f"Scan {event.scan + 1}"
         if event.step is None:
             return f"{scan}: its tape is filled"
@@ -121,14 +121,15 @@ class Wording:
         return None if self.places is None else self.places.of(value, entry)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
-        """Return all numbers of an array that is not too large, unless `entry` selects a number."""
+        """Return all numbers of a small array; empty for other values, or if `entry` is set."""
         if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
             return ()
         return tuple(self.number(value, n) for n in range(np.size(value)))
 
     def each(self, value: np.ndarray) -> list["Wording"]:
-        """Return the wording of each entry of an array, if the cell lists the entries."""
-        is_free = self.entry is None and self.places is None  # a page would need a check for each
+        """Return a `Wording` for each entry of an array, if the cell lists the entries."""
+        # A page would need a check for each entry.
+        is_free = self.entry is None and self.places is None
         is_listed = is_free and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
@@ -257,7 +258,7 @@ class Wording:
         return right, formula.expression, leaves
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
-        """Return the formula of arrays in symbols."""
+        """Return the sentence of a formula of arrays, in symbols."""
         new = self._new_value(write)
         if self.formula_of(event, write) is None or event.step is None:
             return Sentence((name, new))
