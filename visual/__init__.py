@@ -2,8 +2,8 @@
 
 The tape machine
 
-- `machine`: the tapes of a run, played event by event in a notebook or a page, or at a single
-  moment; or two runs in lockstep: two loops, or a correct rule and a faulty rule
+- `machine`: the tapes of a run, played event by event in a notebook or a page, or drawn at a single
+  moment. It also plays two runs in lockstep: of two loops, or of a correct and a faulty rule
 
 Pictures by name
 
@@ -21,10 +21,11 @@ Pictures of a specific object
 - the forward and reverse derivatives of a loop, and their dot products: `dot_product`
 - a recording of `lab.eager`: `eager`; a loop as a Scan and as an eager recording: `two_tapes`
 
-Widgets, also for boxes of ipywidgets
+Widgets, which can also be in boxes of ipywidgets
 
 - `Workbench`: a loop with controls for every choice, in a notebook
-- `Page`: a page with the machines of several loops, which recomputes dragged values without Python
+- `Page`: a page with the machines of several loops; without Python, the page recomputes the
+  numbers when a reader drags a value
 - `Exercise`, `Exercises`: questions about a trace, with checked and explained answers, also as a
   page without Python; `Question`: a question with your own text
 - `Work`: a programming task, whose solution is run and compared

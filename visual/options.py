@@ -1,8 +1,8 @@
-"""Options of derivatives, each declared once: name, allowed values, and description.
+"""Options of derivatives and of all pictures: name, allowed values, and description.
 
-A `Choice` serves Python (`check`), the command line (`argument`, `parse`), and forms (`control`,
-`from_form`). `visual.drawing.catalogue` declares the options of pictures. Scan numbers start at 1:
-``2 · gradient of square`` is ``trace.scans[1]``. Step numbers start at 0.
+Python uses `check` of a `Choice`, the command line uses `argument` and `parse`, and forms use
+`control` and `from_form`. `visual.drawing.catalogue` declares the options of some pictures only.
+Scan numbers start at 1: ``2 · gradient of square`` is ``trace.scans[1]``. Step numbers start at 0.
 """
 
 import json
@@ -41,10 +41,11 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True)
 class Choice:
-    """An option whose value is a name; the subclasses have other values.
+    """An option whose value is a name. Subclasses declare options with other values.
 
-    `name` is the argument in Python and the option of the command line, with `help` and `metavar`.
-    `label` is the text next to the control in a form; an option without a label is not in forms.
+    `name` names the argument in Python and the option of the command line. `help` and `metavar`
+    describe the option of the command line. `label` is the text next to the control in a form;
+    forms omit an option without a label.
     """
 
     name: str
@@ -72,18 +73,18 @@ class Choice:
         return identifier(value)
 
     def parse(self, text: Value) -> Value:
-        """Convert the value from `argparse`."""
+        """Convert the value from `argparse` to the argument in Python."""
         return text
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Describe the control for a value; if the option is a list, `names` are its entries."""
+        """Describe the control that shows `value`; `names` are the entries of a list."""
         return self._control("select", value, options=[[name, name] for name in names])
 
     def _control(self, kind: str, value: object, **more: object) -> Control:
         return {"kind": kind, "label": self.label, "value": value, **more}
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form; return an invalid entry, which `check` reports."""
+        """Convert the entry of a form; return an invalid entry for `check`, which reports it."""
         return entry
 
 
@@ -95,13 +96,13 @@ class OneOf(Choice):
     known: Registry[object]
 
     def check(self, value: object) -> Value:
-        """Return a known name; raise UnknownNameError for another name."""
+        """Return a known name, or a default of None; raise UnknownNameError for another value."""
         if (value is not None or self.default is not None) and value not in self.known:
             check_choice(self.name, value, self.known)
         return value
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a list of all names."""
+        """Describe a list of `names`, or of all known names."""
         return super().control(value, names or self.known)
 
 
@@ -116,7 +117,7 @@ class Whole(Choice):
     read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> int | None:
-        """Return the number; for None, the default."""
+        """Return the number, or the default if the value is None."""
         if value is None:
             return self.default
         if self.most is None:
@@ -128,7 +129,10 @@ class Whole(Choice):
         raise argument_error(self.name, value, f"expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe buttons for few numbers, or a field, which is empty for the default."""
+        """Describe buttons for a few numbers, otherwise a field.
+
+        The field is empty for a default that is not one of its numbers.
+        """
         most = self.most or MOST
         if most < 9 and not self._may_be_empty:
             return self._control("buttons", value, options=[*range(self.least, most + 1)])
@@ -136,7 +140,7 @@ class Whole(Choice):
         return self._control("number", shown, min=self.least, max=most)
 
     def from_form(self, entry: object) -> object:
-        """Return the number, None for an empty field, or the invalid text."""
+        """Return the number, None for an empty field, or an invalid entry as text."""
         text = str(entry).strip()
         if not text and self._may_be_empty:
             return None
@@ -150,12 +154,12 @@ class Whole(Choice):
 
 @dataclass(frozen=True)
 class Steps(Whole):
-    """The number of steps, or a text with the shown steps, which `Shown` converts."""
+    """The number of steps, or the steps to show as a text, which `Shown` converts."""
 
     read_as = {}  # noqa: RUF012 (see `Choice`)
 
     def parse(self, text: Value) -> int | str | None:
-        """Return a number, or a text that contains a colon."""
+        """Return the number of steps, or a text with a colon, such as ``2:5``, unchanged."""
         if text is None or ":" in text:
             return text
         return numbers(f"{self.option} {shorten(text)}", [text], STEPS_OR_SOME)[0]
@@ -163,10 +167,10 @@ class Steps(Whole):
 
 @dataclass(frozen=True)
 class Shown(Choice):
-    """The shown steps, as a slice: ``2:5`` for 2, 3, and 4."""
+    """The steps to show, as a slice: ``2:5`` for steps 2, 3, and 4."""
 
     def check(self, value: object) -> range:
-        """Return the steps; the trace checks the range."""
+        """Return the steps as a range; the trace checks its bounds."""
         text = value if isinstance(value, str) else ""
         bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
         shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
@@ -190,7 +194,7 @@ class Keep(Choice):
 
 @dataclass(frozen=True)
 class Length:
-    """A length as text and in CSS pixels; `on_paper` if its unit is not a pixel."""
+    """A length as text and in CSS pixels. `on_paper` is True if the unit is not a pixel."""
 
     written: str
     pixels: float
@@ -219,7 +223,7 @@ class Width(Choice):
         return Length(written, pixels, on_paper)
 
 
-MOST_WIDTH = 10**9  # Python refuses to print integers of more than 4,300 digits
+MOST_WIDTH = 10**9  # pixels; Python does not convert integers of more than 4,300 digits to text
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
@@ -254,11 +258,11 @@ class Cost(Choice):
     known: tuple[str, ...]
 
     def check(self, value: object) -> str | tuple[float, ...]:
-        """Return a name, which the loop checks, or weights."""
+        """Return weights, or a name that the loop checks."""
         return value if isinstance(value, str) else tuple(as_weights(value).tolist())
 
     def parse(self, text: Value) -> Value:
-        """Return a name, or weights that the text separates by commas."""
+        """Return a known name, or the weights in a text such as ``0,0,1,0.5``."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
         quoted = f"{self.option} {shorten(text)}"
         if text in self.known:
@@ -268,17 +272,17 @@ class Cost(Choice):
 
 @dataclass(frozen=True)
 class ByName(Choice):
-    """Values of several variables; the command line repeats the option for each variable."""
+    """Values of several variables. Repeat the command-line option for each variable."""
 
     read_as = {"action": "append"}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> Mapping[str, Value]:
-        """Return the values by the names of variables."""
+        """Return a dictionary of values by the names of variables."""
         given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
         return values_by_name(self.name, given.items())
 
     def parse(self, text: Value) -> dict[str, Value]:
-        """Convert texts such as ``x=0.95`` or ``x=[1,2]``."""
+        """Convert texts such as ``x=0.95`` or ``x=[1,2]`` to a dictionary of values by name."""
         return dict(map(self._parse_entry, text))
 
     def _parse_entry(self, text: str) -> tuple[str, Value]:
@@ -299,21 +303,21 @@ class Taps(ByName):
     """The taps of states and sequences by name; the name of the first state may be empty."""
 
     def check(self, value: object) -> Mapping[str, Value]:
-        """Return tuples of taps; the loop checks the numbers of taps."""
+        """Return tuples of taps by name; the loop checks how many taps a variable has."""
         is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
         given = super().check({"": value} if is_unnamed else value).items()
         quoted = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
         return {n: None if t is None else check_taps(t, quoted[n]) for n, t in given}
 
     def _parse_entry(self, text: str) -> tuple[str, Value]:
-        """Return name and taps of ``x:-2,-1``; the name is empty for ``-2,-1``."""
+        """Return the name and the taps in ``x:-2,-1``; in ``-2,-1``, the name is empty."""
         name, _, taps = text.rpartition(":")
         quoted = f"{self.option} {shorten(text)}"
         return name.strip(), numbers(quoted, words(taps) or [""], "taps as in -2,-1")
 
 
 def words(text: str | None) -> list[str]:
-    """Split a text at commas, without blanks and empty parts."""
+    """Split a text at commas; omit blanks around the parts, and empty parts."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
@@ -323,7 +327,7 @@ def numbers(
     expected: str = "integers, as in -2,-1",
     kind: Callable[[str], Number] = int,
 ) -> tuple[Number, ...]:
-    """Convert texts to numbers; errors start with `quoted`, the option and the value."""
+    """Convert texts to numbers. Errors start with `quoted`, an option with its value."""
     try:
         return tuple(map(kind, texts))
     except ValueError:
@@ -331,7 +335,7 @@ def numbers(
 
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
-MOST = 10_000  # the largest number in a form
+MOST = 10_000  # the largest number that a form accepts
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
 )
@@ -388,7 +392,7 @@ def switch(name: str, value: object) -> bool:
 
 
 def scan_index(trace: Trace, scan: object) -> int:
-    """Return the index in ``trace.scans`` of the Scan with this number in headings."""
+    """Return the index in ``trace.scans`` of the Scan with the number `scan` in headings."""
     check_trace(trace)
     number = check_integer("scan", scan)
     if number not in range(1, len(trace.scans) + 1):
@@ -399,8 +403,8 @@ def scan_index(trace: Trace, scan: object) -> int:
 def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
     """Return the index of the Scan with the number `scan`, or the index of the default Scan.
 
-    The default is the Scan with an index in `among` (default: all) that computes the last output of
-    the trace. If no Scan does, the default is the last index in `among`.
+    The default is the Scan that computes the final output of the trace, if its index is in `among`
+    (default: all indices). Otherwise, the default is the final index in `among`.
     """
     if scan is not None:
         return scan_index(trace, scan)
@@ -410,7 +414,7 @@ def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) 
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
-    """Return the sorted indices in ``trace.scans`` of the Scans with these numbers."""
+    """Return the sorted indices in ``trace.scans`` of the Scans with the numbers `scans`."""
     listed = check_sequence("scans", scans, "some numbers, as in (1, 2)")
     numbers = [check_integer("scans", number) for number in listed]
     if len(set(numbers)) < len(numbers):
@@ -426,7 +430,7 @@ def check_trace(trace: object) -> None:
 
 
 def check_step(scan: ScanTrace, step: object) -> int:
-    """Return the number of a step of a Scan; raise ArgumentError for a missing step."""
+    """Return the number `step`; raise ArgumentError if the Scan does not run this step."""
     number = check_integer("step", step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"

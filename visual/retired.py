@@ -1,7 +1,7 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries. `visual.__getattr__` reads the names, and the pictures and the
-command line read the other tables.
+The next release removes the entries. `visual.__getattr__` and `PICTURES` read the names. The
+pictures and the command line read the other tables.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "puzzles": "the notebook puzzles.md, whose puzzles are visual.Question(…)",
     "breaking": "visual.machine(lab.break_rule(…)), which plays both runs in lockstep",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
-}  # names that `visual` exported, and pictures
+}  # names that `visual` exported, and names of pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
     "completion": "`scantape --help` and `scantape COMMAND --help`",
@@ -35,7 +35,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; the command line writes `--all-direct`
+RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; `--all-direct` in a terminal
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
     "all_direct": "visual.unrolled(trace, all_direct=True)",

@@ -24,7 +24,7 @@ def style() -> str:
 
 
 def picture_style(name: str, svg: str) -> str:
-    """Return the style sheet of the light picture `svg`; its root element has the class `name`."""
+    """Return the style sheet of the light picture `svg`, whose root has the class `name`."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in dark_colors().items()

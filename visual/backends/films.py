@@ -1,4 +1,4 @@
-"""Animated GIF with a frame for each moment, which omits the shapes of later moments."""
+"""Animated GIF: the frame of each moment omits the shapes of later moments."""
 
 import io
 from collections.abc import Generator, Iterable, Iterator
@@ -36,13 +36,13 @@ def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
 
 
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
-    """Return an animated GIF with the 256 most frequent colors of the last frame.
+    """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    The last frame shows all shapes. The palettes of Pillow change colors, even white.
+    The final frame shows the complete picture. The palettes of Pillow change colors, even white.
     """
     from PIL import Image
 
-    with closing(_images(scene, scale)) as images:  # an interrupt removes the progress bar
+    with closing(_images(scene, scale)) as images:  # remove the bar after an interrupt
         rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
     codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
     colors, counts = np.unique(codes[-1], return_counts=True)

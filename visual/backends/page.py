@@ -76,7 +76,7 @@ def document(
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return an element that the keyboard scrolls; `inside` is HTML unless `tag` is pre."""
+    """Return an element that scrolls by keyboard; `inside` is HTML, or text if `tag` is pre."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
@@ -106,7 +106,7 @@ def source_hash(source: str) -> str:
 
 
 def to_page(scene: Scene) -> str:
-    """Return the page of a picture: its title, its description, the SVG, and its text twin."""
+    """Return the page of a picture: the title, the description, the SVG, and the text version."""
     title = f"As text: {scene.title}"
     return document(
         scene.title,

@@ -1,8 +1,8 @@
-"""Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
+"""Scenes as SVG: self-contained documents without scripts or identifiers.
 
-Because there are no identifiers, a page can contain several pictures. The same scene always has the
-same bytes. The root element sets the most frequent attributes of texts, and a text sets only
-different attributes.
+Because there are no identifiers, a page can contain several pictures. The same scene always becomes
+the same bytes. The root element sets the most frequent attributes of texts, and each text sets only
+its other attributes. Only an animated document contains a style sheet.
 """
 
 from collections import Counter
@@ -64,9 +64,9 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
 
 
 def _moving(scene: Scene, own: str) -> str:
-    """Return the style sheet that shows the moments in turn; the root has the class `own`.
+    """Return the style sheet that plays the moments; the root element has the class `own`.
 
-    If the reader prefers reduced motion, the whole picture appears immediately.
+    If the reader prefers reduced motion, the final picture appears immediately.
     """
     moments, whole = [*scene.moments], _duration(scene)
     rules = "".join(
@@ -95,7 +95,7 @@ def _duration(scene: Scene) -> int:
 
 
 def _travels(scene: Scene, usual: Style) -> Iterator[str]:
-    """Yield the groups that have a path, as elements that move along the path above all others."""
+    """Yield each group with a path as an element that moves along the path, above all others."""
     whole = _duration(scene)
     for group in scene.groups():
         if not group.path or group.until is None:
@@ -117,18 +117,18 @@ def number(value: float) -> str:
 
 
 def text(content: str) -> str:
-    """Return `content`, escaped as character data or attribute value."""
+    """Return `content`, escaped for use as character data or as the value of an attribute."""
     return content.translate(HARMLESS)
 
 
 @lru_cache(maxsize=1024)
 def attributes(style: Style, inherited: Style = ()) -> str:
-    """Return the attributes of `style` that are not inherited."""
+    """Return the attributes of `style` that `inherited` does not contain, as text."""
     return "".join(f' {name}="{value}"' for name, value in style if (name, value) not in inherited)
 
 
 def _usual(texts: list[Text], theme: Theme) -> Style:
-    """Return the most frequent value of every attribute of texts."""
+    """Return each attribute of texts with its most frequent value."""
     columns = zip(*(_style(shape, theme) for shape in texts), strict=True)
     return tuple(Counter(column).most_common(1)[0][0] for column in columns)
 
@@ -189,7 +189,7 @@ def _box(box: Box, theme: Theme) -> str:
 
 
 def _is_patch(shape: Shape) -> TypeGuard[Box]:
-    """Return whether a shape is a colored rectangle of a heat map, which no other shape covers."""
+    """Return whether a shape is a rectangle of a heat map, which no other shape covers."""
     return isinstance(shape, Box) and shape.heat is not None
 
 
@@ -230,7 +230,7 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
     if ground is not None:
         fill = theme.look(ground.role, shape.faded).fill
         written = _rect(ground, 0, fill, "", WIDTH, 0) + written
-    if shape.struck:  # programs draw text-decoration differently
+    if shape.struck:  # as a line, because programs draw text-decoration differently
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
         look = f'stroke="{shape.colour(theme)}" stroke-width="1"'
         written += f'<path d="M{start}h{number(shape.width)}" {look}/>'

@@ -78,7 +78,7 @@ def _written(shape: Text) -> str:
 
 
 def _mark(shape: Text) -> Role | None:
-    """Return the role whose brackets enclose a text."""
+    """Return the role whose brackets enclose a text, or None for a text without brackets."""
     return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role
 
 

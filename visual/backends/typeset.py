@@ -1,8 +1,8 @@
 """PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts of matplotlib.
 
-The text of a PDF can be selected and searched. The same scene always has the same bytes, because
-fonts of the system are ignored. These formats have no tooltips. The module imports Typst on first
-use.
+The text of a PDF can be selected and searched. The same scene always becomes the same bytes,
+because Typst ignores the fonts of the system. These formats have no tooltips. The module imports
+Typst on first use.
 """
 
 import math
@@ -16,7 +16,7 @@ from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
 LONGEST_PAGE = 14_400  # points; every PDF reader accepts this size
-LESS = 0.004  # pixels; more than a rounding error, and invisible
+LESS = 0.004  # pixels; larger than a rounding error, but invisible
 SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
 BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
@@ -36,7 +36,7 @@ def to_pdf(scene: Scene) -> bytes:
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
-    """Return the PNG image of a scene, with `scale` pixels per CSS pixel, rounded up.
+    """Return the PNG image of a scene, with `scale` pixels per CSS pixel; its size is rounded up.
 
     As in browsers, baselines are on whole pixels, because letters between pixels are blurred.
     """
@@ -67,7 +67,7 @@ def _typeset_scene(
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
-    """Compile a Typst document with the fonts of pictures; a point becomes a pixel of a PNG."""
+    """Compile a Typst document with the fonts of pictures; in a PNG, one point is one pixel."""
     import typst
 
     document = typst.compile(  # type: ignore[misc]  # the stub has another type for fonts

@@ -16,8 +16,8 @@ from visual.cli.shared import Commands, show
 from visual.exercises.progress import score_table
 from visual.scene.formats import write_whole
 
-HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
-INSTALLED = "share/scantape/lessons/"  # in an environment
+HERE = Path(__file__).parents[2] / "notebooks"  # the lessons in a checkout
+INSTALLED = "share/scantape/lessons/"  # the lessons in an environment
 
 
 def add_commands(commands: Commands) -> None:
@@ -65,7 +65,7 @@ def lessons() -> list[Path]:
 
 
 def copy_lessons(folder: Path) -> Iterator[Path]:
-    """Write each missing lesson as a notebook to `folder`, and yield its path."""
+    """Write each lesson that `folder` lacks as a notebook, and yield the path of the notebook."""
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
@@ -77,7 +77,7 @@ def copy_lessons(folder: Path) -> Iterator[Path]:
 
 
 def _write(lesson: Path, path: Path) -> Path:
-    """Write a lesson as a notebook."""
+    """Write the Markdown file `lesson` as a notebook to `path`, and return the path."""
     import jupytext  # the import takes seconds, and only new lessons need jupytext
 
     notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), "md:myst")
@@ -90,10 +90,11 @@ def _write(lesson: Path, path: Path) -> Path:
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:
-    """Set the slide type of each cell, with the names of JupyterLab and nbconvert.
+    """Set the slide type of each cell, as JupyterLab and nbconvert name the types.
 
-    A heading starts a slide, and the first code below it belongs to that slide. Other code starts
-    a slide. Prose becomes notes for the speaker.
+    A heading starts a slide, and the first code cell below the heading belongs to this slide. Every
+    other code cell starts a slide. Cells of imports are not on slides. Prose becomes notes for the
+    speaker. Slides hide the code that a lesson collapses.
     """
     is_below_heading = False
     for cell in cells:

@@ -13,7 +13,7 @@ from lab.errors import ArgumentError, LabError, check_choice, closest_match, pri
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
-# Each command, and the file whose `add_commands` adds it to the parser.
+# The file of each command; `add_commands` in this file adds the command to the parser.
 COMMANDS = {
     "loops": "draw",
     "draw": "draw",
@@ -42,7 +42,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# The options and positions of arguments that have another name in Python.
+# The options for arguments in Python with another name, and the names of positional arguments.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_option(error: LabError, options: argparse.Namespace) -> str:
-    """Return the message of an error, which starts with the option and the typed text."""
+    """Return the message of an error, with the typed option instead of the argument in Python."""
     argument = getattr(error, "argument", "")
     name = ALIASES.get(argument, argument)
     if not isinstance(error, ArgumentError) or not hasattr(options, name):
@@ -95,10 +95,10 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._negative_number_matcher = re.compile("-[0-9]")  # as in `--taps -2,-1`
+        self._negative_number_matcher = re.compile("-[0-9]")  # the value in `--taps -2,-1`
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """Parse the arguments of a command."""
+        """Parse the arguments of a command; report removed and unknown options."""
         for option in (word.partition("=")[0] for word in args or () if self._subparsers is None):
             if option not in self._option_string_actions:
                 name = option.removeprefix("--").replace("-", "_")
@@ -109,7 +109,7 @@ class _Parser(argparse.ArgumentParser):
         return options, unknown
 
     def _unknown(self, word: str) -> str:
-        """Return the message about a word that the command does not know."""
+        """Return the message about an argument that the command does not have."""
         option, known = word.partition("=")[0], self._option_string_actions
         like = closest_match(option, known)
         if not word.startswith("-"):
@@ -134,7 +134,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _versions() -> str:
-    """Return the versions of Scantape and PyTensor, which affect the numbers."""
+    """Return the versions of Scantape and PyTensor; both versions affect the numbers."""
     try:
         own = version("scantape")
     except PackageNotFoundError:
@@ -147,7 +147,7 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return a parser for the command in `arguments`, or without a command for all commands."""
+    """Return a parser for the command that `arguments` starts with, otherwise for all commands."""
     parser = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",

@@ -67,7 +67,7 @@ def _page(options: argparse.Namespace) -> None:
 
 
 def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
-    """Split ``square=-1/-2,-1`` into a loop's name and its patterns."""
+    """Split ``square=-1/-2,-1`` into the name of a loop and a list of tap patterns."""
     name, equals, patterns = text.rpartition("=")
     if not equals:
         if len(loops) > 1:

@@ -67,7 +67,7 @@ def _add_command(
     returns: str,
     report: Callable[[argparse.Namespace], Report],
 ) -> argparse.ArgumentParser:
-    """Add a command that shows the result of `report`, and return its parser.
+    """Add a command that shows or saves the result of `report`; return the parser of the command.
 
     In the help text, `returns` describes the result of the user's function.
     """
@@ -98,7 +98,7 @@ def _add_command(
 
 
 def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
-    """Return the entry that ``--scan`` selects by its number, or None without this option."""
+    """Return the entry of `scans` with the number in ``--scan``, or None without this option."""
     number = typed_options(options, [SCAN]).get(SCAN.name)
     if number is None or number in range(1, len(scans) + 1):
         return scans[number - 1] if number else None
@@ -155,4 +155,4 @@ def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
             return compiled(cost, variable, options.mode)
         case (Variable() as cost, Variable() as variable, None | Mapping() as given):
             return compiled(cost, variable, options.mode, given)
-    return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # or an error names it
+    return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # `compiled` checks the type

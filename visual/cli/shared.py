@@ -1,8 +1,8 @@
 """Options of several commands, and the loop or graph that the command line names.
 
-Start with `add_drawing`: `visual.options` declares the options, `add` adds them to a parser, and
-`typed_options` reads them. `load` finds a gallery loop or ``module:function``; `load_loop` and
-`load_graph` also check its type.
+Start with `add_drawing`. `visual.options` declares the options, `add` adds options to a parser, and
+`typed_options` returns the typed values. `load` returns a gallery loop or the object of
+``module:function``; `load_loop` and `load_graph` also check the type of the object.
 """
 
 import argparse
@@ -43,7 +43,7 @@ RETURNED = (
 
 
 def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) -> None:
-    """Add options to a parser; `otherwise` replaces keyword arguments of `add_argument`."""
+    """Add options to a parser; `otherwise` overrides keyword arguments of `add_argument`."""
     for choice in choices:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
 
@@ -59,7 +59,7 @@ def typed_options(options: argparse.Namespace, choices: Iterable[Choice]) -> Opt
 def add_drawing(
     parser: argparse.ArgumentParser, out: str, metavar: str = "FILE", needs_loop: bool = True
 ) -> argparse._ArgumentGroup:
-    """Add the options of a loop and its derivative, and of the output; return the last group."""
+    """Add the option groups *loop and derivative* and *output*; return the group *output*."""
     derivative = parser.add_argument_group("loop and derivative")
     derivative.add_argument(
         "--loop",
@@ -117,7 +117,7 @@ def _with_values(name: str, cost: Variable, given: Given, values: Mapping[str, V
 
 
 def show(words: object, end: str = "\n") -> None:
-    """Print to standard output; raise ArgumentError for a closed or full stream."""
+    """Print `words` to standard output; raise ArgumentError if the stream is closed or full."""
     try:
         print(words, end=end, flush=True)
     except BrokenPipeError:  # `main` ends without an error
@@ -136,9 +136,10 @@ def load_loop(name: str, option: str) -> Loop:
 
 
 def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
-    """Return ``(cost, wrt, given)`` of the object `name`; `given` may be None.
+    """Return ``(cost, wrt, given)`` of `subject`, the object `name`; `given` may be None.
 
-    For a loop, `wrt` is the first variable. Raises ArgumentError for other objects.
+    For a loop, `wrt` is the first variable. Raises ArgumentError if `subject` is neither a loop nor
+    such a tuple.
     """
     if isinstance(subject, Loop):
         graph = subject.build()

@@ -10,7 +10,7 @@ from visual.cli.shared import Commands, add, drawing_arguments, show
 from visual.drawing.draw import study_of
 from visual.options import DERIVATIVE, STEPS
 
-MANY_STEPS = 20_000  # PyTensor runs longer loops, because a trace would need too much memory
+MANY_STEPS = 20_000  # PyTensor runs longer loops, because their traces would need too much memory
 
 
 def add_commands(commands: Commands) -> None:
@@ -46,7 +46,7 @@ def _why(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> Trace | Derivative:
-    """Return the trace of the derivative, or the derivative of a loop with many steps."""
+    """Return the trace of the derivative, or the derivative itself for a loop with many steps."""
     subject, given, about = drawing_arguments(options, options.graph, "NAME")
     study = study_of(subject, given, about)
     is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS

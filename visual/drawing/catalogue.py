@@ -72,7 +72,7 @@ class PictureKind:
         if width is None:
             return scene
         least = width
-        while pixels := missing_width(scene, least):  # on a wider sheet, the layout can differ
+        while pixels := missing_width(scene, least):  # a wider sheet can change the layout
             least = rounded_up(least, pixels)
             scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
@@ -206,7 +206,7 @@ _KINDS = (
 
 
 class _Pictures(Registry[PictureKind]):
-    """The kinds by name; an error for a retired picture names its replacement."""
+    """The kinds of pictures by name; the error for a retired name contains the replacement."""
 
     def __getitem__(self, name: object) -> PictureKind:
         refuse_retired(name, RETIRED_NAMES, "picture {}")

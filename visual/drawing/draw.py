@@ -44,11 +44,11 @@ def draw(
 
     `picture` names the kind (see `PICTURES`). A loop accepts `taps` (by state name, or for the
     first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep`, as in
-    `lab.Loop.trace`. A graph needs a `lab.Derivative` as `subject`, and `given`, the values of its
-    inputs. A PyMC model accepts `order`, `wrt`, and `at`; its other inputs have the values of the
-    initial point. All other arguments are options of the picture. For example, `step` selects a
-    step of a long loop. The numbers of Scans start at 1, as in headings: ``scan=2`` selects
-    ``trace.scans[1]``. The numbers of steps start at 0.
+    `lab.Loop.trace`. For a graph, `subject` is a `lab.Derivative`, and `given` contains the values
+    of its inputs. A PyMC model accepts `order`, `wrt`, and `at`; its other inputs have the values
+    of the initial point. All other arguments are options of the picture. For example, `step`
+    selects a step of a long loop. The numbers of Scans start at 1, as in headings: ``scan=2``
+    selects ``trace.scans[1]``. The numbers of steps start at 0.
 
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
     "3.4in". Text then has at least 7 points, and the picture shows fewer columns. A number is a

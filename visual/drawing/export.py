@@ -41,12 +41,11 @@ def export(
     """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
 
     A missing `folder` is created if its parent exists. `formats` lists suffixes of `Scene.save`;
-    only some pictures have .gif and .dot files. `scale` applies to PNG. `chosen` and `given` have
-    the meaning that they have for `draw`. The page shows every picture, or the reason for its
-    absence.
+    only some pictures have .gif and .dot files. `scale` applies to PNG. `chosen` and `given` are
+    arguments of `draw`. The index page shows every picture, or the reason why it cannot be drawn.
 
-    Raises ArgumentError for an unknown format or theme, or a folder that cannot be created, and
-    the first LabError if all pictures are impossible.
+    Raises ArgumentError for an unknown format or theme, and for a folder that cannot be created. If
+    no picture can be drawn, raises the LabError of the first picture.
     """
     listed = [formats] if isinstance(formats, str) else formats
     listed = check_sequence("formats", listed, f"some of {listing(FORMATS)}")
@@ -76,7 +75,7 @@ def export(
 def _files(
     study: Study, options: Mapping[str, object], formats: Iterable[str], theme: str, scale: float
 ) -> dict[str, str | bytes]:
-    """Return the content of each file by its name; the index page is the last."""
+    """Return the content of each file by its name; the final file is the index page."""
     files: dict[str, str | bytes] = {}
     sections, titles, errors = list[str](), list[str](), list[LabError]()
     for kind in progress_bar(PICTURES.values(), "export", "picture"):

@@ -3,8 +3,8 @@
 Figure 1 shows the loop, and figure 2 its gradient. Figure 3 shows the backward Scan as a loop over
 a sequence, and figure 4 the gradients of that loop. Figure 5 shows the same gradients as second
 partial derivatives of the first loop. Figure 6 shows the backward Scan. Figure 7 shows the backward
-Scan with an external gradient for every step; only one of them is nonzero. Figure 8 shows the
-accumulation of the second derivative.
+Scan with an external gradient for every step; only one external gradient is nonzero. Figure 8
+shows the accumulation of the second derivative.
 
 A value is faded if no path of arrows leads from the value to a result.
 """
@@ -22,7 +22,7 @@ from visual.options import SHOWN
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
-# The loop, the options of its derivative, and the arguments of `unrolled`.
+# For each figure: the loop, the options of its derivative, and the arguments of `unrolled`.
 FIGURES: Mapping[int, tuple[str, dict[str, Any], dict[str, Any]]] = {
     1: ("square", {}, {"scans": (1,)}),
     2: ("square", {}, {"scans": (1, 2)}),
@@ -36,7 +36,7 @@ FIGURES: Mapping[int, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
-    """Draw figure `number` (1 to 8); `paper` has the options `width`, `steps`, and `no_legend`."""
+    """Draw figure `number` (1 to 8); `paper` accepts `width`, `steps`, and `no_legend`."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
     loop, about, arguments = FIGURES[number]

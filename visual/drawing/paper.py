@@ -33,14 +33,14 @@ def missing_width(scene: Scene, width: Length) -> float:
 
 
 def rounded_up(width: Length, pixels: float) -> Length:
-    """Round a width in pixels up to whole millimeters (in print) or pixels."""
+    """Round `pixels` up to whole millimeters if `width` is on paper, otherwise to whole pixels."""
     unit = MM if width.on_paper else 1.0
     whole = ceil(pixels * unit)
     return Length(f"{whole}{'mm' if width.on_paper else ''}", whole / unit, width.on_paper)
 
 
 def on_paper(scene: Scene, width: Length) -> Scene:
-    """Center the picture in a figure of this width; shrink a wider picture."""
+    """Center the picture in a figure of this width; on paper, shrink a wider picture."""
     zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)

@@ -47,7 +47,7 @@ class Frozen:
 
     @property
     def value(self) -> ArrayLike:
-        """The array, or a number or nested lists if the dtype is None."""
+        """The value as an array; if the dtype is None, as a number or nested lists."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()
 
@@ -70,7 +70,7 @@ class Chosen:
 def choose(
     taps: object = None, cost: object = COST.default, at: object = None, **others: Value
 ) -> Chosen:
-    """Check the options of a loop's derivative; see `visual.options.DERIVATIVE`."""
+    """Return the checked options of a loop's derivative; see `visual.options.DERIVATIVE`."""
     at = AT.check({} if at is None else at)
     return Chosen(
         tuple(TAPS.check({} if taps is None else taps).items()),
@@ -107,7 +107,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of order 1 or more, or of order 0 if the cost has no derivative."""
+        """The trace of the derivative of order 1 or more; of the cost, if it has no derivative."""
         if self.order:
             return self.trace
         try:
@@ -125,7 +125,7 @@ class Study:
 
 
 def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = None) -> Study:
-    """Return the study of a loop with its options, or of a graph's derivative with its inputs."""
+    """Return the study of a loop with options, or of a graph's derivative with values of inputs."""
     if isinstance(subject, Derivative):
         cost, wrt = subject.values[0], subject.wrt
         return Study(
