@@ -25,7 +25,7 @@ from visual.widgets.widget import Widget, in_notebook, save_page
 class ExerciseSheet(Widget):
     """One or several questions as a widget, or as a page without Python.
 
-    Observe the traits `points`, the score, and `answered`, the number of finished questions.
+    Observe the traits `points` (the score) and `answered` (the number of finished questions).
     """
 
     _esm = source()

@@ -125,7 +125,7 @@ def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
 
 
 class Machine(Widget):
-    """A machine that plays; the trait `moment` is the number of the last shown event.
+    """A widget that plays a machine. The trait `moment` is the number of the shown moment.
 
     The left and right arrow keys step, Home and End show the first and last moment, and the space
     bar plays. Tab and arrow keys move between cells, and Enter shows the provenance of a number.
@@ -186,7 +186,7 @@ class Machine(Widget):
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine: .html plays without Python, .gif and an animated .svg are films.
 
-        The other formats show the present moment, or at moment 0 the last moment.
+        The other formats show the present moment, or the final moment if the present moment is 0.
         """
         if as_path(path).suffix.lower() == ".html":
             return save_page(path, self.page)

@@ -183,11 +183,11 @@ class Workbench(Widget):
             raise
 
     def undo(self) -> None:
-        """Return to the choices before the last change; without a change, do nothing."""
+        """Return to the choices before the latest change; without a change, do nothing."""
         self._restore(self._history.undo)
 
     def redo(self) -> None:
-        """Repeat the last undone change; without such a change, do nothing."""
+        """Repeat the change that was last undone; without such a change, do nothing."""
         self._restore(self._history.redo)
 
     def _restore(self, move: Callable[[Bench], Bench | None]) -> None:

@@ -85,7 +85,7 @@ def _content(loop: Loop) -> dict[str, tuple[object, ...]]:
 
 
 def short(number: float) -> str:
-    """Return a number with all its digits, without a final ``.0``."""
+    """Return a number as text, with all digits but without a final ``.0``."""
     return repr(number).removesuffix(".0")
 
 

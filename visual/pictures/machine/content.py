@@ -56,8 +56,8 @@ class Key:
     """The role and the number of a cell from `moment` to the next key.
 
     `text` is the number in the cell, and `full` the number with all digits. `entries` are the
-    numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED` of them,
-    and draws more as a strip.
+    numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED`
+    entries, and draws more entries as a strip.
     """
 
     moment: float
