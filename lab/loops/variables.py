@@ -97,7 +97,7 @@ class _NamedVariable:
 class State(_NamedVariable):
     """A variable whose next value depends on its earlier values.
 
-    `taps` are the offsets of the values that the step reads; -1 is the last value.  With the
+    `taps` are the offsets of the values that the step reads; -1 is the previous value.  With the
     single tap -1, `initial` is the initial value.  Otherwise `initial` has one row for each step
     that the taps reach back, oldest first.  The step receives one value, or a list of values in
     the order of `taps`.  `takes` is the only allowed number of taps, or a tuple of the only
