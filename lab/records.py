@@ -88,7 +88,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
-    """Return the items in `start`, the items that `after` returns for them, and so on."""
+    """Return the items in `start`, and all items that repeated calls of `after` reach from them."""
     reached, waiting = dict[T, None](), [*start]
     while waiting:
         if (item := waiting.pop()) not in reached:

@@ -29,7 +29,7 @@ def retired_attribute(name: str) -> AttributeError:
 
 
 class RetiredAttribute:
-    """An attribute of a class that was removed: each access raises `retired_attribute`."""
+    """A removed attribute of a class: each access raises `retired_attribute`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"{owner.__name__}.{name}"

@@ -113,7 +113,8 @@ class Tape:
     def reverse(self) -> "Tape":
         """Return the tape of the gradient, whose loop runs through the steps in reverse.
 
-        It reads the gradients of the written values, and writes the gradients of the read values::
+        A step of this loop reads the gradients of the values that the original step wrote, and
+        writes the gradients of the values that the original step read::
 
             backward reads  = the negated writes, then the negated reads not among them
             backward writes = the negated reads

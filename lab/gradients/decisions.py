@@ -187,7 +187,7 @@ class Decisions:
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
-        """Backward variables, with the forward variables whose values or gradients they contain."""
+        """Maps each backward variable to the forward variable of its values or gradients."""
         built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
         built |= {reverse.variable: reverse.state for reverse in self.states}
         return built | {total.variable: total.source for total in self.totals}

@@ -140,7 +140,11 @@ def derive(
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
-    """Return the order of a gradient: above the order of `op`, and not below any cotangent."""
+    """Return the order of the derivative of `op`.
+
+    The order is higher than the order of `op`, and at least the order of every Scan on which
+    the output gradients depend.
+    """
     own = decisions_of(op)
     nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
     orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
@@ -210,7 +214,7 @@ def _assemble(
     states: tuple[ReverseState, ...],
     totals: tuple[Total, ...],
 ) -> ScanParts:
-    """Return the parts of the backward loop, with the parameters that its step reads."""
+    """Return the parts of the backward loop, including the parameters that its step reads."""
     decisions: list[Reading | ReverseState | Total] = [*readings, *states, *totals]
     built = tuple(decision.variable for decision in decisions)
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))

@@ -104,7 +104,7 @@ def written_loop(
 
 
 def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:
-    """Return pairs of a name and its value or declared variable."""
+    """Return pairs: the name of a variable, and its value or its declaration."""
     if isinstance(given, Mapping):
         return tuple(values_by_name(group, given.items()).items())
     kind = GROUPS[group]
@@ -113,7 +113,7 @@ def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:
 
 
 def _assign_single_formula(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, ...]:
-    """Add the target to a single formula without a target: the only state."""
+    """Assign a single formula without a target to the only state of the loop."""
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:

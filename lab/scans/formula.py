@@ -58,7 +58,7 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
 
 
 def _joined_length(nodes: Sequence[Apply]) -> int:
-    """Return the largest number of operands that a sum or product has after joining."""
+    """Return the largest number of operands of a sum or product after nested terms are joined."""
     counts: dict[Variable, tuple[int, int]] = {}  # numbers of operands as a sum and as a product
     for node in nodes:
         name = describe(node, node.outputs[0])[0]

@@ -193,7 +193,7 @@ class TapeScan(Scan):
 
 
 def _states_of(op: Scan) -> int:
-    """Return the number of mit-mots, mit-sots, and sit-sots."""
+    """Return the total number of mit-mots, mit-sots, and sit-sots."""
     return op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot
 
 

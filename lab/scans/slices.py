@@ -72,7 +72,7 @@ class Link:
 
 
 def links(array: Variable, known: Container[Variable] = ()) -> Iterator[Link]:
-    """Yield the Subtensors from which `array` was cut, last first.
+    """Yield the Subtensors by which `array` was cut, from the final Subtensor to the first.
 
     The iteration stops at an array in `known`, and at an array that is not a slice.
     """

@@ -126,7 +126,7 @@ def _mismatch(tape: TapeTrace, twin: TapeTrace) -> str:
 
 
 def _write_pairs(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
-    """Yield a pair for each tap at which two tapes are written."""
+    """Yield a `_Pair` for each write tap of two tapes; skip tapes that cannot be compared."""
     for tape, twin in pairs:
         if _mismatch(tape, twin):
             continue

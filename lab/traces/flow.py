@@ -40,13 +40,17 @@ class SlotWrite:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """The writes of a run by the values that they write, and the number of writes of each slot."""
+    """The dataflow of a run.
+
+    `writes` maps each written value to its `SlotWrite`.  `versions` maps each slot to the number of
+    its writes.
+    """
 
     writes: Mapping[Value, SlotWrite]
     versions: Mapping[tuple[int, int, int], int]
 
     def latest(self, scan: int, tape: TapeTrace, row: int) -> Value:
-        """Return the last value in a row of a tape."""
+        """Return the final value in a row of a tape."""
         version = self.versions.get((scan, tape.argument, row), 0)
         return Value(scan, tape.name, tape.argument, row, version)
 

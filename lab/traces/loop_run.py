@@ -72,7 +72,7 @@ class Step(Protocol):
         """Return the intermediate variables of the step."""
 
     def within(self) -> Within | None:
-        """Return the values and inner Scans of the last step, if they are recorded."""
+        """Return the values and inner Scans of the latest step; None if they are not recorded."""
 
 
 class LoopRun:

@@ -56,7 +56,7 @@ class RowOrigins:
         self.bundles: list[np.ndarray] = []
 
     def of(self, variable: Variable, limit: int, first: int = 0) -> "Origins":
-        """Return the origins of at most `limit` rows, starting at row `first`."""
+        """Return the origins of at most `limit` rows of `variable`, starting at row `first`."""
         numbers = self._of(variable)
         numbers = numbers[first : first + limit] if numbers.ndim else numbers.reshape(1)
         rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
@@ -164,7 +164,10 @@ class RowOrigins:
         return whole
 
     def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Return a bundle of the origins of all inputs, none of which is a summand."""
+        """Return the number of a new bundle of the origins of all inputs.
+
+        No origin in a bundle is a summand.
+        """
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)
 

@@ -114,7 +114,10 @@ class StepValues:
         return tuple(readings), tuple(results)
 
     def _number_arguments(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Give an argument that is a value of the parent's step the number of this value."""
+        """Number the arguments of a backward step that contain values of the parent's step.
+
+        Each such argument receives the number of the value.
+        """
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}
         above = parent.variables

@@ -86,7 +86,7 @@ class TapeTrace:
         return row - self.tape.origin
 
     def contents(self, step: int) -> np.ndarray:
-        """Return the whole tape after `step`; before the first step for -1."""
+        """Return the whole tape after `step`, or before the first step if `step` is -1."""
         held = self.initial.copy()
         for number in range(step + 1):
             for write in self.writes:

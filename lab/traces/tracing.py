@@ -181,7 +181,11 @@ def _nested(parts: ScanParts, step: Within) -> Trace:
 
 
 def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRecording | None:
-    """Return the recording of the differentiated Scan; inside a step, of an equal Scan."""
+    """Return the recording in `before` of the Scan that a derivative differentiates, or None.
+
+    If `before` does not contain this Scan, as inside a step, the result is the latest recording of
+    an equal Scan.
+    """
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
@@ -278,7 +282,10 @@ def _scan_trace(
 
 
 def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
-    """Map the number of each sequence of a gradient to its source in the parent, and its kind."""
+    """Map the number of each sequence of a backward Scan to the source and kind of its values.
+
+    The source is a variable of the parent at a tap.
+    """
     numbers = {part: i for i, part in enumerate(derivation.backward.variables)}
     places = {part: i for i, part in enumerate(derivation.forward.variables)}
     return {

@@ -4,8 +4,8 @@
 
 `untaken` finds the best-known trap of `where`: the gradient of an unselected branch is 0·∞.
 `where` gives the unselected branch the gradient 0, which is multiplied by the local derivatives of
-the branch. If a local derivative is not finite, the product is nan.  PyTensor's rewrites often
-avoid nan (``lab.trace(…, rewritten=True)``); a second `where` inside the branch always does.
+the branch.  If a local derivative is not finite, the product is nan.  PyTensor's rewrites often
+avoid nan (``lab.trace(…, rewritten=True)``); a second `where` inside the branch always avoids nan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,7 +142,10 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
-    """Return the record of a product; the loop and its step, if the loop contains the `where`."""
+    """Return the `Untaken` branch of a product that is nan at `step`.
+
+    The result contains the forward Scan and its step if the forward Scan contains the `where`.
+    """
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
     formula = value_formula(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]

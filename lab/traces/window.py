@@ -85,9 +85,9 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
 def _bytes_per_step(node: Apply) -> int:
     """Return the bytes per step of a trace.
 
-    A trace contains one array for a variable whose rows are never overwritten.  For another tape,
-    it contains the initial and final rows, the reads, the writes, and the old values that no step
-    reads.
+    A trace contains one array for a variable whose rows are never overwritten.  For every
+    other tape, the trace contains the initial and final rows, the reads, the writes, and the old
+    values that no step reads.
     """
     parts = read_node(node)
     sizes = 0
@@ -116,7 +116,9 @@ class Window:
         return self.stop - self.start
 
     def rows(self, array: Variable, length: int, first: int, count: int) -> TensorVariable:
-        """Return `count` rows of an array of `length` rows, `first` rows after the window starts.
+        """Return `count` rows of `array`, starting `first` rows after the start of the window.
+
+        The array has `length` rows.
 
         The rows of a window at the end of a run are counted from the end, so that PyTensor keeps
         only these rows in memory.
@@ -221,7 +223,7 @@ class _Graph:
         self._function: Callable[..., list[Computed]] | None = None
 
     def _needed_variables(self) -> Iterator[Variable]:
-        """Yield the numbers whose values, and the arrays whose lengths, a trace needs."""
+        """Yield the numbers whose values a trace needs, and the arrays whose lengths it needs."""
         for parts in self.scans.values():
             yield parts.n_steps
             for part in parts.variables:
@@ -232,7 +234,10 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """Return the values of numbers; for an array, an array of its length without entries."""
+        """Return the values of the variables that a trace needs.
+
+        Instead of an array, the result contains an array of the same length without entries.
+        """
         if self._function is None:
             numbers = [_number(v) for v in self._computed]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
@@ -250,7 +255,11 @@ class _Graph:
         return values
 
     def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
-        """Return the window of each Scan; a gradient records the steps that differentiate it."""
+        """Return the window of each Scan.
+
+        The window is the last step of every Scan if `keep` is "last".  If `keep` is a range, the
+        window of a derivative contains the steps that differentiate the window of its parent.
+        """
         windows: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])

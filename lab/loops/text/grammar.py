@@ -2,10 +2,10 @@
 
     >>> read_step("x[t] = w·x[t−1]² + u[t]", Names(("x",), sequences=("u",), parameters=("w",)))
 
-The grammar is the notation of all printed formulas, or its ASCII form: ``x[t-1]`` is the last
-value of x, ``u[t]`` the value of a sequence at this step, and ``u[t+1]`` the next value.  Without
-an index, ``x`` is the last value of a state, and ``u`` the value of a sequence at this step.  On
-the right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have no index.
+The grammar is the notation of all printed formulas, or its ASCII form: ``x[t-1]`` is the
+previous value of x, ``u[t]`` the value of a sequence at this step, and ``u[t+1]`` the next value.
+Without an index, ``x`` is the previous value of a state, and ``u`` the value of a sequence at this
+step.  On the right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have no index.
 
 A line ``x = …`` assigns a state or an output; ``until(condition)`` stops the loop.  Lines end at
 a line break or at ``;``.  A loop with one state can omit ``x =``.
