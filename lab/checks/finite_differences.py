@@ -19,10 +19,10 @@ from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
-LEVELS = 10  # step sizes; each is half of the previous size
-LONGEST = 0.4  # first step size times the order, relative to the largest entry if it exceeds 1
+LEVELS = 10  # number of step sizes; each is half of the previous size
+LONGEST = 0.4  # first step size times the order, relative to the largest entry or to 1
 STEP = 3e-4  # step size of `finite_differences`
-MOST_ENTRIES = 24  # number of entries of an input; larger inputs would take too long
+MOST_ENTRIES = 24  # most entries of an input; larger inputs would take too long
 
 
 @record_of_arrays
@@ -38,7 +38,7 @@ class Estimate:
     def admits(self, value: np.ndarray) -> bool:
         """Return whether `value` agrees with the estimate.
 
-        The tolerance is ten times the estimated error, plus half of the digits of the value.
+        The tolerance is ten times the estimated error, plus √eps times the estimated value.
         """
         if np.shape(value) != self.value.shape:
             return False
@@ -121,7 +121,10 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
 def _extrapolate(
     function: ScalarFunction, at: np.ndarray, unit: np.ndarray, through: np.ndarray, order: int
 ) -> tuple[float, float]:
-    """Return the derivative along one direction, and an estimate of its error."""
+    """Return the derivative along `unit` of the derivative of `order` - 1 along `through`.
+
+    The second result is an estimate of the error.
+    """
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
     @cache  # several combinations use each step size
@@ -154,7 +157,7 @@ def _difference_terms(
     times: int,
     step: float,
 ) -> Iterator[float]:
-    """Yield the terms of a difference that is `times` along `through` and once along `unit`."""
+    """Yield the terms of a central difference, `times` along `through` and once along `unit`."""
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
         moved = at + (times / 2 - number) * step * through

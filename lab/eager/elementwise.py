@@ -81,7 +81,10 @@ _EXTREME = _binary(
 
 
 def _less_one(y: Value) -> Value | int:
-    """Return y − 1, but 1 for a constant y = 0, whose term has the factor 0."""
+    """Return the exponent y − 1 of the derivative y·x**(y − 1), or 1 for a constant y = 0.
+
+    For y = 0, the derivative is then 0·x, which is 0 at x = 0.
+    """
     if isinstance(y, Node):
         return minus(y, 1)
     return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)

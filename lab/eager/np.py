@@ -15,7 +15,7 @@ import numpy
 from lab.eager import elementwise, operators, products, reductions, shaping
 from lab.eager.rules import REGISTERED
 
-# each module registers its functions; `operators` sets the methods of Node
+# importing these modules registers their functions, and sets the methods of Node
 _MODULES = elementwise, products, reductions, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]

@@ -31,7 +31,10 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 
 
 def steps(count: int) -> Iterable[int]:
-    """Return the numbers 0 to `count` − 1; recorded nodes store the number of the present step."""
+    """Return the step numbers 0 to `count` − 1 of a loop.
+
+    While the loop runs, each recorded node stores the number of the present step.
+    """
     count, recorder = check_integer("count", count, "an integer"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
@@ -53,7 +56,7 @@ class Recorder:
         return tape
 
     def steps(self, count: int) -> Iterator[int]:
-        """Yield 0 to `count` − 1; `step` is the last yielded number until the loop ends."""
+        """Yield 0 to `count` − 1; while the loop runs, `step` is the present number."""
         before = self.step
         try:
             for self.step in range(count):
@@ -77,7 +80,10 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that reports its start and end; `sender` is the last node that `grad` removed."""
+    """A tape that reports its start and end.
+
+    `sender` is the number of the node that `grad` removed most recently.
+    """
 
     def __init__(self, function: str, recorder: Recorder, number: int) -> None:
         super().__init__(function)
@@ -96,14 +102,14 @@ class RecordedTape(Tape):
 
 
 class Inbox(list[Value]):
-    """The list of the gradients that a node received, which reports each new gradient."""
+    """The gradients that a node received: a list that reports each appended gradient."""
 
     def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
         super().__init__()
         self.tape, self.number, self.shape = tape, number, shape
 
     def append(self, gradient: Value) -> None:
-        """Append a gradient, and report its sender."""
+        """Append a gradient, and a `Sent` event that names the sender."""
         super().append(gradient)
         recorder = self.tape.recorder
         stored = record_value(gradient, recorder, self.shape)
@@ -142,7 +148,10 @@ class RecordedNode(Node):
         recorder.events.append(records.Appended(self.number))
 
     def send_upstream(self) -> None:
-        """Send gradients; meanwhile, new nodes record the number and the step of this node."""
+        """Sum the received gradients, and send each parent its contribution.
+
+        Nodes that are created during the call record the number and the step of this node.
+        """
         recorder = self.home.recorder
         before = recorder.step, recorder.during
         self.home.sender = self.number
@@ -154,7 +163,11 @@ class RecordedNode(Node):
             recorder.step, recorder.during = before
 
     def sum_outgrads(self) -> Value:
-        """Return the sum of the gradients, and report the sum or the single gradient."""
+        """Return the sum of the gradients that the node received.
+
+        Append a `PassedOn` event for a single gradient other than a `Setter`, otherwise a `Summed`
+        event.
+        """
         lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
         total = super().sum_outgrads()
         kind = records.PassedOn if lone else records.Summed
@@ -169,7 +182,10 @@ RecordedTape.node = RecordedNode
 def record_value(
     x: object, recorder: Recorder, shape: tuple[int, ...] | None = None
 ) -> RecordedValue:
-    """Return a frozen copy of the value of `x`; `shape` is the shape of the array of a Setter."""
+    """Return a frozen copy of the value of `x`.
+
+    If the value is a `Setter`, `shape` is the shape of the array that it is added to.
+    """
     value, number = value_of(x), _node_number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))

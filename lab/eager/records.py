@@ -121,7 +121,10 @@ class PassedOn(_Totalled):
 
 
 class Summed(_Totalled):
-    """The sum of all gradients of a node is complete; a Setter was added in place."""
+    """The total of a node is the sum of its gradients, which were added to zeros.
+
+    A single `Setter` is also added to zeros.
+    """
 
 
 Event = Opened | Appended | Sent | Popped | PassedOn | Summed | Closed
@@ -245,7 +248,7 @@ class _Run:
 
 
 def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
-    """Return a sent gradient as a term; between numbers, its factor is the local derivative."""
+    """Return a sent gradient as a term; between scalars, its factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
         return plain.Term(value, source, None, f"from {source.name}", "")
     symbols = f"∂{value_symbol('n', sender)}/∂{value_symbol('n', receiver)}"

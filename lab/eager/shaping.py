@@ -56,7 +56,7 @@ def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
 
 
 def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
-    """Return da: g at all entries whose sum is an entry of y."""
+    """Return da: each entry of g, at all entries of a whose sum is the same entry of y."""
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]

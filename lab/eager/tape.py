@@ -304,7 +304,7 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
 
 
 def _may_repeat(index: object) -> bool:
-    """Return whether an index can select an entry twice: a sequence that is not a mask."""
+    """Return whether an index can repeat an entry: it contains a sequence that is not a mask."""
     for part in index if isinstance(index, tuple) else (index,):
         single = part is None or part is Ellipsis or isinstance(part, int | slice)
         if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":

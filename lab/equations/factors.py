@@ -10,7 +10,7 @@ from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, 
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
-MOST_NAMES = 12  # number of named parts; larger factors are unreadable
+MOST_NAMES = 12  # most named parts of an expression; with more, factors are unreadable
 
 
 def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
@@ -23,7 +23,7 @@ def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
 
 
 def without_names(expression: Expression) -> Term | None:
-    """Return an expression with each name replaced by its part, or None for too many names."""
+    """Return an expression with each name replaced by the named part; None for too many names."""
     bindings = expression.bindings if isinstance(expression, Let) else ()
     if len(bindings) > MOST_NAMES:
         return None
@@ -42,7 +42,10 @@ def _insert_names(term: Term, known: Mapping[str, Term]) -> Term:
 
 
 def _factor(term: Term, leaf: Leaf) -> Term | None:
-    """Return the factor of a leaf, or None; raise ValueError if the leaf is in no product."""
+    """Return the factor of a leaf, or None if `term` does not contain the leaf.
+
+    Raise ValueError unless sums, products, and quotients show that `term` is linear in the leaf.
+    """
     if term == leaf:
         return ONE
     if not isinstance(term, Call):

@@ -47,7 +47,7 @@ class Quantities(ScanOf):
         return f"∇{cost_name(self.scan.order)} through {parent + 1}"
 
     def tape_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the quantity in a row of a tape, or in the whole tape: ``x₃``, ``dC/dx₃``."""
+        """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; for None, without an index."""
         index = None if tape.is_total or row is None else index_of(tape, row)
         return self.named_at(tape, index)
 
@@ -60,7 +60,7 @@ class Quantities(ScanOf):
         return f"buf_{tape.name}" if several else "buf"
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
-        """Name a slot by its value; on a tape of a derivative, by the gradient and the slot."""
+        """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""
         label = self.tape_label(tape, row)
         if tape.is_total:
             return f"{label}: {tape.name}"
@@ -80,7 +80,10 @@ class Quantities(ScanOf):
         return self.named_at(tape, index, direct=True)
 
     def seeded_by(self, *arguments: int) -> list[int]:
-        """Return the numbers of the Scans whose gradients are initial values of the tapes."""
+        """Return the indices of the Scans whose gradients are initial values of tapes.
+
+        `arguments` are the numbers of these tapes (default: all tapes).
+        """
         feeds = [f for f in self.scan.feeds if not self.scan.is_reading(f.into)]
         scans = {f.scan for f in feeds if f.into in arguments or not arguments}
         return [n for n in sorted(scans) if self.trace.scans[n].parent is not None]

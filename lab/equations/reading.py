@@ -121,7 +121,10 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """Return the slice of each argument, and "n" if row n is added to the first row, or ""."""
+    """Return the slice of each argument, and a text to add to its first row.
+
+    The text is "n" if the first row is relative to the number of steps, otherwise "".
+    """
     derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in parts.variables]
@@ -164,10 +167,11 @@ def _count_from_start(cut: Cut, part: LoopVariable) -> Cut:
 
 
 def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
-    """Return the rows of a backward loop, which reads the last of `made` steps first.
+    """Return the rows that a backward loop reads after a forward loop of `made` steps.
 
-    Step t of a backward loop differentiates step n − 1 − t.  It therefore reads the row
-    ``first + stride·(n − 1) − stride·t`` instead of ``first + stride·t``.
+    `made` is None if the number of steps, n, is unknown.  Step t of a backward loop differentiates
+    step n − 1 − t.  It therefore reads the row ``first + stride·(n − 1) − stride·t`` instead of
+    ``first + stride·t``.
     """
     if made is not None:
         return replace(cut, first=cut.first + cut.stride * (made - 1), stride=-cut.stride), length
@@ -217,7 +221,7 @@ def _key(part: LoopVariable, base: Variable) -> object:
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """Return the name of the Scan that computes `base`, and its variable."""
+    """Return the name of the Scan that computes `base`, and its variable `base`, or None."""
     node = base.owner
     if not is_scan(node):
         return None

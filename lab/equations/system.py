@@ -205,7 +205,7 @@ class Writer:
         return f"buf_{quantity.symbol}" if several else "buf"
 
     def at(self, quantity: Quantity, index: int) -> str:
-        """Write a value as ``x₀``."""
+        """Write the value of a variable at a time index, as ``x₀``."""
         return value_symbol(quantity.symbol, index, self.style)
 
     @property

@@ -111,8 +111,8 @@ def clamp(x: object, lo: object, hi: object) -> Array:
 
     At x = lo or x = hi the derivative does not exist.  By convention, x then has the whole tangent
     and cotangent.  PyTensor and PyTorch use the same convention; JAX's clip divides the cotangent
-    equally between x and the bound.  The linearization marks these entries as `nonsmooth`.
-    Elsewhere, second derivatives are zero.
+    equally between x and the bound.  `Linearization.nonsmooth` marks the output entries at
+    which x equals a bound.  At all other entries, second derivatives are zero.
 
     Raise ArgumentError if lo > hi, or if a bound is nan.
     """

@@ -2,8 +2,8 @@
 
 The chain rule determines the derivatives:
 
-- For a cotangent of ``set_subtensor(x, y, i)``, the rows at i belong to y, and x receives zero in
-  these rows.  This is an *overwritten* tap: the replaced value has gradient 0.
+- The transpose of ``set_subtensor(x, y, i)`` sends the rows of the cotangent at i to y, and zero
+  in these rows to x.  This is an *overwritten* tap: the replaced value has gradient 0.
 - A slot that a step reads and does not write has two uses, and the transpose of this fan-out is
   a sum.  This is a *preserved* tap: its gradient accumulates.
 """
@@ -20,7 +20,7 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
     """Return a copy of the array x with ``x[i : i + len(y)] = y``.
 
     The result is ``cat([x before, y, x after])``, and its transpose is ``g ↦ (g with zeros in
-    these rows, these rows of g)``.  x and y have the same number of dimensions.
+    the rows of y, the rows of y in g)``.  x and y have the same number of dimensions.
     """
     start, rows, new = check_integer("set_subtensor: i", i), _length("x", x), _length("y", y)
     if not 0 <= start <= rows - new:

@@ -37,7 +37,7 @@ class LinearMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Adjoint:
-    """The adjoint of a linear map: maps a cotangent of the output to cotangents of the inputs."""
+    """The adjoint of a linear map, from a cotangent of the output to cotangents of the inputs."""
 
     T: LinearMap
 

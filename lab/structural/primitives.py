@@ -96,7 +96,7 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
 def _narrow(
     names: Names, inputs: Inputs, dim: object, start: object, length: object
 ) -> Linearization:
-    """Linearize narrow: the tangent is the same part; a receives g in this part, zero elsewhere."""
+    """Linearize narrow: the tangent is a part of da; a receives g in that part, zero elsewhere."""
     at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
     values, (a,) = check_operands("narrow", names, inputs, REAL + COMPLEX)
     axis = check_axis("narrow", dim, a)
@@ -123,7 +123,7 @@ def _narrow(
 
 
 def _clamp(names: Names, inputs: Inputs) -> Linearization:
-    """Linearize clamp: dlo below lo, dhi above hi, dx between; g belongs to the same input."""
+    """Linearize clamp: dlo below lo, dhi above hi, dx between; the selected input receives g."""
     (x, lo, hi), forms = check_operands("clamp", names, inputs, REAL)
     output = Form("the output", broadcast_shape("clamp", forms), forms[0].dtype)
     _check_bounds(lo, hi)

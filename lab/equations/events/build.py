@@ -100,7 +100,7 @@ class Builder:
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
-        """The formulas by argument and write tap; in a derivative, with their `Split`."""
+        """Each formula and its `Split` (None in a forward Scan), by argument and write tap."""
         return {(f.target.argument, f.target.tap): (f, self._split(f)) for f in self.scan.formulas}
 
     def _split(self, formula: Formula) -> Split | None:

@@ -1,4 +1,6 @@
-"""List the slots that every step of every Scan reads, preserves, and overwrites: `events`.
+"""List the events of a run with `events`.
+
+The event of a step contains the slots that the step reads, preserves, and overwrites.
 
 >>> events = lab.events(gallery.loops["square"].trace())
 >>> events[5].writes[0].terms[0].text
@@ -24,7 +26,7 @@ from lab.traces.trace import TapeTrace, Trace
 # The functions that list the events of other objects than traces, by class.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
-MOST = 40  # events; a longer table contains the first and the last events
+MOST = 40  # most events in the printed table; of more, the first and the last are printed
 HEADER = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 
@@ -33,7 +35,7 @@ def events(trace: Trace) -> "Events": ...
 @overload
 def events(trace: object) -> "EventSequence": ...
 def events(trace: object) -> "EventSequence":
-    """Return the reads, preserved and overwritten slots, and sums of all steps of `trace`.
+    """Return the events of `trace`: the reads, preserved and overwritten slots, and sums of steps.
 
     `trace` is a Trace or a recording of `lab.eager`. Before the first step of the Scan of a
     derivative, one event fills its tapes. The events of a recording are appended nodes and sent
@@ -141,7 +143,7 @@ class Events(EventSequence):
         return self.clock.last
 
     def step(self, scan: int, step: int) -> Event:
-        """Return the event that is `step` of the Scan with the index `scan`."""
+        """Return the event of step number `step` of the Scan with the index `scan`."""
         return self._event(self.clock.of_step(scan, step))
 
     def filling(self, scan: int) -> Event | None:

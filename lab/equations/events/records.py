@@ -10,7 +10,11 @@ from lab.traces.trace import Trace
 
 
 class SlotRole(StrEnum):
-    """The role of a slot at a moment; the first six belong to a slot that the event touches."""
+    """The role of a slot at a moment.
+
+    If the event of the moment accesses the slot, except to fill it, the role is one of the first
+    five.
+    """
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged
     OVERWRITTEN = "overwritten"  # read, then replaced
@@ -64,7 +68,7 @@ class Read:
     tap: int | None = None
     argument: int = -1
     variable: str = ""
-    role: SlotRole = SlotRole.READ  # PRESERVED, OVERWRITTEN, or READ for sequences and parameters
+    role: SlotRole = SlotRole.READ  # PRESERVED or OVERWRITTEN on a tape, otherwise READ
     index: int | None = None
 
     @property
@@ -94,7 +98,11 @@ class Term:
 
 
 class WriteKind(StrEnum):
-    """The kind of a write: whether the step also reads the slot, or restores the old value."""
+    """The kind of a write.
+
+    WRITTEN means that the step does not read the slot, and RESTORED that the step writes the value
+    that it read.
+    """
 
     WRITTEN = "written"
     OVERWRITTEN = "overwritten"
@@ -103,8 +111,9 @@ class WriteKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """A value that an event writes: in a Scan of a derivative, the sum of its terms.
+    """A value that an event writes.
 
+    In a Scan of a derivative, the value is the sum of its terms:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
     terms. `old` is None if the slot was empty.
     """
@@ -136,10 +145,11 @@ class Write:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """One step of a Scan, or the filling of its tapes; moment `number` is its end.
+    """One step of a Scan, or the filling of the tapes of a Scan.
 
-    `scan` is the index of the Scan in the trace, and `step` is None for a filling. If the step
-    contains Scans, `nested` is the trace of the step, which has separate events.
+    The event ends at moment `number`. `scan` is the index of the Scan in the trace, and `step` is
+    None for a filling. If the step contains Scans, `nested` is the trace of the step, which has
+    separate events.
     """
 
     number: int

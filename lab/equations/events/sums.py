@@ -92,7 +92,10 @@ UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 
 
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return the term of a source and its factor; with different shapes, its value is UNKNOWN."""
+    """Return the product of a source and its factor as a term.
+
+    The value of the term is UNKNOWN if the factor is unknown or has another shape than the source.
+    """
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
     product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
@@ -106,7 +109,10 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
 def _summand(
     part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
 ) -> Term:
-    """Return the term of a summand without a factor; a single gradient in it is its source."""
+    """Return a summand without a factor as a term.
+
+    If the summand contains a single gradient, this gradient is the source of the term.
+    """
     sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
     source = sources[0] if len(sources) == 1 else None
     used = tuple(r for r in reads_of(part, read) if r is not source)
@@ -116,7 +122,10 @@ def _summand(
 
 
 def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
-    """Merge terms into a single term; its source is their common source, or None."""
+    """Merge terms into a single term with `value`.
+
+    The source of the single term is the common source of all terms, or None.
+    """
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)

@@ -57,8 +57,8 @@ def overwritten_rows(filled: TensorVariable, slots: int) -> TensorVariable:
 def shortened(part: LoopVariable) -> TensorVariable:
     """Return the buffer of a state or output as if PyTensor had shortened it to its last rows.
 
-    PyTensor's rewrite `scan_save_mem` keeps one row more than the state has initial values.  It
-    does not shorten mit-mots.
+    PyTensor's rewrite `scan_save_mem` keeps one row more than the state has initial values.  The
+    rewrite does not shorten mit-mots.
     """
     is_full = part.kind is Kind.MIT_MOT
     return part.filled if is_full else overwritten_rows(part.filled, part.tape.origin + 1)

@@ -76,7 +76,10 @@ class Side:
                 identify(call, order)
 
     def sum_of(self, places: Sequence[int]) -> Variable:
-        """Return the sum of all entries of the last gradients wrt the inputs number `places`."""
+        """Return the sum of all entries of gradients of the highest order.
+
+        `places` are the indices of the inputs whose gradients are included.
+        """
         parts = [pt.sum(self.gradients[-1][place]) for place in places]
         return sum(parts[1:], start=parts[0])
 

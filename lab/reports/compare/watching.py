@@ -129,7 +129,10 @@ def identify(call: PullbackCall, order: int) -> None:
 def _reading(
     variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
 ) -> Reading:
-    """Return the record of a sequence, with the tap at which the forward step read or wrote it."""
+    """Return the `Reading` of a sequence of the backward Scan.
+
+    The reading contains the tap at which the forward step read or wrote the values of the sequence.
+    """
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
         cut = cut_of(variable.outer_input)

@@ -248,9 +248,10 @@ def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
 
 
 def _rewriting_of(function: Function, given: Values) -> Rewriting:
-    """Return the graph of a compiled function, which does not store its original graph.
+    """Return the graph of a compiled function as a `Rewriting` without original Scans.
 
-    The inputs of the graph are paired with the variables of `given` that have the same name.
+    A compiled function does not store its original graph.  The inputs of the graph are paired with
+    the variables of `given` that have the same name.
     """
     graph, known = function.maker.fgraph, _variables_by_name(given)
     inputs = _variables_by_name(graph.inputs)
@@ -343,10 +344,10 @@ def _original_names(result: Rewriting, node: Apply) -> dict[LoopVariable, str]:
 
 
 def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variable, str]]:
-    """Yield each variable of a Scan with an output, the output, and the name of the buffer.
+    """Yield each variable of a Scan that has an output, the output, and the name of its buffer.
 
-    If neither the Scan, nor the graph, nor the output has a name for the second buffer, its name is
-    ``buffer 2 of scan_fn``.
+    The labels of the Scan, the graph, or the output provide the name.  Without any of these names,
+    the second buffer is ``buffer 2 of scan_fn``.
     """
     is_labeled = bool(labels_of(node.op).names)
     parts = [(v, v.outer_output) for v in read_node(node).variables if v.outer_output is not None]
@@ -359,7 +360,10 @@ def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variab
 
 
 def _can_become(old: LoopVariable, new: LoopVariable) -> bool:
-    """Return whether `new` can be the rewritten form of `old`; a state can lose its buffer."""
+    """Return whether `new` can be the rewritten form of `old`.
+
+    A sit-sot can become an untraced state, which has no buffer.
+    """
     same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]
     return same and old.tape == new.tape and types[0].is_super(types[1])

@@ -81,7 +81,7 @@ class ScanAfter(Report):
 
     @property
     def title(self) -> str:
-        """Number, name, and number of steps."""
+        """The heading: the number, name, and number of steps of the Scan."""
         steps = f"at most {self.steps}" if self.stops_early else str(self.steps)
         return f"Scan {self.number}: {self.name}, {steps} step{'s' * (str(self.steps) != '1')}"
 

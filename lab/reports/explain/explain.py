@@ -86,7 +86,7 @@ def explain(
 
 
 def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
-    """Return the ids of PyTensor's print of `original`, for the copies of its Scans in `root`."""
+    """Map each Scan in `root` to the id of its original in PyTensor's print of `original`."""
     nodes, copies = scan_nodes([original]), scan_nodes([root])
     if len(nodes) != len(copies):  # Scans of opened operations are not printed
         return {}
@@ -114,9 +114,9 @@ def _gradients(
 def _statuses(
     wrt: Sequence[Variable], gradients: Sequence[Variable], problem: LabError | None
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Return the status of the gradient, and the variables without a gradient with their status.
+    """Return the status of the gradient, and name and status of each variable without a gradient.
 
-    If no variable has a gradient, the status of the first variable stands for all.
+    If no variable has a gradient, return the status of the first variable, and no names.
     """
     if problem is not None:
         return Undefined(str(problem)), ()

@@ -159,7 +159,7 @@ def random_without_updates(parts: ScanParts) -> Iterator[str]:
 @finder
 def until_in_old_pytensor(parts: ScanParts) -> Iterator[str]:
     """Find until loops with a state and a sequence, if PyTensor is older than 3.1.1."""
-    version = pytensor.__version__  # 3.0.7+1.gabc
+    version = pytensor.__version__  # for example, 3.0.7+1.gabc
     numbers = tuple(int(word) for word in version.split("+")[0].split(".")[:3] if word.isdigit())
     mixes = parts.states and parts.of_kind(Kind.SEQUENCE)
     if parts.until is not None and mixes and numbers < FIXED_UNTIL:
@@ -185,7 +185,7 @@ def mixed_taps(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def untaken_branch(parts: ScanParts) -> Iterator[str]:
-    """Find branches of a `where` with a pole or an infinite derivative in a compared variable."""
+    """Find `where` branches with a pole or infinite derivative in a variable of the condition."""
     for node in toposort(parts.inner_outputs):
         if operation_name(node, node.outputs[0]) != "where":
             continue
@@ -254,7 +254,7 @@ def same_draws_every_call(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def broadcast_start(parts: ScanParts) -> Iterator[str]:
-    """Find initial values that differ from the result of the step in an axis of length 1."""
+    """Find states with an axis of length 1 only initially, or only in the result of the step."""
     for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
         start, computed = part.inner_inputs[0].type.shape, part.inner_outputs[0].type.shape
         if any((a == 1) != (b == 1) for a, b in zip(start, computed, strict=True)):
@@ -268,7 +268,7 @@ def broadcast_start(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def short_start(parts: ScanParts) -> Iterator[str]:
-    """Find fewer initial values than the oldest tap needs."""
+    """Find states with fewer initial values than their oldest tap needs."""
     for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
         node = part.outer_input.owner
         cut = node is not None and isinstance(node.op, IncSubtensor) and node.inputs[1].type.ndim

@@ -35,7 +35,7 @@ from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
 LONGEST = 12  # most entries of a chain of causes
-MOST_CHARACTERS = 160  # of a printed formula
+MOST_CHARACTERS = 160  # most characters of a printed formula
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
@@ -308,10 +308,10 @@ class _Run:
     def _written(
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
-        """Return the last write of a row, or an earlier write that is not finite.
+        """Return the write from which the value in a row originates.
 
-        If earlier steps wrote values at the same tap that are not finite, without a finite value in
-        between, return the first of these writes.
+        This is the last write of the row.  If this write and the writes directly before it at the
+        same tap are not finite, return the first of these consecutive writes.
         """
         steps = self.trace.scans[number].steps if before is None else before
         last = tape.last_write(row, steps)
@@ -323,7 +323,7 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """Return the operation that computes a written value; if it is not recorded, the target."""
+        """Return the operation that computes a written value, or the target if none is recorded."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
         source = next((r.source for r in scan.results if r.target == target), None)
         if source is None or _value(scan, source, step) is None:
@@ -375,7 +375,7 @@ class _Run:
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
-        """Return the first matching entry, or else the first entry that is not finite."""
+        """Return the index of the first matching entry, or else of the first that is not finite."""
         for entries in (self.look(value), not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))
@@ -383,7 +383,7 @@ class _Run:
 
 
 def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
-    """Yield all values of a step, reads first, and whether the step writes each value."""
+    """Yield the source of each value of a step, reads first, and whether the step writes it."""
     for variable in scan.variables:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
         yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
@@ -409,7 +409,7 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
         if isinstance(result.source, int):
             used[result.source][...] = True
     for number, operation in reversed(list(enumerate(scan.inside))):
-        kept, dropped = used[number], None  # entries for which a `where` rejects its first branch
+        kept, dropped = used[number], None  # dropped: entries whose first branch a `where` rejects
         if (
             operation.operation == "where"
             and (chosen := values_of(scan, operation.inputs[0])) is not None

@@ -47,11 +47,11 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
-MOST_ENTRIES = 4_000_000  # entries of all derivatives together
-MOST = 200  # rows and columns of the result
-MOST_WORK = 4e9  # multiplications, which take a few seconds
+MOST_ENTRIES = 4_000_000  # most entries of all derivatives together
+MOST = 200  # most rows and columns of the result
+MOST_WORK = 4e9  # most multiplications, which take a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
-LITTLE = 0.01  # largest size that counts as 0
+LITTLE = 0.01  # sizes below it count as vanished, and sizes above its inverse as exploded
 
 
 @record_of_arrays
@@ -91,7 +91,11 @@ class Influence:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The derivatives; for arrays their spectral norms, the largest ratios of the changes."""
+        """The derivatives of scalars, or the spectral norms of the derivatives of arrays.
+
+        A spectral norm is the largest ratio of the change of the later value to the change of the
+        earlier value.
+        """
         return self.values if self.is_scalar else _norms(self.values)
 
     @property
@@ -106,7 +110,7 @@ class Influence:
 
     @property
     def rate(self) -> float:
-        """The factor of the change of influence per step, as a geometric mean."""
+        """The factor by which the influence changes per step, as a geometric mean."""
         return float(abs(self.last[0]) ** (1 / self.steps)) if self.steps else 1.0
 
     @property
@@ -255,7 +259,7 @@ class _Steps:
         )
 
     def _index(self, state: int) -> np.ndarray:
-        """Return the numbers of all values of a state: initial values, and one per step."""
+        """Return the time indices of all values of a state, including its initial values."""
         tape = self.states[state]
         rows = np.arange(tape.tape.origin + self.scan.steps)
         return rows if tape.axis is None else tape.axis.index[rows]
@@ -345,10 +349,11 @@ class _Steps:
     def _derivatives(
         self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, begins: np.ndarray
     ) -> Iterator[np.ndarray]:
-        """Yield the derivatives of each value of `of` wrt the values that the steps `begins` write.
+        """Yield the derivatives of each value of `of` wrt values of the state `by`.
 
-        Initial values have negative steps.  The axes are the entry of `of`, the step in `begins`,
-        and the entry of `by`.  Steps after the step of the value are omitted.
+        `begins` are the steps that write these values of `by`, negative for initial values.  The
+        axes are the entry of `of`, the step in `begins`, and the entry of `by`.  Derivatives wrt
+        later values are omitted.
         """
         wide, first = self.entries[by], -self.states[of].tape.origin
         past: deque[list[np.ndarray]] = deque(maxlen=max(1, self.reach))

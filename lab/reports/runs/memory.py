@@ -30,14 +30,15 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # steps of a loop with plans, which are simulated step by step
+MOST_STEPS = 20_000  # most steps of a loop with plans, because plans are simulated step by step
 
 
 @dataclass(frozen=True)
 class BufferLifetime:
     """An array that exists from the start of Scan `first` to the end of Scan `last`.
 
-    Scans are numbered from 1; `bytes` is its size, and `why` the reason for its lifetime.
+    Scans are numbered from 1.  `bytes` is the size of the array, and `why` the reason for its
+    lifetime.
     """
 
     name: str
@@ -170,7 +171,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
 
 def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
     """Yield all arrays that a run allocates, in the order of the Scans."""
-    last: dict[tuple[int, int], tuple[int, str]] = {}  # the last Scan that reads a buffer
+    last: dict[tuple[int, int], tuple[int, str]] = {}  # last reader, by buffer
     for of in ScanOf.each(trace):
         number = of.number + 1
         for sequence in of.scan.sequences:
@@ -215,8 +216,8 @@ def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
 def _peak_of_every(steps: int, k: int) -> int:
     """Return the peak of a plan that saves every k-th state.
 
-    The backward loop starts with the last segment, while all checkpoints exist.  When the loop
-    recomputes the first and longest segment, only that checkpoint is left.
+    The backward loop starts with the final segment, while all checkpoints exist.  The segment
+    before the final segment can be longer, but one checkpoint fewer exists then.
     """
     marks = -(-steps // k)
     rest = steps - (marks - 1) * k
@@ -227,12 +228,13 @@ Action = tuple[str, int]  # "keep", "restore", "forward", "back", or "drop", and
 
 
 def _simulate(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of saved states and their bytes after every step that runs.
+    """Return the number and the bytes of the saved states, after every step that runs.
 
     State n contains the values n to n + span − 1 of every span in `spans`.
     """
     states, size, history = 0, 0, []
-    users = {span: Counter[int]() for span in spans}  # saved states that contain each value
+    # for each span, the number of saved states that contain each value
+    users = {span: Counter[int]() for span in spans}
     for action, number in actions:
         change = (action == "keep") - (action == "drop")
         states += change
