@@ -1,7 +1,7 @@
 """Report the buffers of a derivative, their lifetimes, and checkpointing plans.
 
     >>> print(lab.memory(gallery.loops["rnn"].trace()))
-    >>> lab.memory(trace).best  # the plan with the least work that saves half of the states
+    >>> lab.memory(trace).best  # the least work, among plans with at most half of the bytes
 
 A buffer lives from the Scan that fills it to the last Scan that reads it; initial contents live
 while their Scan runs.  The report describes the graph as written, which PyTensor runs in mode
