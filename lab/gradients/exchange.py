@@ -69,7 +69,7 @@ def our_pullback() -> Iterator[None]:
     In the context, ``pytensor.grad`` and every function that calls it build `TapeScan`s with a
     `derivation`.  Gradients of these Scans use `lab.pullback` even after the context ends.  Other
     threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph
-    caches its first derivative, which PyTensor's pullback may have built.
+    caches its first derivative: if PyTensor's pullback built it earlier, the cached graph stays.
     """
     with replace_methods(
         Scan,

@@ -183,7 +183,7 @@ def _reshaped(node: Apply, argument: Term) -> Term:
     is_permuted, indices = dimshuffle_index(node)
     if is_permuted:
         order = node.op.new_order
-        if order != tuple(range(node.inputs[0].type.ndim))[::-1]:  # neither row nor column
+        if order != tuple(range(node.inputs[0].type.ndim))[::-1]:  # not the transpose
             return Call("dimshuffle", (argument, *(Number(str(axis)) for axis in order)))
         if isinstance(argument, Call) and argument.name == "transpose":
             return argument.arguments[0]

@@ -18,7 +18,8 @@ Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number and the name of a moment of the run
 LETTERS, FINE = 11, 24  # the font size of a label; the number of points on a curve
 DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth of the next bow, height of a bow above
-FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # distances and number of tracks between two columns
+# Tracks between two columns: the place of the first, the least and largest distance, their number.
+FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
 ROOM = 60.0  # the width of the space to the right of the last column
 BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # ends of arrows at a side, as fractions of the height

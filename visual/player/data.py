@@ -19,7 +19,7 @@ from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-MOST_NESTED = 12  # the most steps of a Scan whose inner Scans are in the data
+MOST_NESTED = 12  # with more steps, the data omit the Scans inside a step
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 

@@ -107,7 +107,7 @@ class LateGradient:
 
     @property
     def effect(self) -> Effect:
-        """Whether the late gradient is correct, wrong, or refused."""
+        """The effect of a gradient of shortened buffers: correct, wrong, or an error."""
         return Effect.on(self.gradient, self.late)
 
     @property

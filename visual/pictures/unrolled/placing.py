@@ -97,7 +97,7 @@ class Lane:
 
     @property
     def order(self) -> tuple[int, bool, int, int, int]:
-        """The sort key of the lane; lasting values are last."""
+        """The sort key of the lane. In a block, lanes with values of all steps are last."""
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
         return (self.block, self.is_lasting, *order)
 
