@@ -17,12 +17,12 @@ from visual.scene.theme import Role
 Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number and the name of a moment of the run
 LETTERS, FINE = 11, 24  # the font size of a label; the number of points on a curve
-DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth of the next bow, height of a bow above
-# Tracks between two columns: the place of the first, the least and largest distance, their number.
+DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth per faint bow, height of a bow above
+# Tracks between two columns: offset of the first, least and largest distance, least number.
 FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
 ROOM = 60.0  # the width of the space to the right of the last column
 BELOW = 5.0  # the distance between the cells of a line and the first track
-SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # ends of arrows at a side, as fractions of the height
+SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
 ASIDE = 0.3  # the distance between the middle and an end, as a fraction of the width of a cell
 NEIGHBOR = 30.0  # the largest distance of two neighboring cells
 
@@ -83,7 +83,10 @@ def route(
 def _ports(
     known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Return the x coordinate of each arrowhead; heads at a side have the order of the sources."""
+    """Return the x coordinate of the head of each arrow.
+
+    Heads at the same side of a cell have the order of their sources, from left to right.
+    """
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
         start, box = cells[edge.source], cells[edge.target]
@@ -113,7 +116,7 @@ def _is_next(source: Box, target: Box) -> bool:
 
 
 def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
-    """Return a bow within a line, or a straight arrow to the next cell."""
+    """Return a bow within a line; with `over`, an arrow to the next cell is straight."""
     start_x, low = source.x + source.width / 2, source.y + source.height + 2
     if not edge.over:
         points = (start_x, low), (start_x, low + depth), (end_x, low + depth), (end_x, low)
@@ -138,7 +141,10 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return a straight arrow from side to side; `heights` are the heights of all its sources."""
+    """Return a straight arrow from side to side.
+
+    `heights` are the y coordinates of all sources whose arrows end at the target.
+    """
     way = 1 if source.x < target.x else -1
     x0 = source.x + source.width * (way > 0) + way
     x1 = target.x + target.width * (way < 0) - way
@@ -148,7 +154,7 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
 
 
 def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
-    """Yield the first label that fits below the target, or the last label."""
+    """Yield the first label that fits below the target, or the last label, shortened."""
     room = target.width + 14
     fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
     label = next(fitting, edge.labels[-1] if edge.labels else "")
@@ -168,7 +174,10 @@ class Label:
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
-    """Yield the factors that fit on their arrows; formulas contain the other factors."""
+    """Yield the labels of the factors that fit on their arrows.
+
+    The other factors have no label, because the formulas below the cells contain all factors.
+    """
     if not any(edge.factor for edge in edges):
         return
     paths = [*map(points_along, arrows)]
@@ -208,7 +217,7 @@ def place_labels(
 
 
 def _is_near(room: Envelope, other: Envelope) -> bool:
-    return room.meets(other.padded(1, 1))  # the rectangle of a straight path has no height
+    return room.meets(other.padded(1, 1))  # a horizontal path has no height
 
 
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
@@ -304,7 +313,11 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """Return the first of `numbers` whose track no other cell uses between two points."""
+        """Return the number of a track for an arrow from `source`, and record its use.
+
+        The track is the first of `numbers` that no arrow from another cell uses between `start` and
+        `end`, or the last of `numbers`.
+        """
         low, high = sorted((start, end))
         taken, number = self.taken.setdefault(where, []), 0
         for number in numbers:

@@ -16,9 +16,9 @@ from visual.scene.theme import Role
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8  # the most patches of a strip in each direction
 MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # the most entries of an array in a tooltip, and in a cell
-NARROW = 60  # narrower cells have no names
+NARROW = 60  # names and values have less space in narrower cells
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
-MOST_NAME = 0.7  # the largest fraction of a low cell for its name
+MOST_NAME = 0.7  # the largest fraction of the width of a low cell for its name
 TWO_LINES = 30  # a low cell of this height or more has the value below the name
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
 LEAST_NORM = 47.0  # the width of a norm with two digits
@@ -124,7 +124,7 @@ def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a number or a norm, and above it the old value or the name."""
+    """Yield a number or a norm, below the old value or the name if there is one."""
     is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -137,7 +137,10 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a strip, the old norm or the name to its left, and the norm and the shape below."""
+    """Yield a strip with the old norm or the name to its left, and the norm below the strip.
+
+    The shape follows the norm if there is space.
+    """
     room = 0.0
     if old is not None or label:
         text = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
@@ -173,7 +176,7 @@ def thin_width(value: np.ndarray, name: str) -> float:
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a low cell for a value of typical length, or for zeros."""
+    """Return the width of a low cell for a typical number or norm, or the least width for zeros."""
     if not value.any():
         return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
@@ -326,7 +329,10 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """Return a number with enough digits to differ from the others, or with an ellipsis."""
+    """Return a number with enough digits to differ from the others, or with an ellipsis.
+
+    If neither fits, return the content of `text`.
+    """
     for digits in range(5, 8):
         written = number_text(value, digits)
         if text_width(written, text.size, True, text.bold) > room:

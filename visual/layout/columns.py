@@ -18,7 +18,7 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return `values`, an integer or several, as a tuple; return an empty tuple for None."""
+    """Return `values`, an integer or a sequence of integers, as a tuple; return () for None."""
     expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
@@ -55,7 +55,8 @@ def shown_steps(
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
     """Return the `chosen` numbers in ascending order, with a gap for each range between them.
 
-    With a range `every`, gaps also replace its numbers before the first and after the last.
+    With a range `every`, gaps also replace its numbers before the first chosen number, and after
+    the last chosen number.
     """
     chosen = sorted(set(chosen))
     if chosen and every:
@@ -73,9 +74,9 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """Return the same as `with_gaps`, but show a number that a gap would hide alone.
+    """Return the result of `with_gaps`, but replace each gap of a single number by the number.
 
-    A gap needs as much space as a single number.
+    Such a gap would not save space.
     """
     chosen = {*chosen}
     edges = chosen | ({min(every) - 1, max(every) + 1} if every else set())
@@ -83,7 +84,10 @@ def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[i
 
 
 def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> list[int | Gap]:
-    """Return 0 to `count` - 1, or if `count` exceeds `most`, both ends, `wanted`, and gaps."""
+    """Return the numbers from 0 to `count` - 1, with gaps if `count` exceeds `most`.
+
+    Then, the first number, the last number, and the `wanted` numbers remain.
+    """
     return with_long_gaps(range(count) if count <= most else {0, count - 1, *wanted})
 
 
@@ -111,12 +115,12 @@ def timeline(root: ScanTrace) -> TimeColumns:
     The results of a step are in the same column as the values of sequences that the step reads.
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
-    others = [sequence.axis.variable for sequence in root.sequences]  # have no initial values
+    others = [sequence.axis.variable for sequence in root.sequences]  # no initial values
     return TimeColumns(dict.fromkeys([*others, *(o.name for o in root.outputs)], 0) | origins)
 
 
 def column_of(tape: TapeTrace, row: int, time: TimeColumns) -> int:
-    """Return the column of a row of a tape, or the position of the row without a time axis."""
+    """Return the column of a row of a tape or, without a time axis, the position of the row."""
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))
     return tape.position(row)
@@ -128,7 +132,7 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 
 def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[int]:
-    """Return the rows of a tape that `steps` read or write, or the `first` rows for no step."""
+    """Return the rows of a tape that `steps` read or write; without steps, the `first` rows."""
     if not steps:
         return set(range(min(len(tape.initial), first)))
     return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}

@@ -66,6 +66,6 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return a note with the value that has the full color for each quantity, if any."""
+    """Return a note with the magnitude of the full color of each quantity that is not zero."""
     ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
     return [f"full color: {', '.join(ends)}"] if ends else []

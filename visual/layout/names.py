@@ -19,7 +19,7 @@ class NamedScan(Quantities):
     """
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
-        """Return the key of the value of a variable at a time index, or in a row for index None."""
+        """Return the key of a value of a variable by `index`, its time, or by `row` for None."""
         if index is None:
             return f"{self.number}:{name}:r{row}"
         return f"{self.root.number}:{name}:{index}"

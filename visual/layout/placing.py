@@ -24,7 +24,7 @@ from visual.scene.theme import Role
 SMALL, LINE = 11, 15  # the font size of text next to cells; the height of a line of a formula
 LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
 STEPS = 64.0  # the width of the names of steps
-WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # the width of a gap between columns of this width or more
+WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # the largest width of a gap, from this column distance on
 ROOMY = 66.0  # optional columns are shown if columns are at least this far apart
 PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
 BEFORE, AFTER = 14.0, 14.0  # the distances before a later heading, and after the table
@@ -129,7 +129,7 @@ def _span(blocks: Blocks, pitch: float) -> float:
 
 
 def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
-    """Return the distance of columns with which the blocks are `room` wide, at most `part.wide`."""
+    """Return the distance of columns, at most `part.wide`, that makes the blocks `room` wide."""
     columns, gaps = _counts(blocks)
     count = max(1, columns) - 1 + part.full
     pitch = room / (count + gaps * WIDEST_GAP / WIDE_PITCH)
@@ -154,7 +154,7 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place the columns of all parts; return whether they fit, or True for the last try."""
+        """Place the columns of all parts; return whether the columns fit, or True if `is_last`."""
         x, self.parts = self.left, []
         widths = self._widths(shown, is_last)
         for part, columns, width in zip(self.table.parts, shown, widths, strict=True):
@@ -162,7 +162,7 @@ class _Layout:
             fills = len(self.parts) == len(shown) - 1 and (part.title or not self.parts)
             room, pitch = self.right - x if fills else width, part.wide
             if not self.all:
-                whole = part if fills else replace(part, full=1.0)  # with the space after it
+                whole = part if fills else replace(part, full=1.0)  # with the space after the part
                 columns = self._fitting(whole, columns, every, room, is_last)
                 pitch = _pitch(whole, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
@@ -194,7 +194,10 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """Return the columns that fit; with `fold`, omit columns in the middle of long blocks."""
+        """Return the columns to show; optional columns are shown only if they fit.
+
+        With `fold`, columns in the middle of long blocks are omitted until the others fit.
+        """
 
         def pitch(chosen: Collection[Key]) -> float:
             return _pitch(part, _blocks(chosen, every), room)
@@ -308,7 +311,7 @@ class _Layout:
         yield from area.gap_marks(line.blocks, y + area.part.height / 2 + 4)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
-        """Return low cells, at most `STACKED` in a column, and the lower edge of the last."""
+        """Return the low cells of a line, at most `STACKED` in a column, and their lower edge."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
             x = area.start if key is None else area.left.get(key, area.start)
@@ -324,7 +327,7 @@ class _Layout:
                 else cell.label
                 for x, cell in row.items()
             }
-            width = thin_width if self.all else usual_width  # the layout ignores the values
+            width = thin_width if self.all else usual_width  # values do not affect the layout
             widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
             high = TWO_LINES if widest > most else LOW
             for x, each in row.items():
@@ -343,7 +346,7 @@ class _Layout:
         return shapes, y
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
-        """Return the formulas of a row below its first part, and their lower edge."""
+        """Return the formulas below the first part of a row, and the lower edge of the formulas."""
         shapes, wide = list[Shape](), SMALL * MONO_WIDTH
         end = self.parts[1].start - 20 if self.parts[1:] else self.right
         indent = 2 if self.parts[1:] else 4
@@ -380,7 +383,7 @@ def _folded(note: str, room: float) -> list[str]:
 
 
 def _has_bow_above(area: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
-    """Return whether an arrow runs above other cells; the arrow to the next cell is straight."""
+    """Return whether an arrow runs above cells; an arrow to the next cell is straight instead."""
     lefts = {each.id: area.left.get(key, 0.0) for key, each in line.cells if key is not None}
     far = 1.5 * area.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)

@@ -63,7 +63,7 @@ class Tracks:
         return self.depth(lane, max(self.below.get(lane, {}).values(), default=-1)) + TRACK
 
     def depth(self, lane: int, track: int) -> float:
-        """Return the distance from a lane to a track below it."""
+        """Return the distance from a lane to a track below the lane."""
         if lane in self.labeled:
             return FIRST_LABEL + NEXT_LABEL * track
         return TRACK * (track + 1)
@@ -104,9 +104,12 @@ def assign_tracks(
 
 
 def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """Return the first free track for the arrows of each box; `reaches` contains their ends."""
+    """Return the first free track for the arrows that leave each box.
+
+    `reaches` maps a box to the ends of these arrows, as horizontal positions.
+    """
     numbers: dict[Spot, int] = {}
-    ends: list[int] = []  # the end of the last arrow on each track
+    ends: list[int] = []  # the rightmost end on each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
         number = next((n for n, end in enumerate(ends) if end < min(reach)), len(ends))
         ends[number : number + 1] = [max(reach)]

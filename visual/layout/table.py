@@ -1,7 +1,7 @@
-"""Tables of cells: a picture lists its rows, and `placing.lay_out` computes positions.
+"""Tables of cells: the content of a picture before `placing.lay_out` computes the positions.
 
-A `Table` has rows, a row has lines, and a line has cells, each with the key of its column. A key
-contains the number of a block of columns and the number of the column. Blocks are next to each
+A `Table` yields rows, a row has lines, and a line has cells. Each cell has the key of its column:
+the number of a block of columns, and the number of the column in the block. Blocks are next to each
 other.
 """
 
@@ -19,7 +19,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
-Key = tuple[int, int]  # the number of a block, and the number of a column
+Key = tuple[int, int]  # the number of a block, and the number of a column in the block
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The two lines of text above a column, the first of them in `bold` or not."""
+    """The two lines of text above a column; if `bold`, the first line is bold."""
 
     label: str
     place: str
@@ -149,7 +149,10 @@ class Fold:
 
 
 class Table(ABC):
-    """The content of a picture of cells; `label_width` replaces the sheet's width of row names."""
+    """The content of a picture of cells; `label_width` is the width of row names, or None.
+
+    If `label_width` is None, the sheet determines the width.
+    """
 
     parts: tuple[TablePart, ...] = (TablePart(),)
     label_width: float | None = None

@@ -128,7 +128,7 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """Return the product of the entries of a sequence with these indices."""
+    """Return the product of gradient and tangent at these `entries` of a sequence."""
     if len(entries) == 1:
         label, (row,) = value_symbol(name, entries[0]), entries
         return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))

@@ -1,4 +1,4 @@
-"""The genealogy: a tree of the Scans of a derivative; an arrow leads to the Scan of a gradient.
+"""The genealogy: a tree with an arrow from each Scan to the Scans that differentiate it.
 
 A row of the tree contains the Scans of the same order. The sentences above the tree explain the
 number of Scans: a derivative differentiates each Scan that the previous derivative depends on.
@@ -22,7 +22,7 @@ from visual.scene.shapes import Arrow, Box, Group, Scene, Text, folded, picture_
 from visual.scene.theme import Role
 
 TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # two font sizes; height and margin of a line
-NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # sizes of boxes; boxes in a row
+NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # sizes of boxes; most boxes in a row
 ARROWS = "an arrow leads from a Scan to the Scan that computes its gradient"
 WORDS = {
     Role.INPUT: "forward loop",
@@ -91,7 +91,10 @@ def _graph(
 
 
 def _lines(trace: Trace, number: int) -> Iterator[str]:
-    """Yield the lines of a box: order and steps, the other Scans that it reads, and results."""
+    """Yield the lines of the box of a Scan.
+
+    The lines contain its order and steps, the Scans that it reads besides its parent, and results.
+    """
     scan = trace.scans[number]
     steps = counted(scan.steps, "step")
     yield steps if scan.parent is None else f"order {scan.order} · {steps}"
@@ -101,7 +104,7 @@ def _lines(trace: Trace, number: int) -> Iterator[str]:
 
 
 def _results(trace: Trace, number: int) -> Iterator[str]:
-    """Yield the requested results that a Scan is the last to compute: ``C′ = dC/dx₀ = 7.413``."""
+    """Yield the requested results that a Scan completes: ``C′ = dC/dx₀ = 7.413``."""
     for place, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
         scans = {feed.scan for feed in trace.feeds if feed.into == place}
         if name and scans and max(scans) == number:
@@ -131,7 +134,7 @@ def explanation(trace: Trace) -> list[str]:
 
 
 def _last_order(trace: Trace) -> int:
-    """Return the order of the last output; 0 unless the outputs are C, C′, and so on."""
+    """Return the order of the last output if the outputs are C, C′, and so on; otherwise 0."""
     names = [name.split(" = ")[0] for name in trace.names]
     is_series = names == [f"C{primes(order)}" for order in range(len(names))]
     return max(len(names) - 1, 0) if is_series else 0

@@ -41,7 +41,7 @@ from visual.scene.combinators import above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-COLUMN = 100  # the least distance of columns, in pixels, with columns for slots that are only read
+COLUMN = 100  # the least pixels per column in a picture with slots that are only read
 COUNTS = "a letter is a slot; its subscript counts the writes; the last value is the gradient"
 
 
@@ -83,7 +83,7 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
-    """Return the letters from a to z, then s26, s27 …, without the names of variables."""
+    """Return names for slots: a to z, then s26, s27 …, except the names of variables."""
     names = {variable.name for scan in trace.scans for variable in scan.variables}
     letters = chain(ascii_lowercase, (f"s{n}" for n in count(len(ascii_lowercase))))
     return (letter for letter in letters if letter not in names)

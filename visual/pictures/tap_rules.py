@@ -66,7 +66,7 @@ class Conversion:
 
 
 def reverse(tape: Tape) -> Tape:
-    """Return the tape of the gradient: `Tape.reverse`, and the slots that a step clears.
+    """Return the tape of the gradient: `Tape.reverse` with writes to the slots that a step clears.
 
     If a mit-mot writes a slot without reading it, the old value is lost. The pullback therefore
     writes zero to the gradient of the slot.

@@ -100,7 +100,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """Return the slots of a step, with bows from the slots that are read to written slots."""
+        """Return the slots of a step, with bows from slots that it reads to slots it writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):

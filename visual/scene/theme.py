@@ -145,7 +145,7 @@ def _luminance(colour: str) -> float:
 
 
 def _theme(name: str, number: int, background: str, text: str, muted: str, arrow: str) -> Theme:
-    """Return the theme whose colors are the group with this number in each row of the table."""
+    """Return a theme; its colors are the group with this `number` in each row of `TABLE`."""
     looks = {}
     for row in TABLE.strip().splitlines():
         role, line, hatch, *colours = row.split()

@@ -31,7 +31,7 @@ from visual.pictures.eager.words import (
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_RECEIVED, FIRST = 5, 3  # the most gradients of a node, and the number of first gradients
+MOST_RECEIVED, FIRST = 5, 3  # the most gradients of a node; of more, the first and the last
 MOST_TAPES = 3  # the most tapes, if the picture shows the gradients of one tape
 WORDS = {
     Role.INPUT: "start node, the argument",
@@ -176,7 +176,10 @@ class EagerTable(Table):
                 yield Line([((0, 0), each)], heads=head, low=True, part=part)
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Yield arrows from parents to the node, and from its gradient to its contributions."""
+        """Yield the arrows to a node from its parents, and from its gradient to its contributions.
+
+        A contribution is a gradient that the node sends to a parent.
+        """
         creation = self._at(node.creation)
         for parent in dict.fromkeys(node.record.parents):
             yield Edge(("node", parent), ("node", node.number), plain=True, moment=creation)

@@ -82,13 +82,13 @@ def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
 
 
 def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
-    """Return the value of a node; the tooltip contains the `details`."""
+    """Return a cell with the value of a node; the tooltip contains the `details`."""
     name, key = f"{node.label}{details}", f"{node.label} of the Scan"
     return Cell(role, name, node.value, label=node.label, key=key)
 
 
 def _gradient(tape: TapeTrace, node: QuantityNode) -> Cell:
-    """Return the gradient in a node; an initial gradient of zero is unused."""
+    """Return a cell with the gradient in a node; an initial gradient of zero counts as unused."""
     if tape.is_total:
         return _cell(node, Role.RESULT, ", to which every step adds")
     role = Role.UNNEEDED if node.role is Role.SEED and not node.value.any() else node.role

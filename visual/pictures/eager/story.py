@@ -1,4 +1,4 @@
-"""The events of a recording, grouped by nodes and by moments; and the selection of nodes.
+"""The events of a recording, grouped by nodes and by moments, and the choice of shown nodes.
 
 A step is the index of an event in `Recording.events`. Related events form a moment of a picture.
 """
@@ -26,7 +26,7 @@ from lab.records import cached_property
 from visual.layout.columns import Gap, shown_numbers
 from visual.pictures.eager.words import digits_of_sum, node_name
 
-# The most rows, the rows near both ends of a long run, and the rows near both ends of a tape.
+# The most rows; in a longer run, the rows next to each end of the run, and of a tape.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 
@@ -74,7 +74,7 @@ class NodeStory:
 
 @dataclass(frozen=True)
 class Story:
-    """The events of all nodes, and the first step and the name of each event's moment."""
+    """The events by node, and for each event, the first step and the name of its moment."""
 
     nodes: list[NodeStory]
     moments: list[tuple[int, str]]
@@ -177,8 +177,7 @@ def all_rows(recording: Recording) -> list[tuple[int, ...]]:
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
     """Yield the shown rows of tapes with these priorities, and a note for each hidden part.
 
-    Of a long run, the rows near both ends are shown, and the rows near both ends of the first two
-    tapes.
+    A long run shows the rows near its ends, and the rows near the ends of its first two tapes.
     """
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]

@@ -139,7 +139,7 @@ class TwoTapes(Table):
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Yield every arrow with the lower row of its two ends."""
+        """Yield for every arrow the lower of the two rows that it connects, and the arrow."""
         for number, side in enumerate(self.sides):
             for kind, pairs in (("value", side.value_arrows), ("gradient", side.gradient_arrows)):
                 for pair in dict.fromkeys(pairs):

@@ -63,7 +63,7 @@ def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Pi
 
 
 def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
-    """Yield a row for each phase, with a line to the next row, and the finished step."""
+    """Yield a row for each phase with a line to the next row, then a row for the finished step."""
     record = pieces.record
     parts = {phase.number: pieces.draw(phase.number) for phase in record.phases}
     widest = max(piece.envelope.width for piece in parts.values())
@@ -96,5 +96,5 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
 
 
 def moment(phase: Phase) -> Group:
-    """Return an empty group with the moment of a phase; a film shows its shapes together."""
+    """Return an empty group with the moment of a phase; a film shows the phase in this moment."""
     return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)

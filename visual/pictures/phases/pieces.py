@@ -140,7 +140,7 @@ class Pieces:
     def chip(
         self, name: str, item: Item, role: Role | None = None, mono: bool = False, share: float = 1
     ) -> Piece:
-        """Draw a name in a box with the tooltip of a decision, at most a `share` of the width."""
+        """Draw a name in a box, at most a `share` of the width; the tooltip states a decision."""
         role = role or LOOKS[item.verdict][0]
         room, size = self.width * share - 2 * EDGE, MONO if mono else SMALL
         label = fitted(EDGE, 15, name, room, size, mono=mono, role=role)
@@ -150,7 +150,7 @@ class Pieces:
         return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """Return a box with texts as a group with the key of the subject."""
+        """Return a group of texts and a box; the box has the key of the subject."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
         return Group((cell, *texts), title=title)
 
@@ -190,7 +190,10 @@ class Pieces:
         return sized(width + 10, LINE, fitted(0, 15, name, width, MONO, mono=True, muted=True))
 
     def added(self, item: Item, slot: str) -> Piece:
-        """Draw the access of the forward step to a value, and the term that the phase adds."""
+        """Draw a row of phase 6: how the forward step accesses a value, and the added term.
+
+        The term is `slot` if the gradient of the value accumulates; a replaced value has none.
+        """
         name, _, access = item.subject.rpartition(", ")
         terms = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
         label = self.label(name or item.subject, self.decisions[6])
@@ -249,7 +252,7 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
 
 
 def scan_name(name: str, of: NamedScan | None) -> str:
-    """Return the name of a Scan, with its number in the run if `of` is the Scan in its run."""
+    """Return the name of a Scan; with `of`, the Scan in its run, the name includes its number."""
     return name if of is None else of.numbered_name
 
 

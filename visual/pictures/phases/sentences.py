@@ -65,7 +65,9 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 
 
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence for each phase; the sentence starts with `NOTHING` without a new part.
+    """Yield a sentence for each phase.
+
+    The sentence for a phase that adds no part starts with `NOTHING`.
 
     `source` is the origin of the initial gradients of the backward Scan.
     """
@@ -107,13 +109,13 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
 
 
 def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item]) -> str:
-    """Return the first sentence for which all its verdicts occur."""
+    """Return the first sentence whose verdicts all occur in `items`."""
     verdicts = {item.verdict for item in items}
     return next(text for known, text in sentences.items() if verdicts.issuperset(known))
 
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Explain a slot with another tap than its variable, if a slot has one."""
+    """Explain the first slot whose tap differs from the tap of its variable, if there is one."""
     for item, slot in zip(added, written_slots(tapes), strict=False):
         argument = item.subject.rpartition(", ")[0]
         if argument.partition("[")[2] != slot.partition("[")[2]:

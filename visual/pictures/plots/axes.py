@@ -1,6 +1,6 @@
-"""Panels of plots: matplotlib computes scales and ticks; its artists become shapes of a piece.
+"""Panels of plots: matplotlib computes scales and ticks, and shapes replace its artists.
 
-Shapes have roles and no colors, and therefore every backend can draw a plot in every theme. Import
+Shapes have roles and no colors. Therefore, every backend can draw a plot in every theme. Import
 this module only to draw, because it loads matplotlib (without pyplot).
 """
 
@@ -27,10 +27,10 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, shades
 
-SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; the left margin; a line
+SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; left margin; height of a line
 DOTTED, MARKS = 50, 8  # a longer curve has no dots; the most marks at an edge
 TITLE, FOOT, APART = 22.0, 28.0, 24.0  # heights above and below the axes; the distance of panels
-HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # sizes of a panel next to other panels
+HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # of a small panel: height, right margin, least width
 BARS = Role.INTERMEDIATE
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Curve = tuple[np.ndarray, np.ndarray, str]  # the indices, the values, and the name
@@ -91,7 +91,7 @@ def draw_bars(
 
 
 def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme = LIGHT) -> None:
-    """Draw ``shares[i, j]``, from -1 to 1, in column j from ``edges[i]`` to the next edge."""
+    """Draw ``shares[i, j]``, from -1 to 1, in column j, from ``edges[i]`` to ``edges[i + 1]``."""
     *colors, nan = shades(theme)
     colormap = ListedColormap(colors).with_extremes(bad=nan)
     across = np.arange(shares.shape[1] + 1.0)
@@ -227,16 +227,19 @@ class Panel:
         return [(round(x, 1), round(TITLE + self.high - y, 1)) for x, y in pixels.tolist()]
 
     def _pieces(self, line: Line2D) -> Iterator[Polyline]:
-        """Yield a line in pieces without gaps; a single point is a dot."""
+        """Yield the pieces of a line between its nan values; a piece of one point is a dot."""
         xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
             path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
-            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # without the end mark
+            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # without the vertex of STOP
             yield Polyline(points, dots=dots or len(points) == 1)
 
 
 def _labels(ticks: np.ndarray) -> list[str]:
-    """Return a different label for each tick; if labels are wide, differences from the first."""
+    """Return a different label for each tick.
+
+    If a label is too wide, all labels after the first state differences from the first tick.
+    """
     for digits in range(4, 16):
         words = [f"{tick:.{digits}g}".replace("e+", "e") for tick in ticks]
         if len(set(words)) == len(words):

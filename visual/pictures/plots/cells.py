@@ -19,8 +19,8 @@ DECADES, PALEST = 6.0, 0.12  # powers of ten that colors show; the palest color
 class CellMap(NamedTuple):
     """The cells of the map, each for a block of pairs of values.
 
-    ``sizes[i, j]`` is the largest derivative of the block; ``rows[i]`` and ``columns[j]`` are the
-    numbers of its first values.
+    ``sizes[i, j]`` is the largest derivative of a block; ``rows[i]`` and ``columns[j]`` are the
+    indices of the two values of its first pair.
     """
 
     rows: np.ndarray

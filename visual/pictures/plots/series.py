@@ -118,7 +118,7 @@ def table_of(series: Sequence[Series]) -> ReportTable:
 
 
 def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
-    """Yield a section for each title and axis, with a table of the series."""
+    """Yield a section for each title and axis, with a table of the series that have both."""
     groups: dict[tuple[str, str], list[Series]] = {}
     for title, series in pairs:
         groups.setdefault((title, series.across), []).append(series)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # pictures of loops do not import these modules
     from lab.structural.primitive import Linearization, Sources
 
 MOST_INPUTS, MOST_ROWS, MOST_COLUMNS = 6, 24, 12
-Pair = tuple[tuple[str, int], tuple[str, int]]  # two arrays, each with the index of an entry
+Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an entry of another
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class DrawnArray:
         return range(-self.across, 0)
 
     def entries(self, row: int) -> Iterator[tuple[int, int]]:
-        """Yield the number of each column and the index of its entry in a row."""
+        """Yield the number of each column of a row, and the index of its entry in the array."""
         for column in self.columns:
             yield column, (row + 1) * self.across + column
 
@@ -148,7 +148,7 @@ def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnAr
 
 
 def copied_rows(call: Routed, inputs: Sequence[DrawnArray], output: DrawnArray) -> list[Pair]:
-    """Return a pair for each row of an input and each row of the output that copies an entry.
+    """Return a pair for each row of an input and each row of the output that copies from the row.
 
     The first item is the last entry of the row of the input, and the second item is the first entry
     of the row of the output.

@@ -10,7 +10,7 @@ from lab.traces.trace import TapeTrace, Trace
 
 @dataclass(frozen=True, eq=False)
 class TransposedStep:
-    """A step of a loop's tape, its transpose as routing, and the tape `traced` of the gradient.
+    """A step of a loop's tape, its transpose as routing, and the traced tape of the gradient.
 
     All arrays have the rows of `tape`, except `read` and `gradient_read`, with a row for each read
     tap, and `written` and `gradient_written`, with a row for each write tap. `gradient_rest` is the
@@ -59,7 +59,7 @@ def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTr
 def transposed_step(
     trace: Trace, tape: TapeTrace, later: int, reverse: TapeTrace, step: int
 ) -> TransposedStep:
-    """Return a step of `tape`, and the same step of the Scan `later` with the tape `reverse`."""
+    """Return a step of `tape`, its transpose, and the same step of Scan `later` on `reverse`."""
     from lab import structural  # only this picture imports the package
 
     back = trace.scans[later].steps - 1 - step

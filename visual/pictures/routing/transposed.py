@@ -45,9 +45,10 @@ NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     """Draw a step of a Scan as routing, its transpose, and the same step of the backward Scan.
 
-    `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first that
-    overwrites a slot (from order 2), otherwise the first. `step` is a step of this Scan. Raises
-    GraphError if no Scan is differentiated, and ArgumentError for another Scan or step.
+    `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first of
+    these Scans that overwrites a slot (from order 2), otherwise the first Scan. `step` is a step of
+    this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for another Scan or
+    step.
     """
     check_trace(trace)
     known = differentiated_scans(trace)
@@ -104,7 +105,7 @@ class StepTable(Table):
         yield self._traced()
 
     def _forward(self) -> Row:
-        """Return the step: the tape before and after, and the values that are read and written."""
+        """Return the block of the step: the tape before and after, and the values between them."""
         step, scan = self.step, self.scan
         read, written = self._by_slot(step.read, step.written)
         used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}

@@ -76,7 +76,7 @@ def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
 
 
 def notes_of(routed: Routed, operand: RoutedOperand) -> list[str]:
-    """Return the number of entries that copy an input, and whether the input is repeated."""
+    """Return notes about an input: how many entries copy it, and whether it is repeated."""
     notes = [f"to {routed.sources.count(operand.number):,} of {routed.value.size:,} entries"]
     return [*notes, "repeated"] if _is_repeated(routed, operand) else notes
 

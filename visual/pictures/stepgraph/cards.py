@@ -112,7 +112,10 @@ class NodeLooks:
         return Speller(self.named).position(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Name the gradient in a slot, before the step if `reads`; return "" for other leaves."""
+        """Name the gradient in a slot before the step, if `reads`, or after it.
+
+        Return "" for a leaf that contains no gradient.
+        """
         tape = self.named.scan.variable(leaf)
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""

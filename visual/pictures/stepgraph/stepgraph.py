@@ -31,7 +31,7 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Group, Scene, Text, picture_function, walk
 
 LONGEST = 300  # the most letters of a formula in the heading
-ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest widths of boxes
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest width of an argument, on screen and on paper
 FORMULA, LINES = 0.5, 4  # the largest fraction of the sheet for a result; the most lines
 HANGING = 2  # letters before the later lines of a formula
 

@@ -39,9 +39,9 @@ Cells = list[tuple[Key | None, Cell]]
 
 
 class Backward(Table):
-    """The tapes of a Scan, below the table of its `loop` if it is not None.
+    """The tapes of a Scan, below the table of its `loop` unless `loop` is None.
 
-    With `all`, the table contains also outputs that no result needs.
+    With `all`, the table also contains outputs that no result needs.
     """
 
     parts = (TablePart(optional=1),)
@@ -245,7 +245,7 @@ class Backward(Table):
         yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
-        """Return the gradient of a sequence value from a step, in the column of the value."""
+        """Return the gradient wrt a sequence value from a step, in the column of the value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
         key = self.named.cell_key(output.name, index, step)
         label = self.named.tape_label(output, step)
@@ -263,13 +263,13 @@ class Backward(Table):
         return [tape.name] if len(self.slots.tapes) > 1 else []
 
     def _beginnings(self, tape: TapeTrace) -> list[str]:
-        """Return the notes of a filled tape: its name, or the source of its initial values."""
+        """Return the notes on an initial tape: its name, or the source of its initial values."""
         if self.named.parent is None or not self.named.seeded_by(tape.argument):
             return self._names(tape)
         return [self.named.direct_label(tape, None), self.named.seeds]
 
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
-        """Return the positions that a step only reads, and that it writes: ``pos 0 → 1``."""
+        """Return a note with the positions that a step reads, and that it writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
         positions = f"pos {integers(*read) or 'none'} → {integers(*written) or 'none'}"
         return [*self._names(tape), positions]

@@ -75,7 +75,10 @@ class Slots:
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the positions that a step only reads, and the positions that it writes."""
+        """Return the positions that a step reads, and the positions that it writes.
+
+        If the step preserves slots, the first positions contain the preserved slots only.
+        """
         taps = tape.tape
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)

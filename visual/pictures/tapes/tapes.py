@@ -77,7 +77,7 @@ def tapes(
 
 
 def _has_tape(scan: ScanTrace) -> bool:
-    """Return whether a Scan is a derivative, carries tangents, or has a tape of its own."""
+    """Return whether a Scan is a derivative, carries tangents, or has a mit-mot."""
     is_derivative = scan.parent is not None or scan.carries
     return is_derivative or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 

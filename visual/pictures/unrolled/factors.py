@@ -18,14 +18,14 @@ from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # the font size, the height of a line, and a margin
-SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # for labels
+SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # places on an arrow
 
 
 @dataclass(frozen=True)
 class Factor:
     """The local derivative of a quantity wrt another quantity: its name, formula, and number.
 
-    The formula of an array contains the gradient as ▢ and has no number.
+    For arrays, the formula contains the gradient as ▢, and the number is None.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Factor:
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an edge between gradients, or None for a factor 1 or another edge."""
+    """Return the factor of an edge between gradients; return None for factor 1 and other edges."""
     formulas, numbers = list[str](), list[float | None]()
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
@@ -84,7 +84,7 @@ def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
 
 
 def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
-    """Return the name of the quantity x if the node is a gradient wrt x; otherwise nothing."""
+    """Return the name of the quantity x if the node is a gradient wrt x; otherwise return ""."""
     node = graph.nodes[number]
     named = NamedScan(trace, node.place.scan)
     tape = named.scan.tape(node.place.argument)

@@ -98,7 +98,7 @@ def _results(quantities: QuantityNodes) -> Iterator[int]:
 
 
 def _goals(quantities: QuantityNodes, results: set[int]) -> set[int]:
-    """Return the nodes that count as results; a loop without results has seeds or all nodes."""
+    """Return the nodes that count as results; without any, return the seeds, or else all nodes."""
     goals, loops = set(results), [n for n in quantities.chosen if quantities.is_loop(n)]
     unknown = _unknown_tapes(quantities.trace, quantities.chosen)
     for number in loops if len(loops) < len(quantities.chosen) else ():

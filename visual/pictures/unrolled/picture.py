@@ -26,7 +26,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.64, 56  # the least fraction of a box's width; gaps too narrow for a factor
+LEAST, NARROW = 0.64, 56  # least fraction of `narrowest`; narrower gaps are too narrow for factors
 
 
 class Picture:

@@ -37,7 +37,7 @@ class LanePlace:
 
 @dataclass(frozen=True, eq=False)
 class QuantityNode:
-    """A quantity with its name, its value, and its role: ``variable[index]``, or the gradient.
+    """The quantity ``variable[index]`` or its gradient, with its name, its value, and its role.
 
     `index` is None if the time is unknown, and `row` is the row of the array. `step` is the step
     that computed the value, or None for an input. A `lasting` quantity belongs to all steps, such
@@ -257,7 +257,7 @@ def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
 
 
 def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
-    """Return the rows of a tape with a seed, a nonzero initial value of their gradient.
+    """Return the rows of a tape that have a seed: a nonzero initial value of their gradient.
 
     A gradient that comes from the derivative of another loop is no seed.
     """
