@@ -101,3 +101,17 @@ def test_what_runs_have_in_common_holds_nothing_of_them():
     for results, expected in kept:
         for result, right in zip(results, expected, strict=True):
             np.testing.assert_array_equal(result, right)
+
+
+@pytest.mark.parametrize("operation", [pt.add, pt.second, lambda a, b: pt.exp(a * 2.0) / b])
+@pytest.mark.parametrize("sizes", [(3, 3), (1, 1), (3, 1), (1, 3), (2, 3)])
+def test_elementwise_operations_broadcast_as_in_pytensor(operation, sizes):
+    a, b = pt.dvector("a"), pt.dvector("b")
+    given = {v: np.linspace(-1, 2, n) for v, n in zip((a, b), sizes, strict=True)}
+    result = operation(a, b)
+    if sizes[0] != sizes[1]:
+        with pytest.raises(lab.LabError):
+            run([result], given)
+        return
+    compiled = pytensor.function([a, b], result, mode="FAST_COMPILE")
+    np.testing.assert_array_equal(run([result], given)[0][result], compiled(*given.values()))
