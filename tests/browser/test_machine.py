@@ -12,7 +12,7 @@ from visual.pictures.machine.build import machine_of
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
 HISTORICAL = "accumulate-overwritten"
-RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2)]
+RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2), ("sequence", 1)]
 
 
 @pytest.fixture
@@ -284,7 +284,9 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     machine = opened("rnn", 1)
     page.evaluate(f"{FIND}.go({machine.moments})")
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
-    assert page.locator(".chosen").count() == 10  # in each of two rows of five cells
+    assert (
+        page.locator(".chosen").count() == 14
+    )  # in two rows of five cells, and in four values of the sequence
     assert "is entry 2 of" in page.locator(".scantape-sentence").inner_text()
     assert "entry 2 of each array" in page.locator(".more").inner_text()
     page.locator('[data-name="h₁"] [data-entry="1"]').click()

@@ -53,7 +53,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     cells = zip(machine.cells, arrangement.states, _plain(arrangement.boxes, 2), strict=True)
     example = mistake and mistake.example
     return {
-        **_plain(machine, without=("cells", "events")),
+        **_plain(machine, without=("rows", "cells", "events")),
         **positions,
         "moments": machine.moments,
         "first": _first(machine),

@@ -24,7 +24,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
 const LISTED = 4; // numbers of an array below each other
-const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written"]);
+const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**

@@ -7,6 +7,7 @@ const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
   ["preserved", "preserved", "read, unchanged"],
   ["saved", "saved value", "sets the factor"],
+  ["read", "read", "value of a sequence"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
   ["pending", "pending", "nothing added yet"],
@@ -36,7 +37,9 @@ function provenance(data, number, at) {
     reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
-  const given = text ? `${cell.name} = ${text} is an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}.` : `${cell.name} has no value yet.`;
+  const isOfSequence = cell.keys.some(({ role }) => role === "read");
+  const origin = isOfSequence ? "a value of a sequence" : `an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}`;
+  const given = text ? `${cell.name} = ${text} is ${origin}.` : `${cell.name} has no value yet.`;
   const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
   return { part: computed, readers, sentence, reason, history: history.filter(Boolean).join(" · ") };
 }

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from strange_loops import trace_of
@@ -23,6 +24,7 @@ from visual.pictures.machine.content import Ink, PartKind, key_at
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.states import states
 from visual.pictures.machine.tracks import track
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Text
 from visual.scene.theme import Role
 
@@ -32,8 +34,11 @@ LOOPS = {
     "gap": gallery.loops["gap"],
     "coupled": gallery.loops["coupled"],
     "newton": gallery.loops["newton"],
+    "sequence": gallery.loops["sequence"],
+    "window": gallery.loops["window"],
 }
-RUNS = [(name, order) for name in LOOPS for order in (1, 2, 3) if (name, order) != ("coupled", 3)]
+MOST_ORDERS = {"coupled": 2, "sequence": 1, "window": 1}
+RUNS = [(name, n) for name in LOOPS for n in range(1, MOST_ORDERS.get(name, 3) + 1)]
 
 
 @cache
@@ -162,6 +167,9 @@ def test_no_two_cells_overlap_and_none_leaves_the_sheet(name, order, width):
         assert a.right <= arrangement.width
         assert a.bottom <= arrangement.height
         assert a.letters >= 11
+        texts = {key.text for key in arrangement.machine.cells[n].keys}
+        widest = max(text_width(text, a.letters, bold=True) for text in texts)
+        assert widest + 4 <= a.width or width == 360, texts
         for b in boxes[:n]:
             assert a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
 
@@ -175,6 +183,89 @@ def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
     ends = machine_of(trace)
     assert [hidden for hidden in ends.columns if hidden] == [53]
     assert ends.events[-1].number == 121
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "taps", "factor"),
+    [("sequence", "z", (0,), 2), ("delay", "x", (0,), 1), ("window", "x", (-1, 0, 1), 0),
+     ("rnn", "h", (0,), 0)],
+)  # fmt: skip
+def test_each_value_of_a_sequence_has_a_cell_above_or_below_the_result_of_its_step(
+    name, state, taps, factor
+):
+    """z·2y and x·u have the local derivatives 2y and u; those of the others are free of u."""
+    loop = gallery.loops[name]
+    (sequence,) = loop.sequences
+    values, machine, steps = np.asarray(sequence.values), machine_of(loop.trace()), loop.steps
+    rows, now = machine.rows, -min(taps)
+    assert [row.tape for row in rows[:2]] == [state, sequence.name]
+    numbers = {c.position: n for n, c in enumerate(machine.cells) if c.row == 1}
+    columns = {c.position: c.column for c in machine.cells if c.row == 0}
+    assert [*numbers] == [*range(len(values))]
+    for index, n in numbers.items():
+        key = machine.cells[n].at(0)
+        texts = tuple(number_text(value) for value in values[index].ravel())
+        assert (key.entries or (key.text,), key.role) == (texts, "input")
+        if 0 <= index - now < steps:
+            assert machine.cells[n].column == columns[index - now]
+    for moment, event in enumerate(machine.events, start=1):
+        read = set()
+        if moment <= steps:
+            read = {moment - 1 + now + tap for tap in taps}
+        elif event.step is not None and factor:
+            read = {steps - 1 - event.step}
+            factors = [term.factor for part in event.groups[-1].parts for term in part.terms]
+            assert factors == [number_text(factor * values[index]) for index in read]
+        keys = {index: machine.cells[n].at(moment) for index, n in numbers.items()}
+        assert {index for index, key in keys.items() if key.role == "read"} == read
+        assert {key.role for index, key in keys.items() if index not in read} <= {"input"}
+        (part,) = (part for group in event.groups[-1:] for part in group.parts[:1])
+        saved = {n for term in part.terms for n in term.saved} & {*numbers.values()}
+        assert saved == {numbers[index] for index in read}
+
+
+def test_only_given_values_with_few_numbers_have_cells():
+    """A loop of five numbers per step, and a loop that reads the outputs of another loop."""
+    wide = lab.Loop(
+        lambda u, x: u.sum() * x,
+        (lab.State("x", 1.0),),
+        sequences=(lab.Sequence("u", np.ones((3, 5))),),
+        n_steps=3,
+    )
+    u, x0 = pt.vector("u"), pt.scalar("x0")
+    squares = pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False)
+    last = pytensor.scan(
+        lambda a, x: a * x, sequences=[squares], outputs_info=[x0], return_updates=False
+    )[-1]
+    chained = lab.trace(last, given={u: np.array([1.0, 2.0]), x0: 0.5})
+    long = lab.Loop(
+        lambda u, x: u * x,
+        (lab.State("x", 1.0),),
+        sequences=(lab.Sequence("u", np.linspace(0.9, 1.1, 60)),),
+        n_steps=60,
+    )
+    shown = [
+        {(row.scan, c.position) for row in [machine.rows[c.row]] if row.tape == "u"}
+        for machine in map(machine_of, (wide.trace(), chained))
+        for c in machine.cells
+    ]
+    assert {cell for cells in shown for cell in cells} == {(1, 0), (1, 1)}
+    machine = machine_of(long.trace(), around=30)
+    positions = [c.position for c in machine.cells if machine.rows[c.row].tape == "u"]
+    assert positions == [0, 1, 29, 30, 31, 57, 58, 59]
+
+
+def test_a_formula_without_a_state_gets_the_given_value_from_its_side():
+    u = pt.vector("u")
+    squares = pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False)
+    arrangement = arrange(machine_of(lab.trace(squares, given={u: np.array([1.0, 2.0])})))
+    (part, _) = arrangement.machine.parts()
+    (term,) = part.terms
+    way, box = track(arrangement, part, term), arrangement.boxes[term.saved[0]]
+    (drop,) = way.drops
+    assert (term.source, term.product) == (None, "1")
+    assert drop[0] in {(box.x, box.top), (box.x, box.bottom)}
+    assert drop[-1] == way.points[0]  # without a factor, the line ends where the value enters
 
 
 def test_one_entry_of_a_vector_is_followed_in_numbers():

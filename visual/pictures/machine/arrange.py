@@ -8,7 +8,7 @@ and a row is a tape. A machine with up to `MOST_TALL` tapes has `TALL` rows; oth
 from dataclasses import dataclass, replace
 
 from lab.records import cached_property
-from visual.pictures.machine.content import Key, MachineContent
+from visual.pictures.machine.content import LISTED, Key, MachineContent
 from visual.pictures.machine.states import states
 from visual.scene.fonts import text_width
 
@@ -39,6 +39,7 @@ NARROWEST = 56.0  # the least distance between columns
 LOW = 24.0  # the least space below a row that has lines below its cells
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font sizes of names, and of the smallest numbers
+MARGIN = 3.0  # the least space between the smallest numbers and the edges of their boxes
 
 
 @dataclass(frozen=True)
@@ -124,21 +125,23 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
-    is_tall = sum(not row.is_output for row in machine.rows) <= MOST_TALL
+    is_tall = sum(not row.is_low for row in machine.rows) <= MOST_TALL
     usual = TALL if is_tall else COMPACT
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch)
+    widest = _widest_number(machine)
+    box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - FACTOR))
     if pitch - box_width < FACTOR:
         box_width = (0.86 if is_narrow else 0.76) * pitch
     if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
-    letters = _letters(machine, box_width, usual.letters)
+    letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
     heights, headings, bottom = _rows(machine, usual, is_tall, is_narrow)
     boxes, bows = [], rows_with_bows(machine)
     for cell in machine.cells:
         density = _dense(machine, cell.row, usual, is_tall)
         size = min(letters, density.letters)
         room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
-        is_named = density.box >= COMPACT.box and text_width(cell.name, NAME) <= room
+        is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         x, y, label = middles[cell.column], heights[cell.row], cell.name if is_named else ""
         boxes.append(CellBox(x, y, box_width, density.box, size, label))
     folds = zip(middles, machine.columns, strict=True)
@@ -151,7 +154,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
     """Return the `Density` of a row. A row of arrays has space for all listed numbers."""
-    density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
+    density = OUTPUT if machine.rows[row].is_low and not is_tall else usual
     return replace(density, box=max(density.box, _listed(machine, row)))
 
 
@@ -161,11 +164,15 @@ def _listed(machine: MachineContent, row: int) -> float:
     return ENTRY * lines + 5 if lines else 0.0
 
 
-def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
-    """Return the largest font size at which all numbers fit into their boxes, or `SMALLEST`."""
-    texts = (key.text for cell in machine.cells for key in cell.keys)
-    widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
-    return max(SMALLEST, min(usual, (box_width - 8) / widest))
+def _widest_number(machine: MachineContent) -> float:
+    """Return the largest width of a number in a cell, as a multiple of its font size."""
+    texts = (
+        text
+        for cell in machine.cells
+        for key in cell.keys
+        for text in (key.entries if 1 < len(key.entries) <= LISTED else (key.text,))
+    )
+    return max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
 
 
 def _rows(

@@ -3,14 +3,15 @@
 `lab.events` decides all roles and sums.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lab.equations.events.events import Events, events
 from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Slot, SlotRole, Write, WriteKind
+from lab.equations.events.records import Read, Slot, SlotRole, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.records import cached_property
@@ -63,11 +64,6 @@ def machine_of(
     return _Builder(trace, around, entry, most, program).machine()
 
 
-def address(slot: Slot) -> Address:
-    """Return the Scan, the argument, and the row, which identify a slot in a run."""
-    return slot.scan, slot.argument, slot.row
-
-
 @dataclass(frozen=True, eq=False)
 class _Builder:
     trace: Trace
@@ -97,7 +93,7 @@ class _Builder:
     def machine(self) -> MachineContent:
         if not any(scan.steps for scan in self.trace.scans):
             raise GraphError("trace: expected a run with at least one step of a Scan.")
-        count = len(self.columns.tapes)
+        count = len(self.columns.rows)
         if count > MOST_ROWS:
             raise GraphError(
                 f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. "
@@ -105,8 +101,21 @@ class _Builder:
             )
         shown_events = list(self._events())
         ends = {event.number: moment for moment, event in enumerate(shown_events, start=1)}
-        cells = tuple(self._cell(place, ends) for place in self.columns.places)
-        rows = tuple(tape_row(self.wording, *pair) for pair in self.columns.tapes)
+        reads = {
+            (n, moment)
+            for moment, event in enumerate(shown_events, start=1)
+            for group in event.groups
+            for part in group.parts
+            for n in part.reads
+        }
+        moments = range(1, len(shown_events) + 1)
+        cells = tuple(
+            self._given_cell(place, {m for m in moments if (n, m) in reads})
+            if place in self.columns.given
+            else self._cell(place, ends)
+            for n, place in enumerate(self.columns.places)
+        )
+        rows = tuple(tape_row(self.wording, *pair) for pair in self.columns.rows)
         return MachineContent(
             title=title_of(self.trace, common_factor(shown_events, cells, rows)),
             scans=tuple(scan_rows(self.wording, self.columns, shown_events)),
@@ -132,6 +141,19 @@ class _Builder:
         return SlotCell(
             row, column, slot.position, self.wording.quantity(slot), keys, has_seed=has_seed
         )
+
+    def _given_cell(self, place: Address, reads: Collection[int]) -> SlotCell:
+        """Return the cell of a given value; `reads` are the moments of sums that read the value."""
+        step, argument = self.columns.given[place]
+        event = self.events.step(place[0], step)
+        if self.places is not None:
+            self.places.store_event(event)
+        read = next(read for read in event.reads if (read.argument, read.tap) == (argument, None))
+        roles = {m: SlotRole.READ if m in reads else SlotRole.INPUT for m in (*reads, 0)}
+        roles |= {m + 1: SlotRole.INPUT for m in reads if m + 1 not in roles}
+        keys = keys_of(self.wording, ((m, roles[m], read.value) for m in sorted(roles)))
+        row, column = self.columns.places[place]
+        return SlotCell(row, column, place[2], read.name, keys)
 
     def _states(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
@@ -172,11 +194,12 @@ class _Builder:
     def _shown_events(self) -> list[int]:
         """Return the numbers of the events that touch a shown slot or end a hidden series."""
         total = len(self.events)
-        if len(self.columns.times) == len(self.columns.places):
+        if self.columns.times.keys() <= self.columns.places.keys():
             return list(range(1, total + 1))
-        touched = {
-            n for slot in self.columns.places for n in self.events.moments(self.events.slot(*slot))
-        }
+        slots = [
+            self.events.slot(*place) for place in self.columns.places.keys() - self.columns.given
+        ]
+        touched = {n for slot in slots for n in self.events.moments(slot)}
         last = {n - 1 for n in touched if n > 1} | {total}
         return sorted(touched | last)
 
@@ -185,7 +208,7 @@ class _Builder:
         return MachineEvent(event.number, event.scan + 1, event.step, (), heading)
 
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
-        writes = [write for write in event.writes if address(write.slot) in self.columns.numbers]
+        writes = [write for write in event.writes if self._target(write) is not None]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
             summary = (filling_sentence(self.wording, event),)
@@ -207,10 +230,19 @@ class _Builder:
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
-        return part_of(self.wording, self._cell_of, event, write)
+        target = self._target(write)
+        assert target is not None  # only writes of shown slots are parts
+        return part_of(self.wording, partial(self._source, event.scan), event, write, target)
 
-    def _cell_of(self, slot: Slot) -> int | None:
-        return self.columns.numbers.get(address(slot))
+    def _target(self, write: Write) -> int | None:
+        """Return the index of the cell of the slot that a write changes, or None."""
+        slot = write.slot
+        return self.columns.numbers.get((slot.scan, slot.argument, slot.row))
+
+    def _source(self, scan: int, read: Read) -> int | None:
+        """Return the index of the cell of a value that a Scan reads, or None."""
+        place = self.columns.address(scan, read)
+        return None if place is None else self.columns.numbers.get(place)
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
@@ -224,19 +256,20 @@ def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     return tuple(keys)
 
 
-CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, or None
+CellOf = Callable[[Read], int | None]  # the index of the cell of a value, or None
 
 
-def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) -> Part:
-    """Return the `Part` that shows a write; `cell_of` returns the index of the cell of a slot."""
+def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, target: int) -> Part:
+    """Return the `Part` that shows a write to the cell `target`.
+
+    `cell_of` returns the index of the cell of a value that is read.
+    """
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
     if write.kind is WriteKind.RESTORED:
         kind = PartKind.RESTORED
     if event.step is None:
         kind = PartKind.FILL
     sentence = wording.sentence(event, write)
-    target = cell_of(write.slot)
-    assert target is not None  # only writes of shown slots are parts
     terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
     return Part(
         kind,
@@ -254,23 +287,31 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) ->
 
 
 def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
-    """Yield a `Movement` for each term of a sum, or for each value that a formula reads.
+    """Yield a `Movement` for each term of a sum, or for each slot that a formula reads.
 
-    The values of a formula have no factors, and the target cell is omitted.
+    The values of a formula have no factors, and the target cell is omitted. The first `Movement` of
+    a formula has the cells of given values.
     """
-    for read in () if write.terms else dict.fromkeys(write.reads):
-        cell = None if read.slot is None else cell_of(read.slot)
-        if cell not in (None, target):
-            yield Movement(cell, wording.number(read.value), product=wording.number(write.new))
     for term in write.terms:
         yield _term(wording, cell_of, term)
+    if write.terms:
+        return
+    reads = {read: n for read in write.reads if (n := cell_of(read)) not in (None, target)}
+    saved = tuple(dict.fromkeys(n for read, n in reads.items() if read.slot is None))
+    product = wording.number(write.new)
+    for read, cell in reads.items():
+        if read.slot is not None:
+            yield Movement(cell, wording.number(read.value), product=product, saved=saved)
+            saved = ()
+    if saved:
+        yield Movement(None, "", product=product, saved=saved)
 
 
 def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
     source = term.source
-    cell = None if source is None or source.slot is None else cell_of(source.slot)
+    cell = None if source is None else cell_of(source)
     has_factor = _is_elementwise(term) and wording.scalar(term.factor) is not None
-    reads = (read.slot for read in term.reads if read is not source and read.slot is not None)
+    reads = (read for read in term.reads if read is not source)
     saved = dict.fromkeys(n for n in map(cell_of, reads) if n is not None)
     return Movement(
         cell,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.events.records import Event
+from lab.equations.events.records import Event, Read
 from lab.equations.quantities import Quantities
 from lab.notation import integers
 from lab.records import cached_property
-from lab.traces.trace import TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
 from visual.pictures.machine.content import (
     LISTED,
@@ -29,7 +29,8 @@ from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
-Address = tuple[int, int, int]  # Scan, argument, and row of a slot
+# The Scan, argument, and row of a slot; or the Scan, argument, and time index of a given value.
+Address = tuple[int, int, int]
 MOST_FACTOR = 8  # the most characters of a factor in a title
 MOST_LISTED = 12  # the most entries of a result as text
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
@@ -59,13 +60,71 @@ class Columns:
         ]
 
     @cached_property
+    def sequences(self) -> dict[tuple[int, str], SequenceTrace]:
+        """The sequences with cells, by Scan and name; of several taps, the first.
+
+        The values are given, not computed by a Scan, and have up to `LISTED` numbers.
+        """
+        result: dict[tuple[int, str], SequenceTrace] = {}
+        for number, scan in enumerate(self.trace.scans):
+            computed = {feed.into for feed in scan.feeds}
+            for sequence in scan.sequences if scan.parent is None and scan.steps else ():
+                if sequence.argument not in computed and sequence.values[0].size <= LISTED:
+                    result.setdefault((number, sequence.axis.variable), sequence)
+        return result
+
+    @cached_property
+    def given(self) -> dict[Address, tuple[int, int]]:
+        """For each value of these sequences, a step that reads it and the argument of its tap."""
+        return {
+            (number, first.argument, int(index)): (step, sequence.argument)
+            for (number, name), first in self.sequences.items()
+            for sequence in self.trace.scans[number].sequences
+            if sequence.axis.variable == name
+            for step, index in enumerate(sequence.axis.index)
+        }
+
+    def address(self, number: int, read: Read) -> Address | None:
+        """Return the address of a value that Scan `number` reads, or None if it has no cell."""
+        if read.slot is not None:
+            return read.slot.scan, read.slot.argument, read.slot.row
+        tapped = self.trace.scans[number].sequences
+        sequence = next((each for each in tapped if each.argument == read.argument), None)
+        if sequence is None or read.index is None:
+            return None
+        reader, held = self.named[number].first_reader(sequence)
+        name = held.axis.variable if isinstance(held, SequenceTrace) else ""
+        first = self.sequences.get((reader.number, name))
+        return None if first is None else (reader.number, first.argument, read.index)
+
+    @cached_property
+    def given_times(self) -> dict[Address, int]:
+        """The column of every given value: step t reads the value in column t at tap 0."""
+        columns = {}
+        firsts = {(n, first.argument): first for (n, _), first in self.sequences.items()}
+        for number, argument, index in self.given:
+            order, now = firsts[number, argument].axis.index, firsts[number, argument].now
+            is_reversed = len(order) > 1 and order[1] < order[0]
+            column = int(order[0]) - index if is_reversed else index - now
+            columns[number, argument, index] = column
+        return columns
+
+    @cached_property
+    def rows(self) -> list[tuple[int, TapeTrace | SequenceTrace]]:
+        """The tapes and below them the sequences of each Scan, with the index of the Scan."""
+        return sorted(
+            [*self.tapes, *((n, first) for (n, _), first in self.sequences.items())],
+            key=lambda row: (row[0], isinstance(row[1], SequenceTrace)),
+        )
+
+    @cached_property
     def times(self) -> dict[Address, int]:
         """The column in time of every slot; initial values have negative columns."""
         columns: dict[Address, int] = {}
         times: dict[int, TimeColumns] = {}
         for number, tape in self.tapes:
             root = self.named[number].root
-            time = times.setdefault(root.number, timeline(root.scan))
+            time = times.setdefault(root.number, self._timeline(root))
             if not tape.is_total:
                 for row in range(len(tape.final)):
                     columns[number, tape.argument, row] = column_of(tape, row, time)
@@ -73,6 +132,11 @@ class Columns:
             if tape.is_total:
                 columns |= self._total_columns(number, tape, columns)
         return columns
+
+    def _timeline(self, root: Quantities) -> TimeColumns:
+        """Return the columns of a loop; gradients of a sequence are below the values."""
+        starts = {n: s.now for (number, n), s in self.sequences.items() if number == root.number}
+        return TimeColumns(timeline(root.scan).starts | starts)
 
     def _total_columns(
         self, number: int, tape: TapeTrace, known: Mapping[Address, int]
@@ -91,9 +155,10 @@ class Columns:
     @cached_property
     def shown(self) -> tuple[int | Gap, ...]:
         """The shown columns and the gaps, in order."""
-        every = sorted(set(self.times.values()))
+        every = sorted({*self.times.values(), *self.given_times.values()})
         if len(every) <= self.most:
             return tuple(every)
+        every = sorted({*self.times.values()})
         ends = ENDS_ALONE if self.around is None else ENDS
         ends = max(1, min(ends, (self.most - 1) // 2))
         columns = {*every[:ends], *every[-ends:]}
@@ -103,15 +168,12 @@ class Columns:
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
-        """The row and the column of every slot that has a cell."""
+        """The row and the column of every slot and every given value that has a cell."""
         order = {column: n for n, column in enumerate(self.shown)}
-        places = {}
-        for row, (number, tape) in enumerate(self.tapes):
-            for index in range(len(tape.final)):
-                slot = number, tape.argument, index
-                if self.times[slot] in order:
-                    places[slot] = row, order[self.times[slot]]
-        return places
+        rows = {(number, each.argument): n for n, (number, each) in enumerate(self.rows)}
+        times = {**self.times, **self.given_times}
+        found = [(rows[slot[:2]], slot) for slot, time in times.items() if time in order]
+        return {slot: (row, order[times[slot]]) for row, slot in sorted(found)}
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
@@ -159,9 +221,11 @@ def common_factor(
     return factor if is_general and len(factor) <= MOST_FACTOR else ""
 
 
-def tape_row(wording: Wording, scan: int, tape: TapeTrace) -> TapeRow:
-    """Return the row of a tape; `scan` is the index of its Scan."""
+def tape_row(wording: Wording, scan: int, tape: TapeTrace | SequenceTrace) -> TapeRow:
+    """Return the row of a tape or a sequence; `scan` is the index of its Scan."""
     named = wording.named[scan]
+    if isinstance(tape, SequenceTrace):
+        return TapeRow(scan + 1, tape.axis.variable, named.row_name(tape), is_low=True)
     name = named.whole_label(tape, None) if tape.collects else ""
     return TapeRow(scan + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
 

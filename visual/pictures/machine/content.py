@@ -69,18 +69,21 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape of the Scan with the number `scan`; the first Scan of a machine has the number 1."""
+    """A tape or a sequence of the Scan with the number `scan`, which is 1 for the first Scan.
+
+    If `is_low`, a machine with many rows has little space for the row.
+    """
 
     scan: int
     tape: str
     name: str
-    is_output: bool = False
+    is_low: bool = False
     is_second: bool = False
 
 
 @dataclass(frozen=True)
 class SlotCell:
-    """A slot: its row, its column in time, and its keys."""
+    """A slot, or a value of a sequence: its row, its column in time, and its keys."""
 
     row: int
     column: int
@@ -112,7 +115,7 @@ class Movement:
 
     Cells are indices into `MachineContent.cells`. If no slot contains the value, `source` is None,
     and the `product` enters from the side. `factor` is empty unless the term is a product of
-    numbers.
+    numbers. If there is no factor, `saved` are the values of sequences that a formula reads.
     """
 
     source: int | None

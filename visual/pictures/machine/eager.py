@@ -93,7 +93,7 @@ class _Builder:
         return list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
 
     @cached_property
-    def numbers(self) -> dict[Slot, int]:
+    def numbers(self) -> dict[Slot | None, int]:
         """The index of the cell of every slot."""
         return {slot: n for n, slot in enumerate(self.events.slots)}
 
@@ -135,7 +135,8 @@ class _Builder:
 
     def _event(self, event: RunEvent) -> MachineEvent:
         (write,) = event.writes
-        slot, part = write.slot, part_of(self.wording, self.numbers.get, event, write)
+        slot, target = write.slot, self.numbers[write.slot]
+        part = part_of(self.wording, lambda read: self.numbers.get(read.slot), event, write, target)
         if write.terms and write.terms[0].source is None:
             part = replace(part, kind=PartKind.FILL)
         number = self.rows.index((slot.scan, slot.argument)) + 1

@@ -23,6 +23,7 @@ ROLES = {
     "preserved": Role.PRESERVED,
     "restored": Role.PRESERVED,
     "saved": Role.READ,
+    "read": Role.READ,
     "pending": Role.WAITING,
     "empty": Role.WAITING,
 }

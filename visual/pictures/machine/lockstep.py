@@ -16,8 +16,8 @@ from visual.pictures.machine.content import (
     Phrase,
     SlotCell,
 )
+from visual.pictures.machine.states import resting_role
 
-TOUCHED = ("overwritten", "preserved", "restored", "saved", "written")
 Tick = tuple[int, int]  # the number of a Scan, and a step, or -1 for the filling of tapes
 Twins = Sequence[int | None]  # for each cell of the second machine, the same cell of the first
 
@@ -59,7 +59,7 @@ def _on_clock(
         for moment, tick in enumerate(common, start=1):
             last = own.get(tick, last)
             key = cell.at(last)
-            role = "intermediate" if tick not in own and key.role in TOUCHED else key.role
+            role = key.role if tick in own else resting_role(key.role)
             if (role, key.text) != (keys[-1].role, keys[-1].text):
                 keys.append(replace(key, moment=moment, role=role))
         return replace(cell, column=times.index(machine.times[cell.column]), keys=tuple(keys))

@@ -18,7 +18,7 @@ from visual.pictures.machine.content import (
     SlotCell,
 )
 
-COLORED = ("overwritten", "preserved", "restored", "saved", "written")
+COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
 AFTER = 0.001  # added to p for a state that begins just after p
 MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive, and when a sum is complete
 
@@ -71,7 +71,7 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
 def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> Iterator[Key]:
     """Yield the keys of a cell during an event. A cell has a color while a group uses the cell."""
     value, new = cell.at(moment - 1), cell.at(moment)
-    resting = "intermediate" if new.role in COLORED else new.role
+    resting = resting_role(new.role)
     before = resting if value.role in COLORED else value.role
     yield replace(value, moment=moment - 1 + AFTER, role=before)
     for group, (start, end) in zip(event.groups, spans(event), strict=True):
@@ -84,6 +84,13 @@ def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> It
             yield replace(new, moment=moment - 1 + change)
         yield replace(value, moment=moment - 1 + end + AFTER, role=resting)
     yield replace(new, moment=moment)
+
+
+def resting_role(role: str) -> str:
+    """Return the role of a cell while no sum uses the cell."""
+    if role == "read":
+        return "input"
+    return "intermediate" if role in COLORED else role
 
 
 def _change(group: PartGroup, number: int) -> float:

@@ -36,7 +36,8 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     way = _line(arrangement, term, part.target, part.kind is PartKind.FILL)
     if way.chip is None:
         return way
-    lines = (_drop(arrangement.boxes[n], way.chip, k) for k, n in enumerate(term.saved))
+    reach = CHIP / 2 if term.factor or term.symbol else 0.0
+    lines = (_drop(arrangement.boxes[n], way.chip, k, reach) for k, n in enumerate(term.saved))
     return replace(way, drops=tuple(lines))
 
 
@@ -162,15 +163,18 @@ def _down(start: CellBox, to: CellBox, x: float) -> Track:
     return Track(points, (x, (start.y + to.y) / 2))
 
 
-def _drop(box: CellBox, chip: Point, number: int) -> tuple[Point, ...]:
-    """Return the line from a saved value to its factor; `number` counts the lines of a factor."""
+def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
+    """Return the line from a saved value to its factor, or to the line that has no factor.
+
+    `number` counts the lines of a factor, and `reach` is half the height of the factor.
+    """
     x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
     if abs(box.x - chip[0]) < 1:
         x = box.x
     below = chip[1] > box.y
     start = box.bottom if below else box.top
     turn = start + (5 + 3 * number) * (1 if below else -1)
-    end = chip[1] - CHIP / 2 if below else chip[1] + CHIP / 2
+    end = chip[1] - reach if below else chip[1] + reach
     return (box.x, start), (box.x, turn), (x, turn), (x, end)
 
 
