@@ -10,16 +10,18 @@ import re
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from lab.errors import (
     ArgumentError,
     Registry,
+    UnknownNameError,
     argument_error,
     check_choice,
     check_integer,
     check_sequence,
     check_type,
+    closest_match,
     listing,
     shorten,
 )
@@ -39,13 +41,19 @@ Control = dict[str, object]  # the description of a form's control, as JSON
 Number = TypeVar("Number", int, float)
 
 
+def _check_name(argument: str, value: object) -> Value:
+    """Return a name in its normal form; None stands for the default."""
+    return value if value is None else identifier(check_type(argument, value, str, "a name"))
+
+
 @dataclass(frozen=True)
 class Choice:
     """An option whose value is a name. Subclasses declare options with other values.
 
     `name` names the argument in Python and the option of the command line. `help` and `metavar`
     describe the option of the command line. `label` is the text next to the control in a form;
-    forms omit an option without a label.
+    forms omit an option without a label. `checker` returns the standard form of a value, or raises
+    an error that contains the name. `kind` is the kind of the control.
     """
 
     name: str
@@ -54,7 +62,8 @@ class Choice:
     _: KW_ONLY
     metavar: str = "NAME"
     default: Value = None
-    read_as: ClassVar[Argument] = {}  # more keyword arguments of `add_argument`
+    checker: Callable[[str, object], Value] = _check_name
+    kind: str = "select"
 
     @property
     def option(self) -> str:
@@ -64,24 +73,29 @@ class Choice:
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument`."""
-        return {"help": self.help, "metavar": self.metavar, "default": SUPPRESS, **self.read_as}
+        return {"help": self.help, "metavar": self.metavar, "default": SUPPRESS}
 
     def check(self, value: object) -> Value:
         """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
-        if value is not None:
-            check_type(self.name, value, str, "a name")
-        return identifier(value)
+        return self.checker(self.name, value)
 
     def parse(self, text: Value) -> Value:
         """Convert the value from `argparse` to the argument in Python."""
         return text
 
+    def _numbers(
+        self, text: str, parts: Iterable[str], expected: str, kind: Callable[[str], Number]
+    ) -> tuple[Number, ...]:
+        """Convert the parts of a text to numbers; an error quotes the option with its text."""
+        try:
+            return tuple(map(kind, parts))
+        except ValueError:
+            raise ArgumentError(f"{self.option} {shorten(text)}: expected {expected}.") from None
+
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
         """Describe the control that shows `value`; `names` are the entries of a list."""
-        return self._control("select", value, options=[[name, name] for name in names])
-
-    def _control(self, kind: str, value: object, **more: object) -> Control:
-        return {"kind": kind, "label": self.label, "value": value, **more}
+        control = {"kind": self.kind, "label": self.label, "value": value}
+        return control | ({"options": [[n, n] for n in names]} if self.kind == "select" else {})
 
     def from_form(self, entry: object) -> object:
         """Convert the entry of a form; return an invalid entry for `check`, which reports it."""
@@ -114,7 +128,6 @@ class Whole(Choice):
     metavar: str = "N"
     least: int = 0
     most: int | None = None
-    read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> int | None:
         """Return the number, or the default if the value is None."""
@@ -128,16 +141,22 @@ class Whole(Choice):
             return number
         raise argument_error(self.name, value, f"expected {expected}.")
 
+    def parse(self, text: Value) -> Value:
+        """Return the number in a text."""
+        return self._numbers(text, [text], "an integer", int)[0]
+
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """Describe buttons for a few numbers, otherwise a field.
 
         The field is empty for a default that is not one of its numbers.
         """
+        shown = {"label": self.label, "value": value}
         most = self.most or MOST
         if most < 9 and not self._may_be_empty:
-            return self._control("buttons", value, options=[*range(self.least, most + 1)])
-        shown = "" if value is None or (value == self.default and self._may_be_empty) else value
-        return self._control("number", shown, min=self.least, max=most)
+            return {"kind": "buttons", **shown, "options": [*range(self.least, most + 1)]}
+        if value is None or (value == self.default and self._may_be_empty):
+            shown["value"] = ""
+        return {"kind": "number", **shown, "min": self.least, "max": most}
 
     def from_form(self, entry: object) -> object:
         """Return the number, None for an empty field, or an invalid entry as text."""
@@ -154,79 +173,11 @@ class Whole(Choice):
 
 @dataclass(frozen=True)
 class Steps(Whole):
-    """The number of steps, or the steps to show as a text, which `Shown` converts."""
+    """The number of steps, or the steps to show as a text, which `check_shown` converts."""
 
-    read_as = {}  # noqa: RUF012 (see `Choice`)
-
-    def parse(self, text: Value) -> int | str | None:
+    def parse(self, text: Value) -> Value:
         """Return the number of steps, or a text with a colon, such as ``2:5``, unchanged."""
-        if text is None or ":" in text:
-            return text
-        return numbers(f"{self.option} {shorten(text)}", [text], STEPS_OR_SOME)[0]
-
-
-@dataclass(frozen=True)
-class Shown(Choice):
-    """The steps to show, as a slice: ``2:5`` for steps 2, 3, and 4."""
-
-    def check(self, value: object) -> range:
-        """Return the steps as a range; the trace checks its bounds."""
-        text = value if isinstance(value, str) else ""
-        bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
-        shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
-        if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
-            raise argument_error(self.name, value, f"expected {STEPS_OR_SOME}.")
-        return shown
-
-
-@dataclass(frozen=True)
-class Keep(Choice):
-    """The recorded steps of a long loop, as for `lab.trace`."""
-
-    def check(self, value: object) -> str:
-        """Return ``all``, ``last``, a slice such as ``500:510``, or a count."""
-        return keep_text(check_keep(value))
-
-    def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a text field."""
-        return self._control("text", value)
-
-
-@dataclass(frozen=True)
-class Length:
-    """A length as text and in CSS pixels. `on_paper` is True if the unit is not a pixel."""
-
-    written: str
-    pixels: float
-    on_paper: bool
-
-
-@dataclass(frozen=True)
-class Width(Choice):
-    """The width of a figure: a length with a unit, or the name of a common width."""
-
-    def check(self, value: object) -> Length:
-        """Return the length; a number without unit is in pixels."""
-        if isinstance(value, Length):
-            return value
-        is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
-        is_text = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
-        written = NAMED_WIDTHS.get(str(value), str(value)) if is_text else ""
-        match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
-        unit = UNITS[match[2]] if match else 0.0
-        pixels = float(match[1]) * unit if match else 0.0
-        on_paper = match is not None and match[2] not in ("", "px")
-        if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
-            expected = "50mm to 1000mm, column (85mm), page (170mm), inches (3.4in)"
-            reason = f"expected {expected}, or {FEWEST} pixels or more."
-            raise argument_error(self.name, value, reason)
-        return Length(written, pixels, on_paper)
-
-
-MOST_WIDTH = 10**9  # pixels; Python does not convert integers of more than 4,300 digits to text
-UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
-NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
-NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
+        return text if ":" in text else self._numbers(text, [text], STEPS_OR_SOME, int)[0]
 
 
 @dataclass(frozen=True)
@@ -247,7 +198,7 @@ class Switch(Choice):
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """Describe a check box."""
-        return self._control("check", bool(value))
+        return {"kind": "check", "label": self.label, "value": bool(value)}
 
 
 @dataclass(frozen=True)
@@ -263,18 +214,20 @@ class Cost(Choice):
 
     def parse(self, text: Value) -> Value:
         """Return a known name, or the weights in a text such as ``0,0,1,0.5``."""
-        expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        quoted = f"{self.option} {shorten(text)}"
         if text in self.known:
             return text
-        return list(numbers(quoted, text.split(","), expected, float))
+        expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
+        return list(self._numbers(text, text.split(","), expected, float))
 
 
 @dataclass(frozen=True)
 class ByName(Choice):
     """Values of several variables. Repeat the command-line option for each variable."""
 
-    read_as = {"action": "append"}  # noqa: RUF012 (see `Choice`)
+    @property
+    def argument(self) -> Argument:
+        """The keyword arguments of an option that collects its values."""
+        return {**super().argument, "action": "append"}
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Return a dictionary of values by the names of variables."""
@@ -312,8 +265,49 @@ class Taps(ByName):
     def _parse_entry(self, text: str) -> tuple[str, Value]:
         """Return the name and the taps in ``x:-2,-1``; in ``-2,-1``, the name is empty."""
         name, _, taps = text.rpartition(":")
-        quoted = f"{self.option} {shorten(text)}"
-        return name.strip(), numbers(quoted, words(taps) or [""], "taps as in -2,-1")
+        return name.strip(), self._numbers(text, words(taps) or [""], "taps as in -2,-1", int)
+
+
+def check_shown(name: str, value: object) -> range:
+    """Return the steps to show, such as ``2:5``, as a range; the trace checks its bounds."""
+    text = value if isinstance(value, str) else ""
+    bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
+    shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
+    if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
+        raise argument_error(name, value, f"expected {STEPS_OR_SOME}.")
+    return shown
+
+
+@dataclass(frozen=True)
+class Length:
+    """A length as text and in CSS pixels. `on_paper` is True if the unit is not a pixel."""
+
+    written: str
+    pixels: float
+    on_paper: bool
+
+
+MOST_WIDTH = 10**9  # pixels; Python does not convert integers of more than 4,300 digits to text
+UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
+NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
+NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
+
+
+def check_width(name: str, value: object) -> Length:
+    """Return the width of a figure: a length, or a common width; without unit, in pixels."""
+    if isinstance(value, Length):
+        return value
+    is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
+    is_text = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
+    written = NAMED_WIDTHS.get(str(value), str(value)) if is_text else ""
+    match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
+    pixels = float(match[1]) * UNITS[match[2]] if match else 0.0
+    on_paper = match is not None and match[2] not in ("", "px")
+    if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
+        expected = "50mm to 1000mm, column (85mm), page (170mm), inches (3.4in)"
+        reason = f"expected {expected}, or {FEWEST} pixels or more."
+        raise argument_error(name, value, reason)
+    return Length(written, pixels, on_paper)
 
 
 def words(text: str | None) -> list[str]:
@@ -321,17 +315,12 @@ def words(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def numbers(
-    quoted: str,
-    texts: Iterable[str],
-    expected: str = "integers, as in -2,-1",
-    kind: Callable[[str], Number] = int,
-) -> tuple[Number, ...]:
-    """Convert texts to numbers. Errors start with `quoted`, an option with its value."""
-    try:
-        return tuple(map(kind, texts))
-    except ValueError:
-        raise ArgumentError(f"{quoted}: expected {expected}.") from None
+def unknown_option(name: str, value: object, problem: str, known: Iterable[str]) -> ArgumentError:
+    """Return the error about an option with an unknown name; `problem` is its first sentence."""
+    like = closest_match(name, known)
+    advice = f" Did you mean {like}?" if like else ""
+    reason = f"{problem}{advice} The options are {listing(known)}."
+    return argument_error(name, value, reason, UnknownNameError)
 
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
@@ -360,19 +349,24 @@ MODE = OneOf(
     default="reverse",
     known=Registry("mode", MODES),
 )
-KEEP = Keep(
+KEEP = Choice(
     "keep",
     "steps of a long loop to record: all, last, or 500:510 (default: all)",
     "steps to record",
     metavar="STEPS",
     default="all",
+    checker=lambda _, value: keep_text(check_keep(value)),
+    kind="text",
 )
 # The options of a loop's derivative; the derivative of a graph already has these properties.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
-WIDTH = Width(
-    "width", "width of a figure: column (85mm), page (170mm), 3.4in, or 600 pixels", metavar="WIDTH"
+WIDTH = Choice(
+    "width",
+    "width of a figure: column (85mm), page (170mm), 3.4in, or 600 pixels",
+    metavar="WIDTH",
+    checker=check_width,
 )
-SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
+SHOWN = Choice(STEPS.name, STEPS.help, metavar="A:B", checker=check_shown)
 NO_LEGEND = Switch("no_legend", "leave out the legend")
 THEME = OneOf(
     "theme",

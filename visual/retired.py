@@ -62,13 +62,11 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; `--all-direct` in a termina
 }
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as `visual.tapes`
-    "phase": RETIRED_OPTIONS["phase"],
+    **{
+        name: instead for name, instead in RETIRED_OPTIONS.items() if "." in name or name == "phase"
+    },
     "eager.unfold": "a recording of fewer steps",
-    "phases.all": RETIRED_OPTIONS["phases.all"],
     "routing.all": "a part of the arrays",
-    "ssa.all": RETIRED_OPTIONS["ssa.all"],
-    "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
-    "unrolled.all": RETIRED_OPTIONS["unrolled.all"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 

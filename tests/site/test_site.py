@@ -13,7 +13,7 @@ from lab.loops import gallery
 from visual.backends import dark as dark_colours
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.state import open_bench
-from visual.workbench.still import page_of
+from visual.workbench.workbench import page_of
 
 pytestmark = pytest.mark.site
 

@@ -67,7 +67,7 @@ DRAWING = [
         ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
         ("rolled", {}, "picture rolled was removed in version 0.3: use taps, or print"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
-        ("taps", {"step": 1}, "Its options are width"),
+        ("taps", {"step": 1}, "The options are width"),
         ("tapes", {"colour": "red"}, "colour"),
     )
 ] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state")]

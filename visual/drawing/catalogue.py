@@ -6,18 +6,10 @@ Numbers of Scans start at 1, as in headings, and numbers of steps at 0. `visual.
 `scantape draw`, and the workbench accept all options of this module.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import (
-    ArgumentError,
-    GraphError,
-    Registry,
-    UnknownNameError,
-    argument_error,
-    closest_match,
-    listing,
-)
+from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.paper import missing_width, on_paper, rounded_up, sheet
@@ -35,6 +27,7 @@ from visual.options import (
     Whole,
     check_step,
     selected_scan,
+    unknown_option,
 )
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.arrange import arrange
@@ -87,16 +80,9 @@ class PictureKind:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
             refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
             if name not in own:
-                raise _unknown_option(name, options[name], self.name, own)
+                problem = f"the picture {self.name} has no such option."
+                raise unknown_option(name, options[name], problem, own)
         return {name: own[name].check(value) for name, value in options.items()}
-
-
-def _unknown_option(name: str, value: object, picture: str, known: Iterable[str]) -> ArgumentError:
-    """Return the error for an option that the picture does not have."""
-    like = closest_match(name, known)
-    advice = f" Did you mean {like}?" if like else ""
-    own = f"the picture {picture} has no such option.{advice} Its options are {listing(known)}."
-    return argument_error(name, value, own, UnknownNameError)
 
 
 def _unrolled(study: Study, scan: int | None = None, **options: Value) -> Scene:

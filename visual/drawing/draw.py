@@ -27,10 +27,14 @@ def cached_study(loop: Loop, choice: Chosen) -> Study:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _draw_loop(
-    loop: Loop, picture: str, choice: Chosen, options: tuple[tuple[str, object], ...]
-) -> Scene:
-    return PICTURES[picture].draw(cached_study(loop, choice), **dict(options))
+def _draw_study(study: Study, picture: str, options: tuple[tuple[str, object], ...]) -> Scene:
+    return PICTURES[picture].draw(study, **dict(options))
+
+
+def draw_study(study: Study, picture: str, theme: str, options: Mapping[str, object]) -> Scene:
+    """Draw a picture of the cached study of a loop; the cache has 64 pictures."""
+    checked = PICTURES[picture].check(options)
+    return _draw_study(study, picture, tuple(sorted(checked.items()))).themed(theme)
 
 
 def draw(
@@ -64,10 +68,10 @@ def draw(
     THEMES[theme]  # raises ArgumentError for an unknown name
     choices, options = split_options(chosen)
     options = PICTURES[picture].check(options)
+    found = study_of(subject, given, choices)
     if isinstance(subject, Loop):
-        about = choose(**choices), tuple(sorted(options.items()))
-        return _draw_loop(subject, picture, *about).themed(theme)
-    return PICTURES[picture].draw(study_of(subject, given, choices), **options).themed(theme)
+        return draw_study(found, picture, theme, options)
+    return PICTURES[picture].draw(found, **options).themed(theme)  # a graph may be large
 
 
 def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -2,6 +2,6 @@
 
 Start with `state`: a `Bench` has a subject, the choices, and the picture. `controls` describes the
 controls for ``form.js``, which builds the form, and applies their changes. `written` parses a loop
-from text, `cell` writes a bench as Python, and `link` writes a bench as a link. `workbench` is the
-widget, and ``workbench.js`` is the part of the widget in the browser.
+from text, and `copies` writes a bench as a link and as Python. `workbench` is the widget, and
+``workbench.js`` is the part of the widget in the browser.
 """

@@ -2,14 +2,14 @@
 
 The key of a control names the choice that it changes: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values. Start with `controls` and `changed`; `visual.options`
-declares labels and ranges.
+declares labels and ranges. `draw_ahead` draws the pictures of probable next changes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, argument_error, check_choice, quote
@@ -34,20 +34,19 @@ from visual.options import (
     Control,
 )
 from visual.widgets.sliders import sliders
-from visual.workbench.link import bench_of
+from visual.workbench.copies import bench_of
 from visual.workbench.state import (
     CHOICES,
     OWN,
     Bench,
     BenchState,
-    GraphBench,
     LoopBench,
     numbers,
     view_options,
     with_loop,
     with_texts,
 )
-from visual.workbench.written import WRITTEN, short, text_of, valued
+from visual.workbench.written import WRITTEN, short, text_of
 
 KEPT = "all, last, or a range such as 500:510"
 Key = list[Any]  # the key of a control: texts and numbers
@@ -63,12 +62,8 @@ WRITING = (
 
 def controls(bench: Bench) -> list[Control]:
     """Return all controls, with the present values."""
-    entries = _entries(bench, bench.usual_values)
-    if isinstance(bench, LoopBench):
-        own = [*_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
-        return [*_loop(bench), *entries, *own, *_options(bench.state)]
-    assert isinstance(bench, GraphBench)
-    return [*entries, *_graph(bench), *_rule(bench), *_options(bench.state)]
+    groups = (_loop, _values, _written, _derivative, _rule, _taps, _options)
+    return [control for group in groups for control in group(bench)]
 
 
 def views() -> list[Control]:
@@ -100,39 +95,46 @@ def _control(
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
 
-def _loop(bench: LoopBench) -> Iterator[Control]:
+def _loop(bench: Bench) -> Iterator[Control]:
     state = bench.state
-    names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    options = [[name, bench.loop.name if name in (state.loop, OWN) else name] for name in names]
-    about = bench.loop.reason
-    if about and (state.taps or state.steps):
-        about = f"Without changes: {about}"
-    loop = Choice("loop", "", "loop")
-    yield _control("loop", loop, state.loop, options=options, about=about)
+    if isinstance(bench, LoopBench):
+        names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
+        options = [[name, bench.loop.name if name in (state.loop, OWN) else name] for name in names]
+        about = bench.loop.reason
+        if about and (state.taps or state.steps):
+            about = f"Without changes: {about}"
+        loop = Choice("loop", "", "loop")
+        yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)
-    cost = state.cost if isinstance(state.cost, str) else WEIGHTS
-    yield _control("loop", COST, cost, (*COST.known, WEIGHTS))
+    if isinstance(bench, LoopBench):
+        cost = state.cost if isinstance(state.cost, str) else WEIGHTS
+        yield _control("loop", COST, cost, (*COST.known, WEIGHTS))
 
 
-def _written(bench: LoopBench) -> Iterator[Control]:
-    texts = text_of(bench.chosen) or text_of(bench.loop)
+def _values(bench: Bench) -> Iterator[Control]:
+    """Yield a slider for every number of every input, or a note for a large array."""
+    variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
+    for slider in sliders(bench.values, bench.usual_values, variables):
+        yield {**slider, "group": "values"}
+
+
+def _written(bench: Bench) -> Iterator[Control]:
+    texts = None
+    if isinstance(bench, LoopBench):
+        texts = text_of(bench.chosen) or text_of(bench.loop)
     if texts is not None:
         step = {"kind": "written", "label": "step", "value": list(texts)}
         yield {"key": ["written"], "group": "written", **step, "about": WRITING}
 
 
-def _graph(bench: GraphBench) -> Iterator[Control]:
+def _derivative(bench: Bench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    yield _control("loop", ORDER, state.order)
-    if state.wrt:
-        yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
-
-
-def _derivative(bench: LoopBench) -> Iterator[Control]:
-    state, group = bench.state, "derivative"
-    variables = list(valued(bench.loop))
-    yield _control(group, STEPS, bench.chosen.steps)
-    yield _control(group, WRT, state.wrt or variables[0], variables)
+    if isinstance(bench, LoopBench):
+        yield _control(group, STEPS, bench.chosen.steps)
+    if isinstance(bench, LoopBench) or state.wrt:
+        yield _control(group, WRT, state.wrt or next(iter(bench.values)), bench.values)
+    if not isinstance(bench, LoopBench):
+        return
     if not isinstance(state.cost, str):
         weights = " ".join(map(short, state.cost))
         text = {"kind": "text", "label": "weights of the steps", "value": weights}
@@ -149,8 +151,8 @@ def _rule(bench: Bench) -> Iterator[Control]:
     yield _control("rule", RULE, bench.state.rule or CORRECT, options=options, about=about)
 
 
-def _taps(bench: LoopBench) -> Iterator[Control]:
-    for variable in bench.chosen.variables.values():
+def _taps(bench: Bench) -> Iterator[Control]:
+    for variable in bench.chosen.variables.values() if isinstance(bench, LoopBench) else ():
         if isinstance(variable, State | Series):
             kind = "state" if isinstance(variable, State) else "sequence"
             offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
@@ -161,8 +163,9 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             yield {"key": [TAPS.name, variable.name], "group": "taps", **about, **chosen}
 
 
-def _options(state: BenchState) -> Iterator[Control]:
+def _options(bench: Bench) -> Iterator[Control]:
     """Yield the controls of the options of the view, and the control of the theme."""
+    state = bench.state
     for option in view_options(state.view) if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name)
@@ -170,18 +173,9 @@ def _options(state: BenchState) -> Iterator[Control]:
     yield _control("look", THEME, state.theme)
 
 
-def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
-    """Yield a slider for every number of every input, or a note for a large array.
-
-    The range of a slider contains the `usual` value.
-    """
-    variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
-    for slider in sliders(bench.values, usual, variables):
-        yield {**slider, "group": "values"}
-
-
 def changed(bench: Bench, key: Key, value: object) -> Bench:
     """Return a bench with the change that a control requests."""
+    change: dict[str, Any]
     match key:
         case ["loop"]:
             return with_loop(bench, value)
@@ -192,7 +186,34 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 case [str(text), str(values)]:
                     return with_texts(bench, text, values)
             raise argument_error("written", value, "expected two texts, a step and values.")
-    return bench.changed(**_change(bench, key, value))
+        case ["at", str(name), int(place)]:
+            entries = bench.values[check_choice("at", name, bench.values)].astype(float)
+            if place not in range(entries.size):
+                raise ArgumentError(
+                    f"at = {name}[{place}]: {name} has {entries.size} values, from 0."
+                )
+            entries.ravel()[place] = _float(name, value)
+            change = {"at": {name: numbers(entries)}}
+        case ["weights"] if isinstance(bench, LoopBench):
+            change = {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
+        case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
+            change = {"cost": _weights(bench.state, bench.chosen.steps)}
+        case ["options", str(name)]:
+            own = {option.name: option for option in view_options(bench.state.view)}
+            if name not in own:
+                PICTURES[bench.state.view].check({name: value})  # the error lists the options
+            change = {"options": {name: own[name].from_form(value)}}
+        case ["taps" | "at" as field, str(name)]:
+            change = {field: {name: value}}
+        case ["rule"]:
+            change = {"rule": None if value == CORRECT else value}
+        case ["view"] if value == FAULTY_RULE:
+            change = {"rule": bench.state.rule or next(iter(BROKEN))}
+        case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
+            change = {field: CHOICES[field].from_form(value)}
+        case _:
+            raise argument_error("key", key, "expected the key of a control.")
+    return bench.changed(**change)
 
 
 def without_invalid_options(bench: Bench) -> Bench:
@@ -212,37 +233,6 @@ def without_invalid_options(bench: Bench) -> Bench:
     return bench
 
 
-def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
-    """Return the change that a control requests, as arguments of `Bench.changed`."""
-    match key:
-        case ["at", str(name), int(place)]:
-            values = bench.values[check_choice("at", name, bench.values)].astype(float)
-            if place not in range(values.size):
-                raise ArgumentError(
-                    f"at = {name}[{place}]: {name} has {values.size} values, from 0."
-                )
-            values.ravel()[place] = _float(name, value)
-            return {"at": {name: numbers(values)}}
-        case ["weights"] if isinstance(bench, LoopBench):
-            return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
-        case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
-            return {"cost": _weights(bench.state, bench.chosen.steps)}
-        case ["options", str(name)]:
-            own = {option.name: option for option in view_options(bench.state.view)}
-            if name not in own:
-                PICTURES[bench.state.view].check({name: value})  # the error lists the options
-            return {"options": {name: own[name].from_form(value)}}
-        case ["taps" | "at" as field, str(name)]:
-            return {field: {name: value}}
-        case ["rule"]:
-            return {"rule": None if value == CORRECT else value}
-        case ["view"] if value == FAULTY_RULE:
-            return {"rule": bench.state.rule or next(iter(BROKEN))}
-        case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
-            return {field: CHOICES[field].from_form(value)}
-    raise argument_error("key", key, "expected the key of a control.")
-
-
 def _weights(state: BenchState, steps: int) -> list[float]:
     """Return the weight of each step in the present cost."""
     if not isinstance(state.cost, str):
@@ -255,3 +245,32 @@ def _float(name: str, written: object) -> float:
         return float(str(written))
     except ValueError:
         raise ArgumentError(f"{name} = {quote(written)}: expected a number.") from None
+
+
+HIGHEST = 3  # the highest order that is drawn ahead
+SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
+
+
+def probable_changes(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
+    """Yield functions that return probable next benches, the most probable first.
+
+    The functions change the steps or the order by 1, or select another loop of the gallery. They
+    can raise LabError.
+    """
+    order, steps = bench.state.order, bench.chosen.steps
+    for count in (steps + 1, steps - 1):
+        yield partial(bench.changed, steps=count)
+    for other in {min(order + 1, max(order, HIGHEST)), max(order - 1, 0)} - {order}:
+        yield partial(bench.changed, order=other)
+    for name in gallery.loops:
+        yield partial(with_loop, bench, name)
+
+
+def draw_ahead(bench: Bench) -> None:
+    """Draw the probable next benches, whose pictures are cached; ignore errors."""
+    for change in probable_changes(bench) if isinstance(bench, LoopBench) else ():
+        start = time.monotonic()
+        with suppress(Exception):
+            without_invalid_options(change())
+        if time.monotonic() - start > SLOW:
+            return

@@ -17,26 +17,19 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import (
-    ArgumentError,
-    argument_error,
-    check_choice,
-    closest_match,
-    listing,
-    quote,
-)
+from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from lab.loops.variables import as_value, value_of
+from lab.loops.variables import as_value
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.drawing.draw import cached_study, draw
-from visual.drawing.study import Chosen, Frozen, choose, with_shape
-from visual.options import DERIVATIVE, RULE, THEME, ByName, Choice, Value
+from visual.drawing.draw import cached_study, draw_study
+from visual.drawing.study import Frozen, Study, choose, study, with_shape
+from visual.options import DERIVATIVE, RULE, THEME, ByName, Choice, Value, unknown_option
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
@@ -44,7 +37,7 @@ from visual.pictures.machine.still import still
 from visual.player.data import for_page
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, valued, written_loop
+from visual.workbench.written import START, STEPS, WRITTEN, declared_values, written_loop
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
@@ -96,25 +89,19 @@ class BenchState:
         A change of the view drops all options except `scan`, and selects the correct rule. Raises
         ArgumentError for an unknown choice, or a value that no loop can have.
         """
-        known = [choice.name for choice in fields(self) if choice.name != "loop"]
-        for name in changes:
+        for name, value in changes.items():
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)
-            if name not in known:
-                like = closest_match(name, known)
-                advice = f" Did you mean {like}?" if like else ""
-                reason = f"unknown choice.{advice} The choices are {listing(known)}."
-                raise argument_error(name, changes[name], reason)
+            if name not in CHOICES:
+                raise unknown_option(name, value, "unknown choice.", CHOICES)
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
-        options = dict(self.options)
-        if checked.get("steps", self.steps) != self.steps:
-            options.pop("step", None)
+        old = self
         if checked.get("view", self.view) != self.view:
             has_scan = any(option.name == "scan" for option in view_options(checked["view"]))
-            options = {n: value for n, value in options.items() if n == "scan" and has_scan}
-        old = replace(self, options=MappingProxyType(options))
+            options = {n: v for n, v in self.options.items() if n == "scan" and has_scan}
+            old = replace(self, options=MappingProxyType(options))
         if "view" in checked:
             checked = {"rule": None, **checked}
         for name in checked.keys() & {"taps", "at", "options"}:
@@ -164,21 +151,22 @@ class Bench(ABC):
     def values(self) -> dict[str, np.ndarray]:
         """The chosen values of the variables, by name."""
 
-    @cached_property
-    def usual_values(self) -> dict[str, np.ndarray]:
-        """The values of the variables without choices, by name."""
-        return replace(self, state=self.usual).values
-
     @abstractmethod
     def changed(self, **changes: object) -> "Bench":
         """Return the bench with other choices; raise LabError for an impossible choice."""
 
     @abstractmethod
-    def _draw(self, **options: object) -> Scene:
-        """Return the picture of the view with its options."""
+    def study(self, order: int) -> Study:
+        """Return the derivatives up to an order; the latest studies are cached."""
 
     @abstractmethod
-    def _truth(self, order: int) -> Truth: ...
+    def _draw(self) -> Scene:
+        """Return the picture of the view."""
+
+    @cached_property
+    def usual_values(self) -> dict[str, np.ndarray]:
+        """The values of the variables without choices, by name."""
+        return replace(self, state=self.usual).values
 
     @property
     def choices(self) -> dict[str, object]:
@@ -195,16 +183,15 @@ class Bench(ABC):
         """The effect of the faulty rule on the derivatives; None for the correct rule."""
         if self.state.rule is None:
             return None
-        return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
+        return _broken(_truth(self.study(max(self.state.order, LEAST))), self.state.rule)
 
     @cached_property
     def picture(self) -> Scene:
         """The picture of the view. Raises LabError if the picture is impossible."""
-        state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)
-            return still(arrange(machine), machine.moments).themed(state.theme)
-        return self._draw(**state.options)
+            return still(arrange(machine), machine.moments).themed(self.state.theme)
+        return self._draw()
 
     @cached_property
     def svg(self) -> str:
@@ -220,6 +207,11 @@ class Bench(ABC):
         if self.state.view != "machine" or trace is None:
             return {}
         return for_page(machine_of(trace), trace)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _truth(study: Study) -> Truth:
+    return Truth(study.derivative, study.given)
 
 
 _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
@@ -242,18 +234,17 @@ class LoopBench(Bench):
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The values of the chosen loop."""
-        return {name: value_of(variable) for name, variable in valued(self.chosen).items()}
+        return declared_values(self.chosen)
 
     def changed(self, **changes: object) -> "LoopBench":
         """Return the bench with other choices; if the taps change, chosen values are extended."""
         state = self.state.changed(**changes)
         taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
-            variables = valued(self.chosen.with_taps(taps))
-            fitting = {name: value_of(variables[name]) for name in taps}
-            given = changes.get("at", {})
-            assert isinstance(given, Mapping)  # `BenchState.changed` has checked the type
-            state = state.changed(at={**fitting, **given})
+            values = declared_values(self.chosen.with_taps(taps))
+            state = state.changed(at={name: values[name] for name in taps})
+            if "at" in changes:
+                state = state.changed(at=changes["at"])
         return replace(self, state=state)
 
     @cached_property
@@ -265,29 +256,20 @@ class LoopBench(Bench):
     @cached_property
     def _at(self) -> dict[str, np.ndarray]:
         """The chosen values with the dtypes of their variables; the loop checks the names."""
-        usual = {name: value_of(variable).dtype for name, variable in valued(self.loop).items()}
+        usual = declared_values(self.loop)
         return {
-            name: cast(name, value, usual[name]) if name in usual else np.asarray(value)
+            name: cast(name, value, usual[name].dtype) if name in usual else np.asarray(value)
             for name, value in self.state.at.items()
         }
 
-    def _about(self, **others: object) -> dict[str, Value]:
-        """Return the choices about the derivative, and `others`."""
+    def study(self, order: int) -> Study:
+        """Return the derivatives of the loop up to an order."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
-        return {**about, "at": self._at, **others}
+        return cached_study(self.loop, choose(**{**about, "at": self._at, "order": order}))
 
-    def _draw(self, **options: object) -> Scene:
-        state, about = self.state, self._about(**options)
-        return draw(self.loop, state.view, state.theme, **about)
-
-    def _truth(self, order: int) -> Truth:
-        return _truth_of_loop(self.loop, choose(**self._about(order=order)))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _truth_of_loop(loop: Loop, chosen: Chosen) -> Truth:
-    study = cached_study(loop, chosen)
-    return Truth(study.derivative, study.given)
+    def _draw(self) -> Scene:
+        state = self.state
+        return draw_study(self.study(state.order), state.view, state.theme, state.options)
 
 
 OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
@@ -295,57 +277,46 @@ OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
 
 @dataclass(frozen=True, eq=False)
 class GraphBench(Bench):
-    """The cost of a graph, the inputs with their values, and all choices."""
+    """The cost of a graph, the variable to differentiate with respect to, and the inputs by name.
+
+    `given` has the usual value of each input. The cost may be the log-density of a `model`.
+    """
 
     cost: Variable
-    wrt_variable: Variable
-    given: Mapping[Variable, object]
+    wrt: Variable
+    inputs: Mapping[str, Variable]
+    given: Mapping[str, np.ndarray]
     model: object | None = None
 
     @classmethod
     def from_graph(
         cls, cost: Variable, wrt: Variable, given: object, order: int = 1, model: object = None
     ) -> "GraphBench":
-        """Return the bench of a cost, differentiated wrt `wrt`, with values `given` for its inputs.
+        """Return the bench of a cost with values `given` for its inputs.
 
-        The cost may be the log-density of a `model`.
+        An input without a unique name has a name such as ``input 2``.
         """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
                 f"given = {quote(given)}: expected the values of the graph's inputs, as in "
                 "{x0: 0.5}."
             )
-        state = BenchState(GRAPH, order=order)
-        name = getattr(model, "name", "") or cost.name or GRAPH
-        bench = cls(state, state, name, cost, wrt, dict(given), model)
-        named = replace(state, wrt=bench.names.get(wrt))
-        return replace(bench, usual=named, state=named)
-
-    @cached_property
-    def names(self) -> Mapping[Variable, str]:
-        """The name of every input, or ``input 2`` if the name is missing or not unique."""
-        own = [variable.name for variable in self.given]
-        return {
-            variable: name if name and own.count(name) == 1 else f"input {number}"
-            for number, (variable, name) in enumerate(zip(self.given, own, strict=True), start=1)
+        own = [variable.name for variable in given]
+        inputs = {
+            variable.name if own.count(variable.name) == 1 else f"input {number}": variable
+            for number, variable in enumerate(given, start=1)
         }
-
-    @cached_property
-    def inputs(self) -> Mapping[str, Variable]:
-        """The inputs, by name."""
-        return {name: variable for variable, name in self.names.items()}
+        chosen_wrt = next((name for name, variable in inputs.items() if variable is wrt), None)
+        state = BenchState(GRAPH, order=order, wrt=chosen_wrt)
+        name = getattr(model, "name", "") or cost.name or GRAPH
+        usual = {n: as_value(given[v], f"value of {n}") for n, v in inputs.items()}
+        return cls(state, state, name, cost, wrt, inputs, usual, model)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The chosen values of the inputs, by name."""
-        return {
-            name: self._value(name, as_value(self.given[variable], f"value of {name}"))
-            for name, variable in self.inputs.items()
-        }
-
-    def _value(self, name: str, usual: np.ndarray) -> np.ndarray:
-        chosen = self.state.at.get(name)
-        return usual if chosen is None else cast(name, chosen, usual.dtype)
+        at = self.state.at.items()
+        return {**self.given, **{n: cast(n, value, self.given[n].dtype) for n, value in at}}
 
     def changed(self, **changes: object) -> "GraphBench":
         """Return the bench with other choices; the graph stays the same."""
@@ -355,39 +326,33 @@ class GraphBench(Bench):
                     f"{name}: a graph has the choices {listing(OF_A_GRAPH)}. Change the graph "
                     "for anything else."
                 )
-        bench = replace(self, state=self.state.changed(**changes))
-        for name in bench.state.at:
-            self._check("at", name)
-        if bench.state.wrt != self.usual.wrt:
-            self._check("wrt", bench.state.wrt)
-        return bench
+        state = self.state.changed(**changes)
+        names: list[tuple[str, str | None]] = [("at", name) for name in state.at]
+        if state.wrt != self.usual.wrt:
+            names.append(("wrt", state.wrt))
+        for argument, chosen in names:
+            check_choice(argument, chosen, self.inputs, "the inputs of this graph are {}.")
+        return replace(self, state=state)
 
-    def _check(self, argument: str, name: str | None) -> None:
-        check_choice(argument, name, self.inputs, "the inputs of this graph are {}.")
+    def study(self, order: int) -> Study:
+        """Return the derivatives of the cost up to an order."""
+        wrt = self.inputs.get(self.state.wrt or "", self.wrt)
+        values = self.values
+        given = tuple((v, Frozen.freeze(name, values[name])) for name, v in self.inputs.items())
+        return _study_of_graph(_derived(self.cost, wrt, order), given)
 
-    @property
-    def _wrt(self) -> Variable:
-        return self.inputs.get(self.state.wrt or "", self.wrt_variable)
-
-    @property
-    def _given(self) -> dict[Variable, np.ndarray]:
-        return {variable: self.values[name] for name, variable in self.inputs.items()}
-
-    def _draw(self, **options: object) -> Scene:
-        state, derived = self.state, _derived(self.cost, self._wrt, self.state.order)
-        return draw(derived, state.view, state.theme, self._given, **options)
-
-    def _truth(self, order: int) -> Truth:
-        values = tuple((v, Frozen.freeze(v.name or "", value)) for v, value in self._given.items())
-        return _truth_of_graph(_derived(self.cost, self._wrt, order), values)
+    def _draw(self) -> Scene:
+        state = self.state
+        picture = PICTURES[state.view].draw(self.study(state.order), **state.options)
+        return picture.themed(state.theme)
 
 
 _derived = lru_cache(maxsize=REMEMBERED)(derivative)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Truth:
-    return Truth(derived, {variable: frozen.value for variable, frozen in values})
+@lru_cache(maxsize=2)  # the study of the view and the study of the rules; a graph may be large
+def _study_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Study:
+    return study(derived, choose(), {variable: frozen.value for variable, frozen in values})
 
 
 def open_bench(subject: object, *about: object) -> Bench:

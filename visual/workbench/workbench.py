@@ -10,9 +10,11 @@ the picture, or they change nothing and report an error.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -25,25 +27,24 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.backends import dark
+from visual.player.page import Page
 from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, bundle, style
 from visual.widgets.widget import Widget, in_notebook
 from visual.widgets.working import Job, begin, is_in_loop
-from visual.workbench.ahead import draw_ahead
-from visual.workbench.cell import cell
 from visual.workbench.controls import (
     Key,
     changed,
     controls,
+    draw_ahead,
     equation,
     view_shown,
     views,
     without_invalid_options,
 )
-from visual.workbench.link import ChangeHistory, bench_of, link_of
-from visual.workbench.state import Bench, BenchState, open_bench, with_loop
-from visual.workbench.still import still
+from visual.workbench.copies import bench_of, cell, link_of
+from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
 
 HERE = Path(__file__).parent
 
@@ -59,6 +60,52 @@ def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
     bench = bench if keeps_options else without_invalid_options(bench)
     bench.machine, bench.svg  # noqa: B018 (the bench caches both)
     return bench
+
+
+class ChangeHistory:
+    """The latest benches; `undo` and `redo` move between them.
+
+    The benches are copies without cached pictures.
+    """
+
+    MOST = 30  # the most changes that can be undone
+    TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
+
+    def __init__(self, bench: Bench) -> None:
+        self._benches, self._position = [replace(bench)], 0
+        self._time = -inf  # of the latest change, if only values changed
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether the history has an earlier bench."""
+        return self._position > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether the latest change was undone."""
+        return self._position < len(self._benches) - 1
+
+    def note(self, bench: Bench) -> None:
+        """Store a bench, except for a change of the theme, which follows the theme of the page."""
+        present = self._benches[self._position]
+        names = {*bench.state.differences_from(present.state)} - {"theme"}
+        if getattr(bench, "loop", None) is not getattr(present, "loop", None):
+            names.add("loop")
+        if names:
+            now, are_values = time.monotonic(), names == {"at"}
+            is_next = not (are_values and now - self._time < self.TOGETHER)
+            self._time = now if are_values else -inf
+            self._benches[self._position + is_next :] = [replace(bench)]
+            del self._benches[: -self.MOST - 1]
+            self._position = len(self._benches) - 1
+
+    def move(self, by: int) -> Bench | None:
+        """Return the bench `by` changes after the present bench, or None at the end."""
+        position = self._position + by
+        if position not in range(len(self._benches)):
+            return None
+        self._position, self._time = position, -inf
+        return self._benches[position]
 
 
 @dataclass(frozen=True)
@@ -123,7 +170,6 @@ class Workbench(Widget):
         **choices: object,
     ) -> None:
         self._lock = RLock()  # one thread at a time changes the traits
-        self._history = ChangeHistory()
         if isinstance(subject, str):
             start: Bench
             start, restored = bench_of(subject)
@@ -134,7 +180,7 @@ class Workbench(Widget):
         moment = check_integer("moment", moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         super().__init__()
-        self.moment = max(-1, moment)
+        self.moment, self._history = max(-1, moment), ChangeHistory(bench)
         self._show(bench)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -147,7 +193,7 @@ class Workbench(Widget):
         moment = None if self.moment < 0 else self.moment
         html = without_kernel(dict(self.machine), moment) if self.machine else self.picture.framed()
         if not in_notebook():
-            html = still(self._bench, html)
+            html = static_form(self._bench, html)
         return html, self.picture.text(), self.picture
 
     @property
@@ -184,28 +230,27 @@ class Workbench(Widget):
 
     def undo(self) -> None:
         """Return to the choices before the latest change; without a change, do nothing."""
-        self._restore(self._history.undo)
+        self._move(-1)
 
     def redo(self) -> None:
         """Repeat the change that was last undone; without such a change, do nothing."""
-        self._restore(self._history.redo)
+        self._move(1)
 
-    def _restore(self, move: Callable[[Bench], Bench | None]) -> None:
+    def _move(self, by: int) -> None:
         with self._lock:
             self._cancel()
-            bench = move(self._bench)
+            bench = self._history.move(by)
             if bench is None:
                 self._update_form()
             else:
-                self._show(Job().run(lambda: draw_bench(bench)), is_new=False)
+                self._show(Job().run(lambda: draw_bench(replace(bench))))
 
-    def _show(self, bench: Bench, is_new: bool = True) -> None:
-        """Show a bench; if `is_new`, `undo` can return to the previous bench."""
+    def _show(self, bench: Bench) -> None:
+        """Show a bench; `undo` can return to the previous bench."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
-            if is_new and hasattr(self, "_bench"):
-                self._history.note(self._bench, bench)
+            self._history.note(bench)
             self._bench = bench
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
@@ -249,8 +294,8 @@ class Workbench(Widget):
             "view": view_shown(self.state),
             "problem": {"key": list(key), "text": text},
             "answered": self._number if self._request is None else -1,
-            "undo": bool(self._history.past),
-            "redo": bool(self._history.future),
+            "undo": self._history.can_undo,
+            "redo": self._history.can_redo,
         }
 
     def receive(self, message: object) -> None:
@@ -342,6 +387,36 @@ class Workbench(Widget):
 def error_text(error: BaseException) -> str:
     """Return the message of an error; the message of an unexpected error starts with its type."""
     return str(error) if isinstance(error, LabError) else first_line(error)
+
+
+WITHOUT_PYTHON = (
+    "<p class='scantape-without'>In a notebook, you can change everything in this workbench, "
+    "including the loop. {} <code>make start</code> opens the lessons in a notebook.</p>\n"
+)
+
+
+def static_form(bench: Bench, shown: str) -> str:
+    """Return the HTML of a bench for readers without Python.
+
+    `shown` is the HTML of the machine or the picture of the bench.
+    """
+    page = page_of(bench)
+    if page is None:
+        return WITHOUT_PYTHON.format("This page shows the picture.") + shown
+    note = WITHOUT_PYTHON.format("On this page, you can choose values, taps, and orders.")
+    return note + page.fragment()
+
+
+def page_of(bench: Bench) -> Page | None:
+    """Return a page if the bench shows the machine of a loop with a named cost, otherwise None.
+
+    The result is also None if any other choice differs from the loop.
+    """
+    if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
+        return None
+    if bench.state.view != "machine" or not isinstance(bench.state.cost, str):
+        return None
+    return Page([bench.loop], orders=(1, 2, 3), costs=[bench.state.cost])
 
 
 FORMATS = ("svg", "pdf", "png", "html")

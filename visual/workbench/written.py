@@ -8,12 +8,14 @@ without ``=`` is the new value of the first variable.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+
+import numpy as np
 
 from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier, values_by_name
-from lab.loops.variables import Parameter, RandomState, Valued, value_of
+from lab.loops.variables import Parameter, RandomState, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # the default name of a loop from texts
@@ -66,8 +68,8 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return None
-    values = {name: value_of(variable).ravel() for name, variable in valued(loop).items()}
-    lines = (f"{name} = {' '.join(map(short, array.tolist()))}" for name, array in values.items())
+    values = declared_values(loop).items()
+    lines = (f"{name} = {' '.join(map(short, array.ravel().tolist()))}" for name, array in values)
     texts = str(loop.step), "; ".join(lines)
     try:
         restored = written_loop(*texts, loop.steps)
@@ -79,8 +81,8 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
 def _content(loop: Loop) -> dict[str, tuple[object, ...]]:
     """Return the taps, the dtype, and the values of each variable."""
     return {
-        name: (getattr(v, "taps", None), value_of(v).dtype, value_of(v).tolist())
-        for name, v in valued(loop).items()
+        name: (getattr(loop.variables[name], "taps", None), value.dtype, value.tolist())
+        for name, value in declared_values(loop).items()
     }
 
 
@@ -89,6 +91,7 @@ def short(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def valued(loop: Loop) -> Mapping[str, Valued]:
-    """Return all variables of a loop except random states, by name."""
-    return {n: v for n, v in loop.variables.items() if not isinstance(v, RandomState)}
+def declared_values(loop: Loop) -> dict[str, np.ndarray]:
+    """Return the values of all variables of a loop except random states, by name."""
+    variables = loop.variables.items()
+    return {n: value_of(v) for n, v in variables if not isinstance(v, RandomState)}

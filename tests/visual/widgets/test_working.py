@@ -84,17 +84,17 @@ def test_a_job_that_lets_another_run_first_ends_too():
 
 def slow(monkeypatch, order=3):
     """Let pictures of an order never end; return a list that grows with each of them."""
-    begun, draw = [], state.draw
+    begun, draw = [], state.draw_study
 
-    def drawn(*args, **chosen):
-        if chosen.get("order") != order:
-            return draw(*args, **chosen)
+    def drawn(study, *chosen):
+        if study.order != order:
+            return draw(study, *chosen)
         begun.append(chosen)
         while True:
             pause()
             time.sleep(0.001)
 
-    monkeypatch.setattr("visual.workbench.state.draw", drawn)
+    monkeypatch.setattr("visual.workbench.state.draw_study", drawn)
     return begun
 
 
@@ -183,9 +183,9 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
 
     forget()
     in_a_loop(look)()
-    drawn = draw._draw_loop.cache_info().misses
+    drawn = draw._draw_study.cache_info().misses
     bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than before
-    assert draw._draw_loop.cache_info().misses == drawn
+    assert draw._draw_study.cache_info().misses == drawn
     ahead = shown()
     forget()
     assert shown() == ahead
@@ -206,5 +206,5 @@ async def test_a_request_interrupts_drawing_ahead(monkeypatch):
 
 
 def forget():
-    for remembered in (draw._draw_loop, draw.cached_study, study._cached_graph):
+    for remembered in (draw._draw_study, draw.cached_study, study._cached_graph):
         remembered.cache_clear()

@@ -12,7 +12,7 @@ from workbenches import ask, own, rebuilt, sine
 import visual
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
-from visual.workbench.link import bench_of, link_of
+from visual.workbench.copies import bench_of, link_of
 from visual.workbench.workbench import Workbench
 
 LINK = (
@@ -126,7 +126,7 @@ def test_a_new_choice_replaces_undone_choices_and_an_error_or_a_theme_is_no_choi
 
 def test_a_dragged_slider_is_undone_by_one_step(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("visual.workbench.link.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("visual.workbench.workbench.time.monotonic", lambda: now[0])
     bench = Workbench(view="taps")
     for value in ("0.9", "0.8", "0.7"):
         now[0] += 0.1

@@ -227,7 +227,7 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
 
 def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
     bench = Workbench(view="tapes")
-    monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("visual.workbench.state.draw_study", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(bench, ["order"], "2")
     assert bench.form["answered"] == 1

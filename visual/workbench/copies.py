@@ -1,0 +1,143 @@
+"""A bench as text: a link, and the Python code of a cell that opens the same workbench.
+
+    >>> bench, moment = bench_of("loop=square&order=2&taps.x=-2,-1&moment=7")
+    >>> link_of(bench, moment)
+    'loop=square&order=2&taps.x=-2,-1&moment=7'
+
+`visual.player.state` writes and reads the text of a link; a page accepts the same text.
+"""
+
+import re
+import sys
+from collections.abc import Iterable
+
+import numpy as np
+
+from lab.errors import ArgumentError, check_choice, check_integer
+from lab.loops import gallery
+from lab.loops.loop import Loop
+from lab.loops.variables import value_of
+from visual.player.state import as_text, from_text
+from visual.workbench.state import Bench, GraphBench, LoopBench
+from visual.workbench.written import START, STEPS, WRITTEN, text_of, written_loop
+
+
+def link_of(bench: Bench, moment: int = -1) -> str:
+    """Return the text that restores a bench at a moment; -1 is the default moment.
+
+    The text is empty for a graph, and for a loop from the user's code.
+    """
+    if not isinstance(bench, LoopBench):
+        return ""
+    state: dict[str, object] = {"loop": bench.loop.name}
+    if gallery.loops.get(bench.loop.name) is not bench.loop:
+        texts = text_of(bench.loop)
+        if texts is None:
+            return ""
+        state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
+        if not bench.loop.sequences and bench.loop.steps != STEPS:
+            state["steps"] = bench.loop.steps
+    try:
+        return as_text(state | _choices(bench, moment))
+    except ArgumentError:  # an array of high rank
+        return ""
+
+
+def bench_of(text: str) -> tuple[LoopBench, int]:
+    """Return the bench and the moment in a text; -1 is the default moment.
+
+    Raises LabError for an invalid text.
+    """
+    state = from_text(text)
+    step, values = state.pop("step", START[0]), state.pop("values", START[1])
+    moment = check_integer("moment", state.pop("moment", -1))
+    name = state.pop("loop", "square")
+    if name == WRITTEN:
+        steps = check_integer("steps", state.get("steps", STEPS))
+        loop = written_loop(str(step), str(values), steps)
+    else:
+        loop = gallery.loops[check_choice("loop", name, [WRITTEN, *gallery.loops])]
+    return LoopBench.from_loop(loop).changed(**state), moment
+
+
+def _choices(bench: Bench, moment: int) -> dict[str, object]:
+    """Return the choices of a bench, and its moment if it is not the default moment."""
+    chosen = {name: value for name, value in bench.choices.items() if name != "loop"}
+    return chosen | ({"moment": moment} if moment >= 0 else {})
+
+
+def cell(bench: Bench, moment: int = -1) -> str:
+    """Return Python code that opens the same workbench at a moment; -1 is the default moment."""
+    before, subject = _subject(bench)
+    chosen = (f"{name}={value!r}" for name, value in _choices(bench, moment).items())
+    body = f"{before}bench = visual.Workbench({_joined([*subject, *chosen])})\nbench\n"
+    numbers = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
+    head = f"from math import {', '.join(numbers)}\n\n" if numbers else ""
+    head += "import numpy as np\n\n" if "np." in body else ""
+    head += "".join(f"import {name}\n" for name in ("lab", "visual") if f"{name}." in body)
+    return f"{head}\n{body}"
+
+
+def _joined(arguments: list[str]) -> str:
+    """Return the arguments of a call, in separate lines if they are long."""
+    line = ", ".join(arguments)
+    return line if len(line) <= 70 else "\n" + "".join(f"    {each},\n" for each in arguments)
+
+
+def _subject(bench: Bench) -> tuple[str, list[str]]:
+    """Return the lines before the call, and the arguments of the call for the subject."""
+    if isinstance(bench, GraphBench):
+        return _graph(bench)
+    assert isinstance(bench, LoopBench)
+    loop = bench.loop
+    if gallery.loops.get(loop.name) is loop:
+        return "", [f"lab.gallery.loops[{loop.name!r}]"]
+    if name := notebook_name(loop):
+        return "", [name]
+    if text_of(loop) is not None:
+        return f"loop = lab.Loop.from_text({_joined([*_written(loop)])})\n", ["loop"]
+    return "# loop: your lab.Loop\n", ["loop"]
+
+
+def _graph(bench: GraphBench) -> tuple[str, list[str]]:
+    """Return the lines before the call, and the arguments of the call for a graph or a model."""
+    order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
+    if bench.model is not None:
+        return "", [notebook_name(bench.model) or "model", *order]
+    names = [*map(notebook_name, (bench.cost, bench.wrt, *bench.inputs.values()))]
+    usual = ("cost", "wrt", *bench.inputs)
+    cost, wrt, *inputs = (name or other for name, other in zip(names, usual, strict=True))
+    values = map(_array, bench.given.values())
+    given = ", ".join(f"{name}: {value}" for name, value in zip(inputs, values, strict=True))
+    before = "" if all(names) else "# cost, wrt, and the inputs: variables of your graph\n"
+    return before, [cost, wrt, f"{{{given}}}", *order]
+
+
+def _written(loop: Loop) -> Iterable[str]:
+    """Yield the arguments of the call of `Loop.from_text` that creates a loop."""
+    yield repr(str(loop.step))
+    for group in ("states", "sequences", "parameters"):
+        values = {variable.name: value_of(variable).tolist() for variable in getattr(loop, group)}
+        if values:
+            yield f"{group}={values}"
+    if not loop.sequences:
+        yield f"n_steps={loop.steps}"
+    yield f"name={loop.name!r}"
+
+
+def _array(value: np.ndarray) -> str:
+    """Return an array as a Python expression; the dtype float64 is not written."""
+    is_plain = value.dtype == np.dtype("float64")
+    return f"{value.tolist()}" if is_plain else f"np.array({value.tolist()}, {str(value.dtype)!r})"
+
+
+def notebook_name(value: object) -> str:
+    """Return the name of an object in the notebook; empty for an object without a name."""
+    if "IPython" not in sys.modules:
+        return ""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    names = shell.user_ns if shell is not None else {}
+    public = (name for name, each in names.items() if each is value and not name.startswith("_"))
+    return next(public, "")
