@@ -94,11 +94,10 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
 
 
 SLOTS = Answer(
-    *(AnswerForm.SLOTS, (1.0, -2.0), ("the rule",), "the working", "otherwise", "incomplete"),
-    mistakes={3: "three"},
+    AnswerForm.SLOTS, (1.0, -2.0), ("the rule",), "the working", "otherwise", {3: "three"}
 )
 NUMBER = Answer(AnswerForm.NUMBER, (0.95,), ("r",), "w", "o", mistakes={2: "two"}, tolerance=0.01)
-NUMBERS = Answer(AnswerForm.NUMBERS, (0.5, -2.0), ("r",), "w", "o", "incomplete", tolerance=0.01)
+NUMBERS = Answer(AnswerForm.NUMBERS, (0.5, -2.0), ("r",), "w", "o", tolerance=0.01)
 CHOICE = visual.Question(
     "Does x grow?", "no", "w", ("yes", "no", "it depends"), "hint", {"yes": "0.95 ** 2 is less."}
 ).task.answer

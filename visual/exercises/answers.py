@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,7 +56,6 @@ class AnswerForm(StrEnum):
     NUMBER = "a number; three digits are enough"
     COUNT = "an integer"
     NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
-    CHOICE = "one of the choices"
 
     @property
     def is_set(self) -> bool:
@@ -69,9 +69,8 @@ class Answer:
 
     An answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
     next hint, and after the last hint with `working`. `working` also explains a right answer.
-    `incomplete` is the feedback if some right numbers are missing. `mistakes` maps wrong numbers to
-    feedback, and `otherwise` is the feedback to all other wrong numbers. With `choices`, an answer
-    is a choice or the number of the choice, from 1.
+    `mistakes` maps wrong numbers to feedback, and `otherwise` is the feedback to all other wrong
+    numbers. With `choices`, an answer is a choice or the number of the choice, from 1.
     """
 
     form: AnswerForm
@@ -79,13 +78,17 @@ class Answer:
     hints: tuple[str, ...]
     working: str
     otherwise: str
-    incomplete: str = ""
     mistakes: Mapping[float, str] = field(default_factory=dict)
     tolerance: float = 0.0
     choices: tuple[str, ...] = ()
+    incomplete: ClassVar[str] = "The answer is right but incomplete."
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
-        """Check a typed text, a number, or several numbers."""
+        """Check an answer: a text, a number, or several numbers.
+
+        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
+        """
+        check_tries(tries)
         if isinstance(answer, str) and answer.strip() in self.choices:
             answer = self.choices.index(answer.strip()) + 1
         values = read_numbers(answer, self.form.is_set)
@@ -98,17 +101,16 @@ class Answer:
         return AnswerVerdict(AnswerOutcome.WRONG, f"{mistake} {hint}".rstrip())
 
     def _mistake(self, values: tuple[float, ...]) -> str | None:
-        """Return the reason why an answer is wrong; None for a right answer."""
+        """Return the feedback to a wrong answer; None for a right answer."""
         for value in values:
-            if not any(self._is_near(value, right) for right in self.right):
-                known = self.mistakes.items()
-                reasons = (reason for wrong, reason in known if self._is_near(value, wrong))
-                return next(reasons, self.otherwise)
-        is_all = all(any(self._is_near(v, right) for v in values) for right in self.right)
-        return None if is_all else self.incomplete
+            if not self._near(value, self.right):
+                known = self._near(value, self.mistakes)
+                return self.mistakes[known[0]] if known else self.otherwise
+        return None if all(self._near(n, values) for n in self.right) else self.incomplete
 
-    def _is_near(self, value: float, right: float) -> bool:
-        return abs(value - right) <= self.tolerance
+    def _near(self, value: float, numbers: Iterable[float]) -> list[float]:
+        """Return the numbers that differ from `value` by at most the tolerance."""
+        return [number for number in numbers if abs(value - number) <= self.tolerance]
 
     @property
     def expected(self) -> str:
@@ -125,7 +127,7 @@ class Answer:
     def _digits(self, value: float) -> str:
         """Return a number in six digits if the tolerance allows it, otherwise in all digits."""
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
-        return short if self._is_near(float(short), value) else repr(value)
+        return short if self._near(float(short), [value]) else repr(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +140,7 @@ class ExerciseTask:
     answer: Answer
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
-        """Check an answer: a text, a number, or several numbers.
-
-        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
-        """
-        check_tries(tries)
+        """Check an answer, as `Answer.check` does."""
         return self.answer.check(answer, tries)
 
     def text(self) -> str:

@@ -34,101 +34,62 @@ export function check(answer, typed, tries) {
 
 const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
 
-// The input of an answer: a text field, or choices.
-class Field {
-  constructor(section) {
-    this.inputs = [...section.querySelectorAll("form input")];
-    this.choices = section.querySelector("fieldset");
-    // Radio buttons of different questions must have different names.
-    const name = `choice-${Math.random().toString(36).slice(2)}`;
-    if (this.choices) for (const input of this.inputs) input.name = name;
-  }
+const NEW = { tries: 0, points: 0, done: false };
 
-  get value() {
-    if (!this.choices) return this.inputs[0].value;
-    return this.inputs.find((input) => input.checked)?.value ?? "";
-  }
-
-  set value(text) {
-    if (!this.choices) this.inputs[0].value = text;
-    else for (const input of this.inputs) input.checked = input.value === text;
-  }
-
-  set locked(done) {
-    if (this.choices) this.choices.disabled = done;
-    else this.inputs[0].readOnly = done;
-  }
-}
-
+// A question in a page. `record` is its result: the wrong tries, the points, and whether it is done.
 class Exercise {
-  constructor(section, answer, changed) {
-    this.section = section;
-    this.answer = answer;
-    this.changed = changed;
+  // `keep` stores the record after each try.
+  constructor(section, answer, number, keep) {
+    Object.assign(this, { section, answer, keep });
     this.name = section.querySelector(".question").textContent;
-    this.field = new Field(section);
+    this.form = section.querySelector("form");
     this.verdict = section.querySelector(".verdict");
     this.revealed = section.querySelector(".revealed");
-    this.buttons = [...section.querySelectorAll("button")];
-    section.querySelector("form").addEventListener("submit", (event) => {
+    section.querySelector(".number").textContent += ` ${number}`;
+    for (const part of [section, ...section.querySelectorAll(".picture")])
+      part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${number}`);
+    this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.submit(this.field.value);
+      if (!this.record.done) this.submit(String(new FormData(this.form).get("answer") ?? ""));
     });
-    section.querySelector(".show").addEventListener("click", () => this.give());
-    this.reset();
+    section.querySelector(".show").addEventListener("click", () => {
+      if (this.record.done) return;
+      this.set({ ...this.record, done: true }, "given", `Answer: ${this.explained}`);
+      this.keep(this);
+    });
+    this.show(NEW);
+  }
+
+  get explained() {
+    return `${this.answer.solution}. ${this.answer.working}`;
   }
 
   submit(typed) {
-    if (this.done) return;
-    const { outcome, reason } = check(this.answer, typed, this.tries + 1);
-    if (outcome === "wrong") this.tries += 1;
-    this.say(outcome, `${WORDS[outcome]} ${reason}`);
-    if (outcome === "right") this.finish(Math.max(0, 2 - this.tries));
-    else if (outcome === "wrong") this.changed(this);
+    const { tries } = this.record;
+    const { outcome, reason } = check(this.answer, typed, tries + 1);
+    const record = {
+      right: { tries, points: Math.max(0, 2 - tries), done: true },
+      wrong: { ...NEW, tries: tries + 1 },
+    }[outcome];
+    this.set(record ?? this.record, outcome, `${WORDS[outcome]} ${reason}`);
+    if (record) this.keep(this);
   }
 
-  give() {
-    if (this.done) return;
-    this.say("given", `Answer: ${this.answer.solution}. ${this.answer.working}`);
-    this.finish(0);
+  // Show a stored record; a finished question shows its answer.
+  show(record) {
+    this.form.reset();
+    const { points, done } = record;
+    this.set(record, "given", done ? `Answered before, for ${points} of 2 points: ${this.explained}` : "");
   }
 
-  say(outcome, words) {
+  set(record, outcome, words) {
+    const { done } = this.record = record;
     this.verdict.dataset.outcome = outcome;
     this.verdict.textContent = words;
-  }
-
-  finish(points) {
-    this.done = true;
-    this.points = points;
-    this.field.locked = true;
+    for (const input of this.form.querySelectorAll("input")) input[input.type === "radio" ? "disabled" : "readOnly"] = done;
     // A button that is really disabled would lose the focus.
-    for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
-    if (this.revealed) this.revealed.hidden = false;
-    this.changed(this);
-  }
-
-  get progress() {
-    return { tries: this.tries, points: this.points, done: this.done };
-  }
-
-  // Restore a stored result; a finished question shows its answer.
-  restore({ tries, points, done }) {
-    this.tries = tries;
-    if (!done) return;
-    this.say("given", `Answered before, for ${points} of 2 points: ${this.answer.solution}. ${this.answer.working}`);
-    this.finish(points);
-  }
-
-  reset() {
-    this.done = false;
-    this.points = this.tries = 0;
-    this.field.value = "";
-    this.field.locked = false;
-    for (const button of this.buttons) button.removeAttribute("aria-disabled");
-    if (this.revealed) this.revealed.hidden = true;
-    this.verdict.removeAttribute("data-outcome");
-    this.verdict.textContent = "";
+    for (const button of this.form.querySelectorAll("button")) button.ariaDisabled = done ? "true" : null;
+    if (this.revealed) this.revealed.hidden = !done;
   }
 }
 
@@ -153,64 +114,61 @@ const store = {
 const better = (a, b) =>
   (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
 
-// Number and start the questions in `root`; `answers` has their answers, in the same order.
+// Number and start the questions in `root`; `answers` has their answers, in the same order. Return a
+// function that shows results from Python, from another view, or from another window.
 export function start(root, answers, results = store) {
-  const score = root.querySelector(".score");
-  const again = root.querySelector(".again");
-  let progress = results.load();
-  let exercises = [];
-  const changed = (one) => {
-    if (one) {
-      progress = results.load(); // with the answers of other windows
-      if (!one.done && !one.tries) delete progress[one.name];
-      else progress[one.name] = better(progress[one.name] ?? one.progress, one.progress);
-      results.save({ ...progress });
-    }
-    const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
-    const done = exercises.filter((exercise) => exercise.done).length;
+  const [score, again, exported] = [".score", ".again", ".export"].map((part) => root.querySelector(part));
+  const sections = [...root.querySelectorAll(".exercise")];
+  const exercises = sections.map((section, n) => new Exercise(section, answers[n], n + 1, keep));
+  let progress;
+  const stored = ({ name }) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
+
+  function showScore() {
+    const points = exercises.reduce((sum, { record }) => sum + record.points, 0);
+    const done = exercises.filter(({ record }) => record.done).length;
     score.textContent =
       `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
     // A single question has no score, and can be repeated only after its answer.
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;
     // In a notebook, the kernel writes the file.
-    root.querySelector(".export").hidden = results !== store || !Object.keys(progress).length;
-  };
-  const sections = [...root.querySelectorAll(".exercise")];
-  sections.forEach((section, place) => {
-    section.querySelector(".number").textContent += ` ${place + 1}`;
-    for (const part of [section, ...section.querySelectorAll(".picture")])
-      part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${place + 1}`);
-  });
-  exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
-  for (const one of exercises) if (Object.hasOwn(progress, one.name)) one.restore(progress[one.name]);
-  root.querySelector(".export").addEventListener("click", () => {
+    exported.hidden = results !== store || !Object.keys(progress).length;
+  }
+
+  function keep(...changed) {
+    progress = results.load(); // with the answers of other windows
+    for (const exercise of changed) {
+      const { name, record } = exercise;
+      if (record.done || record.tries) progress[name] = better(stored(exercise), record);
+      else delete progress[name];
+    }
+    results.save({ ...progress });
+    showScore();
+  }
+
+  function follow(others) {
+    progress = { ...others };
+    for (const exercise of exercises) {
+      const record = stored(exercise);
+      if (Object.keys(NEW).some((key) => record[key] !== exercise.record[key])) exercise.show(record);
+    }
+    showScore();
+  }
+
+  exported.addEventListener("click", () => {
     const file = JSON.stringify({ scantape: 1, answers: progress }, null, 1); // for `scantape score`
     download("scantape-progress.json", file);
   });
   again.addEventListener("click", () => {
-    for (const exercise of exercises) {
-      exercise.reset();
-      changed(exercise);
-    }
+    for (const exercise of exercises) exercise.show(NEW);
+    keep(...exercises);
     sections[0].querySelector("input").focus();
   });
-  changed();
-  // Follow answers from Python, from another view, and from other windows.
-  const follow = (others) => {
-    progress = { ...others };
-    for (const one of exercises) {
-      const { tries, points, done } = others[one.name] ?? { tries: 0, points: 0, done: false };
-      if (tries === one.tries && points === one.points && done === one.done) continue;
-      one.reset();
-      one.restore({ tries, points, done });
-    }
-    changed();
-  };
   if (results === store)
     addEventListener("storage", ({ key }) => {
       if (key === KEY || key === null) follow(store.load());
     });
+  follow(results.load());
   return follow;
 }
 

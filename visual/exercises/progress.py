@@ -23,14 +23,7 @@ from visual.scene.formats import write_whole
 FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points for a question
 MOST_TRIES = 1_000_000
 WAIT = 10  # the most seconds to wait for the lock of another kernel
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-)  # spreadsheets execute cells that start with these characters
+FORMULA = tuple("=+-@\t\r")  # spreadsheets execute cells that start with these characters
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@
 """
 
 from collections.abc import Mapping
-from math import isfinite
 from numbers import Real
+from sys import float_info
 from types import MappingProxyType
+from typing import cast
 
 from lab.errors import ArgumentError, argument_error, check_sequence, check_type, listing, quote
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
@@ -38,12 +39,11 @@ class Question(Single):
         shown: Scene | None = None,
         revealed: Scene | None = None,
     ) -> None:
-        hints = hint if isinstance(hint, tuple) else (hint,)
         for name, text in (("question", question), ("why", why)):
             if not isinstance(text, str) or not text.strip():
                 raise argument_error(name, text, "expected a text, not empty.")
-        for text in hints:
-            check_type("hint", text, str, "a text, or several")
+        hints = (hint,) if isinstance(hint, str) else hint
+        hints = check_sequence("hint", hints, "a text, or several", str)
         check_type("mistakes", mistakes, Mapping, "a mapping from wrong answers to reasons")
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
@@ -57,8 +57,6 @@ class Question(Single):
 
         right = tuple(map(number, answers))
         form = AnswerForm.COUNT if isinstance(answer, int) else AnswerForm.NUMBER
-        if choices:
-            form = AnswerForm.CHOICE
         if len(right) > 1:
             form = AnswerForm.NUMBERS
         if tolerance is None:
@@ -71,7 +69,6 @@ class Question(Single):
             hints=hints,
             working=why,
             otherwise="Try another choice." if choices else "Try another number.",
-            incomplete="The answer is right but incomplete.",
             mistakes={number(n): reason for n, reason in mistakes.items()},
             tolerance=tolerance,
             choices=choices,
@@ -106,7 +103,5 @@ def _check_numbers(
 
 def _is_finite(number: object) -> bool:
     """Return whether `number` is a finite real number, and not a truth value."""
-    try:
-        return isinstance(number, Real) and not isinstance(number, bool) and isfinite(float(number))
-    except OverflowError:
-        return False
+    is_real = isinstance(number, Real) and not isinstance(number, bool)
+    return is_real and abs(cast(float, number)) <= float_info.max

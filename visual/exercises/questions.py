@@ -76,7 +76,6 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
         f"{_places(tape, step, tape.writes)}. Therefore it {verb.split()[0]}s the {noun} at "
         f"{integers_or_none(right)}.",
         otherwise=f"Step {step} neither reads nor writes that position.",
-        incomplete="The answer is right but incomplete.",
         mistakes={
             position: f"Position {integers(position)} is tap {integers(position - step)} of this "
             f"step: {REASONS[use_of(tape, position - step)]}"
@@ -128,7 +127,6 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         ),
         working=f"The step of the gradient {verb}s at {integers_or_none(right)}.",
         otherwise=f"No tap of {source.name} becomes this tap.",
-        incomplete="The answer is right but incomplete: taps are missing.",
         mistakes={
             tap: _tap_reason(tape, tap, reads)
             for tap in range(min(every) - NEIGHBORS, max(every) + NEIGHBORS + 1)

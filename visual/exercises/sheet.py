@@ -15,7 +15,7 @@ import traitlets
 from lab.errors import quote
 from visual.backends.dark import style
 from visual.exercises.answers import AnswerVerdict, ExerciseTask
-from visual.exercises.page import STYLE, content, fragment, section, source, to_page
+from visual.exercises.page import STYLE, content, fragment, source, to_page
 from visual.exercises.progress import AnswerRecord, load, path, read_record, save
 from visual.scene.shapes import Scene
 from visual.widgets.module import DARK
@@ -41,7 +41,7 @@ class ExerciseSheet(Widget):
 
     @traitlets.default("content")
     def _content(self) -> str:
-        return content(self.tasks, map(section, self.tasks))
+        return content(self.tasks)
 
     @traitlets.default("progress")
     def _stored_progress(self) -> dict[str, dict[str, object]]:
