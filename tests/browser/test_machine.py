@@ -325,3 +325,15 @@ def test_the_page_and_the_machine_have_the_same_background(page, opened, scheme)
     opened("square", 1)
     ground = "getComputedStyle(document.querySelector('%s')).backgroundColor"
     assert page.evaluate(ground % "body") == page.evaluate(ground % ".scantape-machine")
+
+
+def test_a_saved_page_has_the_view_of_contributors(page, tmp_path):
+    """The page of square at order 1 shows the position of each slot, and formulas in buf[…]."""
+    trace = gallery.loops["square"].trace()
+    for contributor in (False, True):
+        machine = visual.machine(trace, contributor=contributor)
+        machine.moment = 6
+        page.goto(machine.save(tmp_path / f"{contributor}.html").as_uri())
+        assert page.locator(".legend input").is_checked() == contributor
+        assert page.locator(".position").first.is_visible() == contributor
+        assert ("buf[" in page.locator(".more").inner_text()) == contributor

@@ -20,7 +20,7 @@ function render({ model, el }) {
   const stop = listening(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
-    "change:contributor": () => machine.root.classList.toggle("contributor", machine.options.contributor = model.get("contributor")),
+    "change:contributor": () => { machine.contribute(model.get("contributor")); machine.refresh(); },
   });
   return () => { machine.pause(); stop(); stopTheme(); };
 }
@@ -28,8 +28,8 @@ function render({ model, el }) {
 /** Pages without a kernel: each element with data gets its machine. */
 for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-machine]:not([data-ready])"))) {
   place.dataset.ready = "";
-  const { data, moment } = JSON.parse(place.querySelector("script").textContent);
-  followTheme(new Machine(data, place, { moment }));
+  const { data, ...options } = JSON.parse(place.querySelector("script").textContent);
+  followTheme(new Machine(data, place, options));
 }
 
 export default { render };

@@ -17,7 +17,6 @@ import traitlets
 
 from lab.eager.records import Recording
 from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote
-from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from lab.reports.breaking.rules import BrokenRule
 from lab.traces.trace import Trace
@@ -109,8 +108,22 @@ def machine(
         if number is not None:
             check_integer(name, number)
     check_type("contributor", contributor, bool, "True or False")
-    shown = Machine(trace, other, around, entry, contributor)
+    content, run = _content(trace, other, around, entry)
+    shown = Machine(content, run, contributor)
     return shown if moment is None else shown.scene(moment)
+
+
+def _content(
+    run: Run, other: Trace | None, around: int | None, entry: int | None
+) -> tuple[Content, Trace | None]:
+    """Return the machine of one or two runs, and the first run, unless it is a recording."""
+    if isinstance(run, Breakage):
+        return pair_of(run), run.true
+    if isinstance(run, Recording):
+        return machine_of_recording(run, entry), None
+    if other is not None:
+        return compare_runs(run, other, entry), run
+    return machine_of(run, around, entry), run
 
 
 def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
@@ -137,37 +150,13 @@ class Machine(Widget):
     moment = traitlets.Int(0).tag(sync=True)
     contributor = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(
-        self,
-        trace: Run,
-        other: Trace | None = None,
-        around: int | None = None,
-        entry: int | None = None,
-        contributor: bool = False,
-    ) -> None:
-        self.run, self.other, self.around, self.entry = trace, other, around, entry
-        data = for_page(self.content, trace if isinstance(trace, Trace) else None)
-        super().__init__()
-        with self.hold_sync():
-            self.data, self.contributor = data, contributor
+    def __init__(self, content: Content, trace: Trace | None, contributor: bool = False) -> None:
+        self.content, self.trace = content, trace
+        super().__init__(contributor=contributor)
 
-    @cached_property
-    def content(self) -> Content:
-        """The machine as plain data."""
-        if isinstance(self.run, Breakage):
-            return pair_of(self.run)
-        if isinstance(self.run, Recording):
-            return machine_of_recording(self.run, self.entry)
-        if self.other is not None:
-            return compare_runs(self.run, self.other, self.entry)
-        return machine_of(self.run, self.around, self.entry)
-
-    @property
-    def trace(self) -> Trace | None:
-        """The run, by the correct rule; None for an eager recording."""
-        if isinstance(self.run, Breakage):
-            return self.run.true
-        return self.run if isinstance(self.run, Trace) else None
+    @traitlets.default("data")
+    def _data(self) -> dict[str, Any]:
+        return for_page(self.content, None if self.content.mistake else self.trace)
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Mapping[str, int]) -> int:
@@ -195,7 +184,7 @@ class Machine(Widget):
     def page(self) -> str:
         """Return a page with the machine, for readers without Python and without a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
-        body = element(dict(self.data), self.moment) + twin
+        body = element(self.data, self.moment, self.contributor) + twin
         return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK)
 
     @property
@@ -206,16 +195,23 @@ class Machine(Widget):
     def _still(self) -> tuple[str, str, Scene | None]:
         scene = self.scene()
         picture = f"<noscript>{scene.svg()}</noscript>"  # for front ends that run no script
-        return without_kernel(dict(self.data), self.moment) + picture, scene.text(), scene
+        html = without_kernel(self.data, self.moment, self.contributor) + picture
+        return html, scene.text(), scene
 
 
-def element(data: Mapping[str, Any], moment: int = 0) -> str:
-    """Return the element that the module turns into a machine, with its data."""
-    known = in_script({"data": data, "moment": moment})
-    return f'<div data-machine><script type="application/json">{known}</script></div>'
+def element(data: Mapping[str, Any], moment: int | None = None, contributor: bool = False) -> str:
+    """Return the element that the module turns into a machine, with its data.
 
-
-def without_kernel(data: Mapping[str, Any], moment: int | None = None) -> str:
-    """Return a machine as HTML with the style and the script, for embedding in another page."""
+    Without a moment, the machine starts at the start of the derivatives.
+    """
     start = data["first"] if moment is None else moment
-    return f"<style>{STYLE}</style>{element(data, start)}<script type='module'>{MODULE}</script>"
+    state = in_script({"data": data, "moment": start, "contributor": contributor})
+    return f'<div data-machine><script type="application/json">{state}</script></div>'
+
+
+def without_kernel(
+    data: Mapping[str, Any], moment: int | None = None, contributor: bool = False
+) -> str:
+    """Return a machine as HTML with the style and the script, for embedding in another page."""
+    machine = element(data, moment, contributor)
+    return f"<style>{STYLE}</style>{machine}<script type='module'>{MODULE}</script>"
