@@ -101,7 +101,7 @@ def test_a_link_restores_everything_and_unknown_parts_are_ignored(browser, path)
     with opened_at(browser, path, link) as opened:
         page = opened.page
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
-        wanted = "#loop=square&order=2&taps.x=-2,-1&cost=last&at.x=0.5,0.75&moment=9"
+        wanted = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
         page.wait_for_function("(wanted) => location.hash === wanted", arg=wanted)
         page.evaluate("location.hash = 'loop=gap&order=1&moment=2'")
         page.locator(".scan", has_text="1 gap").wait_for()

@@ -21,7 +21,7 @@ from lab.tape import Tape
 from visual.cli.main import main
 from visual.pictures.phases.phases import phases
 from visual.pictures.taps import taps
-from visual.player.grid import pattern
+from visual.player.grid import pattern_of
 from visual.player.state import as_text, from_text
 from visual.workbench.workbench import Workbench
 
@@ -191,8 +191,8 @@ PAGES = [
         ({"title": " "}, "title"),
     )
 ] + [
-    (partial(pattern, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
-    (partial(pattern, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
+    (partial(pattern_of, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
+    (partial(pattern_of, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
 ]
 LINKS = [
     (partial(read, text), words)

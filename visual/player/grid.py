@@ -1,7 +1,6 @@
 """The checked choices of a page: loops, taps, orders, costs, and rules.
 
-Start with `choice_grid`. A `Combination` has a value of each choice. The taps of a loop are a
-`Pattern`, and `CHOICES` declares the orders, costs, and rules.
+Start with `choice_grid`. `CHOICES` declares the orders, costs, and rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +14,9 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
-from lab.reports.breaking.breakage import Breakage, break_rule
-from visual.drawing.draw import cached_study
-from visual.drawing.study import Study, choose
 from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
 
-# Tap patterns for steps that take any number of taps, one tap, or two taps.
+# Taps of steps that take any number of taps, one tap, or two taps.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
 ONE = ((-1,), (-2,))
 TWO = ((-2, -1), (-3, -1), (-3, -2))
@@ -28,43 +24,20 @@ LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
 WEIGHTED = "visual.Workbench(loop, cost=(0, 0, 1, 0.5))"
+Pattern = Mapping[str, tuple[int, ...]]  # the taps of states and sequences, by name
+Combination = tuple[Loop, Pattern, int, str, str]  # a loop, its taps, an order, a cost, and a rule
 Checked = TypeVar("Checked")
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """The taps of states and sequences, by name."""
-
-    taps: tuple[tuple[str, tuple[int, ...]], ...]
-
-    @property
-    def chosen(self) -> dict[str, tuple[int, ...]]:
-        """The taps as an argument of `visual.draw`."""
-        return dict(self.taps)
-
-    @property
-    def names(self) -> str:
-        """The label: ``taps of`` and the names of the variables."""
-        return f"taps of {listing(name for name, _ in self.taps)}" if self.taps else "taps"
-
-    @property
-    def words(self) -> str:
-        """The taps for a reader; a single variable has no name."""
-        if len(self.taps) == 1:
-            return _written(self.taps[0][1])
-        return " · ".join(f"{name} {_written(taps)}" for name, taps in self.taps) or "none"
+def pattern_text(pattern: Pattern) -> str:
+    """Return the taps for a reader; a single variable has no name."""
+    texts = {name: ", ".join(map(integers, taps)) for name, taps in pattern.items()}
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return " · ".join(f"{name} {text}" for name, text in texts.items()) or "none"
 
 
-def _written(taps: tuple[int, ...]) -> str:
-    return ", ".join(map(integers, taps))
-
-
-def declared_pattern(loop: Loop) -> Pattern:
-    """Return the pattern with the taps of all states in a loop's declaration."""
-    return Pattern(tuple((state.name, state.taps) for state in loop.states))
-
-
-def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
+def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     """Return the pattern for taps of the first state, or for taps by name.
 
     The pattern contains the taps of all states and of the other variables in `names`. Raises
@@ -72,20 +45,25 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     """
     given = loop.named_taps(given)
     variables = loop.with_taps(given).variables
-    chosen = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
-    all_names = dict.fromkeys([*declared_pattern(loop).chosen, *names, *given])
-    return Pattern(tuple((name, chosen[name]) for name in all_names))
+    taps = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
+    shown = dict.fromkeys([*(state.name for state in loop.states), *names, *given])
+    return {name: taps[name] for name in shown if name in taps}
 
 
 def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
     """Return the pattern of a loop's declaration, and patterns with other taps of one state."""
     by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
-    others = (
-        pattern(loop, {state.name: taps})
-        for state in loop.states
-        for taps in by_count.get(state.takes, ())
-    )
-    return tuple(dict.fromkeys((declared_pattern(loop), *others)))
+    others = ({state.name: taps} for state in loop.states for taps in by_count.get(state.takes, ()))
+    return _unique(pattern_of(loop, given) for given in ({}, *others))
+
+
+def _unique(values: Iterable[Checked]) -> tuple[Checked, ...]:
+    """Return the values without repetitions."""
+    result: list[Checked] = []
+    for value in values:
+        if value not in result:
+            result.append(value)
+    return tuple(result)
 
 
 def checked_values(
@@ -96,7 +74,7 @@ def checked_values(
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
     given = check_sequence(name, given, "one, or several")
-    values = tuple(dict.fromkeys(map(check, given)))
+    values = _unique(map(check, given))
     if not values:
         raise ArgumentError(f"{name} = {given!r:.60}: expected at least one.")
     return values
@@ -126,7 +104,7 @@ def _loop(given: object) -> Loop:
     return gallery.loops[given]
 
 
-def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
+def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """Return the patterns of every loop, by its name."""
     if not isinstance(given, Mapping):
         raise argument_error("taps", given, "expected patterns by the names of loops.")
@@ -150,10 +128,10 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
             f"taps of loop {loop.name} = {quote(given)}: expected several patterns, as in "
             "[(-1,), (-2, -1)]."
         )
-    patterns = [pattern(loop, item) for item in listed]
-    names = dict.fromkeys(name for item in patterns for name in item.chosen)
+    named = [loop.named_taps(item) for item in listed]
+    names = dict.fromkeys(name for taps in named for name in taps)
     return checked_values(
-        f"taps of loop {loop.name}", patterns, (), lambda item: pattern(loop, item.chosen, names)
+        f"taps of loop {loop.name}", named, (), lambda taps: pattern_of(loop, taps, names)
     )
 
 
@@ -206,31 +184,6 @@ CHOICES = (
 
 
 @dataclass(frozen=True)
-class Combination:
-    """A loop, its taps, the order of its derivative, the cost, and the rule."""
-
-    loop: Loop
-    taps: Pattern
-    order: int
-    cost: str
-    rule: str
-
-    @property
-    def study(self) -> Study:
-        """The run of the derivative by the correct rule."""
-        chosen = choose(taps=self.taps.chosen, order=self.order, cost=self.cost)
-        return cached_study(self.loop, chosen)
-
-    @property
-    def breakage(self) -> Breakage | None:
-        """The runs with the correct and the faulty rule; None if the selected rule is correct."""
-        if self.rule == CORRECT:
-            return None
-        loop = self.loop.with_taps(self.taps.chosen)
-        return break_rule(loop, self.rule, max(self.order, 1), cost=self.cost)
-
-
-@dataclass(frozen=True)
 class ChoiceGrid:
     """All choices of a page, in order."""
 
@@ -242,27 +195,24 @@ class ChoiceGrid:
     title: str
 
     @property
-    def combinations(self) -> tuple[Combination, ...]:
-        """Every combination of a loop with its taps, the orders, the costs, and the rules."""
-        return tuple(
-            Combination(loop, *choices)
-            for loop in self.loops
-            for choices in product(self.taps[loop.name], self.orders, self.costs, self.rules)
-        )
+    def combinations(self) -> Mapping[str, Combination]:
+        """Every combination of choices, by the indices of the choices.
 
-    def indices(self, combination: Combination) -> str:
-        """Return the index of each choice as text: ``0,1,0,0,0`` for the second pattern of taps."""
-        loop = combination.loop
-        choices = (self.loops, self.taps[loop.name], self.orders, self.costs, self.rules)
-        chosen = (loop, combination.taps, combination.order, combination.cost, combination.rule)
-        pairs = zip(choices, chosen, strict=True)
-        return ",".join(str(values.index(value)) for values, value in pairs)
+        For example, the key ``0,1,0,0,0`` means the second pattern of taps of the first loop.
+        """
+        result = {}
+        for number, loop in enumerate(self.loops):
+            choices = (self.taps[loop.name], self.orders, self.costs, self.rules)
+            for pairs in product(*map(enumerate, choices)):
+                indices, values = zip(*pairs, strict=True)
+                result[",".join(map(str, (number, *indices)))] = (loop, *values)
+        return result
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
     """Return the checked choices of `visual.Page`; None stands for the default."""
     loops = loops_of(loops, LOOPS)
-    taps = taps_of(loops, {} if taps is None else taps)
+    taps = patterns_by_loop(loops, {} if taps is None else taps)
     checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}
     if not isinstance(title, str) or not title.strip():
         raise argument_error("title", title, "expected a text, not empty.")

@@ -1,9 +1,9 @@
 // A page of machines to choose from. The part of the address after # contains the choices, the
-// values, and the moment in the format of visual.player.state; unknown parts are ignored.
+// values, and the moment of the first of several such machines, in the format of
+// visual.player.state; unknown parts are ignored.
 
 const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // as in the keys of the runs
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
-const CORRECT = "correct";
 const HIGH = 500; // pixels below the controls that a machine needs
 
 /** @param {string} packed */
@@ -21,16 +21,16 @@ function vectorText(entries, shape) {
   return shape.length < 2 ? rows[0] : rows.join(";") + (rows.length < 2 ? ";" : "");
 }
 
-/** The choices of a page, and the number of the run of each combination. */
+/** The choices of a page: `at` has the index of the chosen option of each field. */
 class Choices {
   constructor(data) {
     this.data = data;
-    this.at = Object.fromEntries(FIELDS.map((field) => [field, 0])); // indices of options
+    this.at = Object.fromEntries(FIELDS.map((field) => [field, 0]));
   }
 
   /** @param {string} field */
   options(field) {
-    return field === "taps" ? this.data.loops[this.at.loop].taps : this.data[`${field}s`];
+    return field === "taps" ? this.data.loop[this.at.loop].taps : this.data[field];
   }
 
   /** The number of the packed run, or the reason for a missing machine. */
@@ -38,34 +38,27 @@ class Choices {
     return this.data.runs[FIELDS.map((field) => this.at[field])];
   }
 
-  get pairs() {
-    const option = (field) => this.options(field)[this.at[field]].value;
-    const taps = Object.entries(option("taps")).map(([name, text]) => [`taps.${name}`, text]);
-    const rule = option("rule") === CORRECT ? [] : [["rule", option("rule")]];
-    return [["loop", option("loop")], ["order", option("order")], ...taps, ["cost", option("cost")], ...rule];
+  /** The keys and values of a link; the value null stands for a missing key. */
+  get link() {
+    return Object.assign({}, ...FIELDS.map((field) => this.options(field)[this.at[field]].link));
   }
 
-  /** Apply the choices of a link that this page has. @param {Map<string, string>} pairs */
+  /** Apply the choices of a link that this page has. @param {URLSearchParams} pairs */
   read(pairs) {
-    const find = (field, value) => {
-      const index = this.options(field).findIndex((option) => option.value === value);
-      if (index >= 0) this.at[field] = index;
-    };
     if (pairs.has("loop")) this.at.taps = 0;
-    find("loop", pairs.get("loop"));
-    for (const field of ["order", "cost"]) if (pairs.has(field)) find(field, pairs.get(field));
-    find("rule", pairs.get("rule") ?? CORRECT);
-    const taps = this.options("taps").findIndex(({ value }) =>
-      Object.entries(value).every(([name, text]) => pairs.get(`taps.${name}`) === text));
-    if (taps >= 0) this.at.taps = taps;
+    for (const field of FIELDS) {
+      const index = this.options(field).findIndex(({ link }) =>
+        Object.entries(link).every(([key, value]) => pairs.get(key) === value));
+      if (index >= 0) this.at[field] = index;
+    }
   }
 }
 
 class Lesson {
-  /** @param {any} place @param {number} number */
-  constructor(place, number) {
+  /** @param {any} place @param {boolean} hasLink  whether the address contains the state of this machine */
+  constructor(place, hasLink) {
     this.place = place;
-    this.prefix = number ? `${number + 1}.` : ""; // the second machine of a page and later ones have a prefix
+    this.hasLink = hasLink;
     this.choices = new Choices(JSON.parse(place.querySelector("script").textContent));
     this.values = {};
     this.past = [];
@@ -81,8 +74,9 @@ class Lesson {
     this.controls();
     place.addEventListener("keydown", (event) => this.key(event));
     this.drag();
-    addEventListener("hashchange", () => this.link() !== this.text() && this.restore(this.link()));
-    this.restore(this.link());
+    const link = () => (hasLink ? location.hash.slice(1) : "");
+    addEventListener("hashchange", () => hasLink && link() !== this.text() && this.restore(link()));
+    this.restore(link());
   }
 
   // ---- choices ------------------------------------------------------------------------------
@@ -91,13 +85,13 @@ class Lesson {
     this.selects = {};
     for (const field of FIELDS) {
       const select = element("select");
-      const label = element("label", {}, element("span", {}, this.choices.data.labels[`${field}s`] ?? field), select);
+      const label = element("label", {}, element("span", {}, field), select);
       select.addEventListener("change", () => this.choose(field, select.selectedIndex));
       this.selects[field] = { select, label };
       this.form.append(label);
     }
     this.buttons = {};
-    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.redo()], ["reset", "back to the given values", () => this.change({})]]) {
+    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.undo(true)], ["reset", "back to the given values", () => this.change({})]]) {
       this.buttons[label] = element("button", { type: "button", "aria-label": label, title: label }, text);
       this.buttons[label].addEventListener("click", act);
       this.form.append(this.buttons[label]);
@@ -110,8 +104,8 @@ class Lesson {
       const options = choices.options(field);
       select.replaceChildren(...options.map((option) => element("option", {}, option.label)));
       select.selectedIndex = choices.at[field];
-      if (field === "taps") label.firstChild.textContent = choices.data.loops[choices.at.loop].named;
-      if (field === "loop") select.title = choices.data.loops[choices.at.loop].about;
+      if (field === "taps") label.firstChild.textContent = choices.data.loop[choices.at.loop].named;
+      if (field === "loop") select.title = choices.data.loop[choices.at.loop].about;
       label.hidden = field === "loop" || field === "taps" ? false : options.length < 2;
     }
     this.showButtons();
@@ -139,30 +133,18 @@ class Lesson {
   text() {
     const { base, shapes } = this.run ?? {};
     const values = Object.entries(this.values).filter(([name]) => base?.[name]).map(([name, entries]) => [`at.${name}`, vectorText(entries, shapes[name])]);
-    const pairs = [...this.choices.pairs, ...values, ["moment", String(this.machine?.root.dataset.moment ?? 0)]];
+    const choices = Object.entries(this.choices.link).filter(([, value]) => value !== null);
+    const pairs = [...choices, ...values, ["moment", String(this.machine?.root.dataset.moment ?? 0)]];
     return pairs.map((pair) => pair.map((word) => encodeURIComponent(word).replace(/%2C|%3B|%3A/g, decodeURIComponent)).join("=")).join("&");
-  }
-
-  /** Whether a part of the address belongs to this machine. @param {string} part */
-  isOwn(part) {
-    return this.prefix ? part.startsWith(this.prefix) : !/^\d+\./.test(part);
-  }
-
-  /** The part of the address that belongs to this machine. */
-  link() {
-    const own = location.hash.slice(1).split("&").filter((part) => this.isOwn(part));
-    return own.map((part) => part.slice(this.prefix.length)).join("&");
   }
 
   write() {
     this.showButtons();
     clearTimeout(this.timer);
+    if (!this.hasLink) return;
     this.timer = setTimeout(() => {
-      const parts = location.hash.slice(1).split("&").filter(Boolean);
-      const others = parts.filter((part) => !this.isOwn(part));
-      const own = this.text().split("&").map((part) => this.prefix + part);
       try {
-        history.replaceState(history.state, "", `#${[...own, ...others].join("&")}`);
+        history.replaceState(history.state, "", `#${this.text()}`);
       } catch {
         // a frame without an address
       }
@@ -171,21 +153,13 @@ class Lesson {
 
   /** Show the state of a text, without unknown parts. @param {string} text */
   restore(text) {
-    const pairs = new Map();
-    for (const part of text.split("&")) {
-      const [key, value = ""] = part.split("=");
-      try {
-        pairs.set(decodeURIComponent(key), decodeURIComponent(value));
-      } catch {
-        // invalid percent-encoding
-      }
-    }
+    const pairs = new URLSearchParams(text.replaceAll("+", "%2B")); // a plus is a sign, not a space
     this.choices.read(pairs);
     this.values = {};
     for (const [key, value] of pairs)
       if (key.startsWith("at.")) this.values[key.slice(3)] = value.split(/[,;|]/).filter(Boolean).map(Number);
-    const moment = Number(pairs.get("moment"));
-    return this.load(Number.isFinite(moment) && pairs.has("moment") ? moment : undefined);
+    const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
+    return this.load(Number.isFinite(moment) ? moment : undefined);
   }
 
   remember() {
@@ -194,27 +168,19 @@ class Lesson {
     this.future = [];
   }
 
-  /** Restore the last state in `from`, and append the present state to `to`. @param {string[]} from @param {string[]} to */
-  exchange(from, to) {
+  /** Restore the state before the latest change, or the state that was last undone. @param {boolean} isRedo */
+  undo(isRedo = false) {
+    const [from, to] = isRedo ? [this.future, this.past] : [this.past, this.future];
     if (!from.length) return;
     to.push(this.text());
     this.restore(from.pop());
   }
 
-  undo() {
-    this.exchange(this.past, this.future);
-  }
-
-  redo() {
-    this.exchange(this.future, this.past);
-  }
-
   key(event) {
-    if (!(event.ctrlKey || event.metaKey) || event.target.type === "number") return;
-    const act = { z: event.shiftKey ? () => this.redo() : () => this.undo(), y: () => this.redo() }[event.key.toLowerCase()];
-    if (!act) return;
+    const letter = event.key.toLowerCase();
+    if (!(event.ctrlKey || event.metaKey) || event.target.type === "number" || !["z", "y"].includes(letter)) return;
     event.preventDefault();
-    act();
+    this.undo(letter === "y" || event.shiftKey);
   }
 
   // ---- the machine --------------------------------------------------------------------------
@@ -344,4 +310,4 @@ class Lesson {
 }
 
 for (const [number, place] of /** @type {NodeListOf<any>} */ (document.querySelectorAll("[data-lesson]")).entries())
-  place.lesson ??= new Lesson(place, number);
+  place.lesson ??= new Lesson(place, number === 0);

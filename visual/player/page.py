@@ -13,19 +13,22 @@ import os
 import warnings
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, listing
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops.variables import RandomState, value_of
 from lab.progress import progress_bar
 from lab.records import cached_property
+from lab.reports.breaking.breakage import break_rule
 from lab.traces.program import program_of
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
+from visual.drawing.draw import cached_study
+from visual.drawing.study import Study, choose
 from visual.options import Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
@@ -33,10 +36,17 @@ from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
-from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, choice_grid
+from visual.player.grid import (
+    CORRECT,
+    TITLE,
+    ChoiceGrid,
+    Combination,
+    Pattern,
+    choice_grid,
+    pattern_text,
+)
 from visual.player.state import link_text
 from visual.player.widget import DARK, MODULE, STYLE
-from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
 from visual.widgets.module import CONTROLS
 from visual.widgets.sliders import sliders
@@ -49,7 +59,6 @@ GUIDANCE = (
     "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value: "
     "all other numbers follow."
 )
-LABELS = {"loops": "loop", "orders": "order", "costs": "cost", "rules": "rule"}
 
 
 class Page:
@@ -100,16 +109,19 @@ class Page:
         return self.fragment()
 
     @cached_property
-    def runs(self) -> Mapping[Combination, str | LabError]:
-        """For each combination, the compressed machine, or the error if no machine is possible."""
+    def runs(self) -> Mapping[str, str | LabError]:
+        """The compressed machine of each combination, or the error if no machine is possible.
+
+        The keys are the indices of the choices, as in ``grid.combinations``.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
-            progress = progress_bar(self.grid.combinations, "page", "combination")
-            runs = {combination: _packed(combination) for combination in progress}
+            progress = progress_bar([*self.grid.combinations.items()], "page", "combination")
+            runs = {indices: _packed(combination) for indices, combination in progress}
         self._check(runs)
         return runs
 
-    def _check(self, runs: Mapping[Combination, str | LabError]) -> None:
+    def _check(self, runs: Mapping[str, str | LabError]) -> None:
         """Raise LabError for a page without a machine, and for a page that is too large."""
         packed = [run for run in runs.values() if isinstance(run, str)]
         if not packed:
@@ -126,18 +138,19 @@ class Page:
         """All choices and machines as JSON for a script element."""
         packed: dict[str, int] = {}
         runs = {
-            self.grid.indices(combination): str(run)
-            if isinstance(run, LabError)
-            else packed.setdefault(run, len(packed))
-            for combination, run in self.runs.items()
+            indices: str(run) if isinstance(run, LabError) else packed.setdefault(run, len(packed))
+            for indices, run in self.runs.items()
         }
-        return in_script({**_choices(self.grid), "runs": runs, "packed": list(packed)})
+        return in_script({**_options(self.grid), "runs": runs, "packed": list(packed)})
 
     @property
     def content(self) -> str:
         """The machines as HTML for a page that has the module and the style."""
-        first = self._still()
-        twin = f"<noscript><pre>{text(first.text())}</pre></noscript>"
+        first = next(indices for indices, run in self.runs.items() if isinstance(run, str))
+        trace = _study(self.grid.combinations[first]).trace
+        twin = (
+            f"<noscript><pre>{text(still(arrange(machine_of(trace)), 0).text())}</pre></noscript>"
+        )
         return (
             f'<div class="scantape-lesson" data-lesson>{twin}'
             f'<script type="application/json">{self.data}</script></div>\n'
@@ -158,13 +171,6 @@ class Page:
         """Write the page to `path`, which ends in .html."""
         return save_page(path, self.page)
 
-    def _still(self) -> Scene:
-        combination = next(
-            combination for combination, run in self.runs.items() if isinstance(run, str)
-        )
-        trace = combination.study.trace
-        return still(arrange(machine_of(trace)), 0, trace)
-
 
 @cache
 def module() -> str:
@@ -179,30 +185,35 @@ def style() -> str:
     return STYLE + (HERE / "page.css").read_text(encoding="utf-8")
 
 
-def _choices(grid: ChoiceGrid) -> dict[str, object]:
-    """Return all choices by name. Each option has a label and the text of its value in a link."""
-    options = {
-        choice.name: [{"value": str(value), "label": str(value)} for value in choices]
-        for choice in CHOICES
-        for choices in [getattr(grid, choice.name)]
-    }
+def _options(grid: ChoiceGrid) -> dict[str, object]:
+    """Return the options of each choice. An option has a label and its part of a link."""
+    listed = (("order", grid.orders), ("cost", grid.costs), ("rule", grid.rules))
     loops = [
-        {
-            "value": loop.name,
-            "label": loop.name,
-            "about": loop.reason,
-            "named": grid.taps[loop.name][0].names,
-            "taps": [
-                {
-                    "value": {name: link_text(taps) for name, taps in pattern.taps},
-                    "label": pattern.words,
-                }
-                for pattern in grid.taps[loop.name]
-            ],
-        }
+        {"label": loop.name, "link": {"loop": loop.name}, "about": loop.reason}
+        | _tap_options(grid.taps[loop.name])
         for loop in grid.loops
     ]
-    return {"labels": LABELS, "loops": loops, **options}
+    return {
+        "loop": loops,
+        **{name: [_option(name, value) for value in values] for name, values in listed},
+    }
+
+
+def _option(name: str, value: object) -> dict[str, object]:
+    """Return an option of an order, a cost, or a rule; a link does not contain the correct rule."""
+    return {"label": str(value), "link": {name: None if value == CORRECT else str(value)}}
+
+
+def _tap_options(patterns: Sequence[Pattern]) -> dict[str, object]:
+    """Return the options for the taps of a loop, and their common label."""
+    taps = [
+        {
+            "label": pattern_text(pattern),
+            "link": {f"taps.{name}": link_text(taps) for name, taps in pattern.items()},
+        }
+        for pattern in patterns
+    ]
+    return {"taps": taps, "named": f"taps of {listing(patterns[0])}" if patterns[0] else "taps"}
 
 
 def _packed(combination: Combination) -> str | LabError:
@@ -214,26 +225,34 @@ def _packed(combination: Combination) -> str | LabError:
     return b64encode(zlib.compress(data.encode(), 9)).decode()
 
 
+def _study(combination: Combination) -> Study:
+    """Return the derivatives of a combination by the correct rule."""
+    loop, taps, order, cost, _ = combination
+    return cached_study(loop, choose(taps=taps, order=order, cost=cost))
+
+
 def _run(combination: Combination) -> dict[str, Any]:
     """Return the data of a machine, with its instructions and the sliders of its given values."""
-    study, breakage = combination.study, combination.breakage
-    if breakage is not None:
-        return {"why": BY_BOTH, "machine": for_page(pair_of(breakage))}
+    loop, taps, order, cost, rule = combination
+    loop = loop.with_taps(taps)
+    if rule != CORRECT:
+        pair = pair_of(break_rule(loop, rule, max(order, 1), cost=cost))
+        return {"why": BY_BOTH, "machine": for_page(pair)}
+    study = _study(combination)
     try:
         program = program_of(study.derivative.values, study.given, study.also)
         machine = for_page(machine_of(study.trace, program=program))
     except LabError as error:
         why = f"Values cannot be dragged here: {error}"
         return {"why": why, "machine": for_page(machine_of(study.trace))}
-    variables = combination.loop.with_taps(combination.taps.chosen).variables
-    known = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
+    known = {n: value_of(v) for n, v in loop.variables.items() if not isinstance(v, RandomState)}
     values = {name: value for name, value in known.items() if value.dtype.kind == "f"}
     return {
         "why": "",
         "lines": program.instructions.lines,
         "base": {name: value.ravel().tolist() for name, value in values.items()},
         "shapes": {name: value.shape for name, value in values.items()},
-        "sliders": list(sliders(values, values, variables)),
+        "sliders": list(sliders(values, values, loop.variables)),
         "machine": with_places(machine),
     }
 

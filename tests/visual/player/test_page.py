@@ -22,7 +22,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
-from visual.player.grid import default_patterns, pattern
+from visual.player.grid import default_patterns, pattern_of, pattern_text
 
 
 def numerals(data):
@@ -124,8 +124,8 @@ def test_a_hostile_name_is_no_markup():
     assert HOSTILE not in page
     assert page.count("<script") == 2
     data = data_of(page)
-    assert data["loops"][0]["value"] == HOSTILE
-    assert data["loops"][0]["about"] == HOSTILE
+    assert {data["loop"][0][key] for key in ("label", "about")} == {HOSTILE}
+    assert data["loop"][0]["link"] == {"loop": HOSTILE}
 
 
 def test_each_choice_is_there_once():
@@ -154,7 +154,7 @@ OFFERED = {
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_taps_are_offered_that_a_step_takes(name):
-    assert [taps.words for taps in default_patterns(gallery.loops[name])] == OFFERED[name]
+    assert [*map(pattern_text, default_patterns(gallery.loops[name]))] == OFFERED[name]
 
 
 def test_taps_of_sequences_and_of_loops_without_states():
@@ -163,10 +163,10 @@ def test_taps_of_sequences_and_of_loops_without_states():
         sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),),
         outputs=("y",),
     )
-    assert [taps.words for taps in default_patterns(loop)] == ["none"]
-    assert pattern(loop, {"u": (0, 1)}).words == "0, 1"
+    assert [*map(pattern_text, default_patterns(loop))] == ["none"]
+    assert pattern_text(pattern_of(loop, {"u": (0, 1)})) == "0, 1"
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
-    found = [taps.words for taps in window.grid.taps["window"]]
+    found = [*map(pattern_text, window.grid.taps["window"])]
     assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
     assert len(visual.Page([loop], orders=[1], costs=["sum"]).runs) == 1
 
@@ -179,18 +179,19 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     assert main(["page", "--out", str(path), *options]) == 0
     assert capsys.readouterr().out == f"{path}: 6 machines, 0.1 MB.\n"
     data = data_of(path.read_text(encoding="utf-8"))
-    assert [loop["taps"][-1]["value"] for loop in data["loops"]] == [
-        {"x": "-2,-1"},
-        {"prey": "-1,", "hunters": "-2,"},
+    assert [loop["taps"][-1]["link"] for loop in data["loop"]] == [
+        {"taps.x": "-2,-1"},
+        {"taps.prey": "-1,", "taps.hunters": "-2,"},
     ]
-    assert [option["value"] for option in data["costs"]] == ["sum", "last"]
+    assert [option["link"] for option in data["cost"]] == [{"cost": "sum"}, {"cost": "last"}]
+    assert data["rule"] == [{"label": "correct", "link": {"rule": None}}]
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.html"]
 
 
 @pytest.mark.parametrize(
     ("words", "work"),
     [
-        (["page", "--out", "x.html"], "visual.player.grid.cached_study"),
+        (["page", "--out", "x.html"], "visual.player.page.cached_study"),
         (["draw", "tapes", "--loop", "square", "--out", "x.gif"], "visual.backends.films.frames"),
     ],
 )
