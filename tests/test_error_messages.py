@@ -16,7 +16,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from fuzzing.outcomes import check_sentence
+from fuzzing.outcomes import Mute, check_sentence, message_of
 from pytensor.graph.replace import vectorize_graph
 
 import lab
@@ -37,13 +37,6 @@ ROTATED = pytensor.scan(
     lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
 )[-1]
 LONG, HUGE, ENDLESS = "x" * 100_000, 10**400, range(10**12)
-
-
-class Mute:
-    def __repr__(self):
-        raise RuntimeError("no repr")
-
-    __str__ = __repr__
 
 
 def loop(step, initial=0.5):
@@ -147,14 +140,6 @@ def limit_of_pytensor():
     sys.setrecursionlimit(3000)
     yield
     sys.setrecursionlimit(before)
-
-
-def message_of(call):
-    """Return the message of an error, after a check of its form."""
-    with pytest.raises(lab.LabError) as caught:
-        call()
-    check_sentence(str(caught.value))
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(

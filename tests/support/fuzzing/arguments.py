@@ -9,19 +9,11 @@ import pytensor.tensor as pt
 
 import lab
 import visual
+from fuzzing.outcomes import Mute
 from lab import eager, structural
 from lab.checks import check
 from lab.loops import gallery
 from lab.tape import Tape
-
-
-class Mute:
-    """An object whose ``repr`` raises an error."""
-
-    def __repr__(self):
-        raise RuntimeError("no repr")
-
-    __str__ = __repr__
 
 
 class Stubborn:

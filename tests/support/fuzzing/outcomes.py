@@ -1,6 +1,7 @@
 """Permitted outcomes of a call: a result, or an error with a message of one sentence."""
 
 import os
+import re
 from collections import Counter
 from random import Random
 
@@ -12,6 +13,15 @@ SEEDS = range(int(os.environ.get("FUZZ", "4")))
 LONGEST = 600  # characters of a sentence, which may list allowed values
 
 
+class Mute:
+    """An object whose ``repr`` raises an error."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    __str__ = __repr__
+
+
 def check_sentence(told):
     """Raise AssertionError unless the message is one readable line."""
     assert told.strip(), "empty message"
@@ -19,6 +29,14 @@ def check_sentence(told):
     assert len(told) < LONGEST, told
     assert told.isprintable(), ascii(told)
     assert "Traceback" not in told, told
+
+
+def message_of(call, kind=lab.LabError):
+    """Return the message of the error that a call raises, after a check of its form."""
+    with pytest.raises(kind) as caught:
+        call()
+    check_sentence(str(caught.value))
+    return str(caught.value)
 
 
 def error_test(*cases, kind=lab.errors.ArgumentError):
@@ -30,9 +48,19 @@ def error_test(*cases, kind=lab.errors.ArgumentError):
 
     @pytest.mark.parametrize(("call", "kind", "message"), cases)
     def test(call, kind, message):
-        with pytest.raises(kind, match=message) as caught:
-            call()
-        check_sentence(str(caught.value))
+        assert re.search(message, message_of(call, kind))
+
+    return test
+
+
+def words_test(*cases, longest=LONGEST):
+    """Return a test of calls: the message of each contains the words of its case, literally."""
+
+    @pytest.mark.parametrize(("call", "words"), [(call, words) for call, *words in cases])
+    def test(call, words):
+        message = message_of(call)
+        assert [part for part in words if part not in message] == [], message
+        assert len(message) < longest, message
 
     return test
 

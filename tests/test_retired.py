@@ -1,12 +1,17 @@
-"""A retired name, command, option, or format raises an error that names its replacement."""
+"""A removed name, command, option, or format raises an error that names its replacement."""
 
 from functools import partial
+from operator import attrgetter
+from types import SimpleNamespace
 
 import pytest
 
+import lab
 import visual
+from lab import retired as of_lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from lab.reports.compare.comparison import Comparison
 from visual.cli.main import COMMANDS, main
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.options import DERIVATIVE
@@ -20,7 +25,11 @@ from visual.retired import (
 from visual.scene.formats import SUFFIXES
 
 SQUARE = gallery.loops["square"]
-TABLES = [  # the retired names, and the living ones
+RECORDS = SimpleNamespace(
+    Comparison=Comparison, Derivative=lab.Derivative, Trace=lab.Trace, structural=lab.structural
+)
+TABLES = [  # the retired names, and the names in use
+    (of_lab.RETIRED_NAMES, {*lab.__all__}),
     (RETIRED_NAMES, {*visual.__all__, *PICTURES}),
     (RETIRED_COMMANDS, {*COMMANDS}),
     (RETIRED_OPTIONS, {choice.name for choice in (*OPTIONS, *PAPER, *DERIVATIVE.values())}),
@@ -31,6 +40,10 @@ DRAW = ["draw", "tapes", "--loop", "square", "-o", "-"]
 DRAWING = [getattr(visual, name) for name in {*PICTURES} - {"machine"} if hasattr(visual, name)]
 DRAWING += [visual.eager, visual.two_tapes, visual.routing, visual.transposed, visual.dot_product]
 CALLS = [  # the name in the message, its replacement, and a call
+    *(
+        (f"lab.{n}", told, partial(attrgetter(n), RECORDS if "." in n else lab))
+        for n, told in of_lab.RETIRED_NAMES.items()
+    ),
     *((f"visual.{n}", told, partial(getattr, visual, n)) for n, told in RETIRED_NAMES.items()),
     *((f"picture {n}", told, partial(visual.draw, SQUARE, n)) for n, told in RETIRED_NAMES.items()),
     *(
@@ -46,9 +59,7 @@ CALLS = [  # the name in the message, its replacement, and a call
         )
     ),
     *(("theme", PICTURE_OPTIONS["theme"], partial(draw, SQUARE, theme="dark")) for draw in DRAWING),
-]
-LINES = [  # the name in the message, its replacement, and a command line
-    *((f"scantape {n}", told, [n, "--loop", "square"]) for n, told in RETIRED_COMMANDS.items()),
+    *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in RETIRED_COMMANDS.items()),
     *(
         (option, told, [*DRAW, *words])
         for name, told in RETIRED_OPTIONS.items()
@@ -58,38 +69,38 @@ LINES = [  # the name in the message, its replacement, and a command line
 ]
 
 
-@pytest.mark.parametrize(("retired", "living"), TABLES)
-def test_nothing_is_both_retired_and_alive(retired, living):
-    assert living & {*retired} == set()
-    for name, instead in retired.items():
-        assert instead, name
-        assert not instead.endswith("."), name
+@pytest.mark.parametrize(("retired", "in_use"), TABLES)
+def test_nothing_is_both_retired_and_in_use(retired, in_use):
+    assert in_use & {*retired} == set()
+    assert all(retired.values())
 
 
 @pytest.mark.parametrize(("name", "instead", "call"), CALLS)
-def test_a_retired_name_in_python(name, instead, call, tmp_path, monkeypatch):
+def test_a_retired_name_names_its_replacement(name, instead, call, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises((AttributeError, ArgumentError)) as error:
-        call()
-    assert f"{name} was removed in version 0.3: use {instead}." in str(error.value)
+    if isinstance(call, list):  # words of the command line
+        assert main(call) == 2
+        message = capsys.readouterr().err
+    else:
+        with pytest.raises((AttributeError, ArgumentError)) as error:
+            call()
+        message = str(error.value)
+    assert f"{name} was removed in version 0.3: use {instead.removesuffix('.')}." in message
+    assert ".." not in message
 
 
-@pytest.mark.parametrize(("name", "instead", "words"), LINES)
-def test_a_retired_word_on_the_command_line(name, instead, words, capsys):
-    assert main(words) == 2
-    assert f"{name} was removed in version 0.3: use {instead}." in capsys.readouterr().err
-
-
-def test_an_unknown_name_is_not_called_retired(capsys):
-    with pytest.raises(AttributeError, match="nonsense") as error:
-        visual.nonsense  # noqa: B018
-    assert "removed" not in str(error.value)
+def test_an_unknown_name_is_not_called_retired(capsys, monkeypatch):
+    for package, other in ((lab, of_lab.RETIRED_NAMES), (visual, RETIRED_NAMES)):
+        with pytest.raises(AttributeError, match="nonsense") as error:
+            package.nonsense  # noqa: B018
+        assert "removed" not in str(error.value)
+        monkeypatch.setitem(other, "nonsense", "sense.")  # each entry of the table counts
+        with pytest.raises(AttributeError, match="nonsense was removed in version 0"):
+            package.nonsense  # noqa: B018
+    assert not hasattr(lab, "nonsense")
     assert main(["nonsense"]) == 2
     with pytest.raises(SystemExit):
         main([*DRAW, "--nonsense"])
     assert "removed" not in capsys.readouterr().err
-
-
-def test_a_living_option_of_the_same_name_works(monkeypatch):
     monkeypatch.setattr("visual.cli.main.RETIRED_OPTIONS", {"order": "nothing"})
     assert main([*DRAW, "--order", "1"]) == 0
