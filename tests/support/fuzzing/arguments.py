@@ -1,6 +1,7 @@
 """Odd objects, and a correct call of each public function."""
 
 import inspect
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -171,7 +172,7 @@ OTHERWISE = {
 
 
 class UnnamedError(Exception):
-    """An error of the tests: a message does not name an argument."""
+    """A message that does not name an argument."""
 
 
 def parameters(function):
@@ -181,24 +182,28 @@ def parameters(function):
     return [name for name in named if name not in ("self", "argument")]
 
 
-def odd_call(chance, calls=CALLS):
-    """Return a call with one or two odd arguments, and its description."""
-    function = chance.choice(list(calls))
-    names, arguments = parameters(function), dict(calls[function])
-    wrong = {name: chance.choice(ODD) for name in chance.sample(names, min(2, len(names)))}
-    if chance.random() < 0.7:
-        wrong.popitem()
+def call_of(function, arguments):
+    """Call a function; if it raises an error, check that the message names an argument."""
+    try:
+        function(**arguments)
+    except check.WrongGradientError:  # the tolerance is below the rounding error
+        raise
+    except lab.LabError as error:
+        names = (*parameters(function), *OTHERWISE.get(function, ()))
+        if not any(name in str(error) for name in names):
+            raise UnnamedError(str(error)) from error
+        raise
 
-    def call():
-        try:
-            function(**{**arguments, **wrong})
-        except check.WrongGradientError:  # the tolerance is below the rounding error
-            raise
-        except lab.LabError as error:
-            told = str(error)
-            if not any(name in told for name in (*names, *OTHERWISE.get(function, ()))):
-                raise UnnamedError(told) from error
-            raise
 
-    about = {name: next(n for n, odd in enumerate(ODD) if odd is wrong[name]) for name in wrong}
-    return call, (getattr(function, "__qualname__", function), about)
+def calls(chance):
+    """Yield calls with one or two odd arguments."""
+    while True:
+        function = chance.choice(list(CALLS))
+        names = parameters(function)
+        odd = {
+            name: chance.randrange(len(ODD)) for name in chance.sample(names, min(2, len(names)))
+        }
+        if chance.random() < 0.7:
+            odd.popitem()
+        arguments = {**CALLS[function], **{name: ODD[number] for name, number in odd.items()}}
+        yield partial(call_of, function, arguments), (getattr(function, "__qualname__", ""), odd)

@@ -1,12 +1,8 @@
-"""Random texts of steps: each is a loop that runs, or raises an error of one sentence."""
+"""Random texts of steps, each with values for some of its possible names."""
 
-import ast
-
-import pytest
-from fuzzing.outcomes import SEEDS, tried
+from functools import partial
 
 import lab
-from lab.loops.text.source import Source
 from lab.loops.text.terms import FUNCTIONS
 
 TOKENS = (
@@ -55,49 +51,18 @@ def disguise(chance):
     return "".join(text)
 
 
-def loop_of(text, chance):
-    """Return a loop from a text, with values for some of its possible names."""
+def run(text, chance):
+    """Build a loop from a text with values for some of its possible names, and run it."""
     states = {"x": chance.choice([1.0, 0.0, [0.1, 0.2], [0.1, 0.2, 0.3], float("nan")])}
     if chance.random() < 0.3:
         states[chance.choice(["y", "µ", "x₁"])] = 0.5
     sequences = {"u": [0.1, 0.2, 0.3, 0.4]} if chance.random() < 0.8 else {}
     parameters = {"w": chance.choice([0.5, [1.0, 2.0]])} if chance.random() < 0.8 else {}
     steps = {} if sequences and chance.random() < 0.5 else {"n_steps": 2}
-    return lab.Loop.from_text(text, states, sequences, parameters, **steps)
+    lab.Loop.from_text(text, states, sequences, parameters, **steps).trace(order=0)
 
 
-def call_of(make):
-    """Return a maker of calls that build and run a loop from a text."""
-
-    def call(chance):
-        text = make(chance)
-        return lambda: loop_of(text, chance).trace(order=0), text
-
-    return call
-
-
-MAKERS = [call_of(make) for make in (soup, alternating, mutation, disguise)]
-
-
-@pytest.mark.fuzz
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_text_is_a_loop_that_runs_or_is_refused(seed):
-    found = tried(MAKERS, seed, 300)
-    assert min(found.values()) > 10, found
-
-
-def parse_by_python(source):
-    return ast.parse(source.text).body
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "fault", "error"),
-    [
-        (Source, "parse", parse_by_python, "SyntaxError of"),
-        (lab.Loop, "trace", lambda self, order: 1 / 0, "ZeroDivisionError of"),
-    ],
-)
-def test_other_errors_are_detected(monkeypatch, owner, name, fault, error):
-    monkeypatch.setattr(owner, name, fault)
-    with pytest.raises(AssertionError, match=error):
-        tried(MAKERS, 0, 300)
+def calls(chance):
+    while True:
+        text = chance.choice((soup, alternating, mutation, disguise))(chance)
+        yield partial(run, text, chance), text

@@ -1,0 +1,104 @@
+"""Random arguments, texts, command lines, and messages work, or raise errors of one sentence."""
+
+import ast
+from functools import partial
+
+import pytest
+from fuzzing import arguments, commands, messages, texts
+from fuzzing.outcomes import SEEDS, check_sentence, tried
+
+import lab
+import visual.cli.draw
+import visual.workbench.workbench
+from lab.errors import quote
+from lab.loops.text.source import Source
+
+VERIFY = arguments.DERIVATIVE.verify  # its call has a wrong mode, to save time
+FUZZERS = {  # random calls, their number, and the least numbers of results and of errors
+    "arguments": (arguments.calls, 250, 11),
+    "texts": (texts.calls, 300, 11),
+    "commands": (commands.calls, 150, 4),
+    "messages": (messages.calls, 80, 11),
+}
+WORKING = {
+    **{f: partial(f, **given) for f, given in arguments.CALLS.items() if f != VERIFY},
+    **{name: partial(commands.run, [name, *words]) for name, words in commands.WORKS.items()},
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_without_other_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / commands.SCORES).write_text('{"answers": {}}')
+    monkeypatch.setattr("visual.workbench.state.LEAST", 1)  # order 3 takes most of the time
+
+
+@pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
+def test_everything_public_is_tried(package):
+    names = {function.__qualname__.split(".")[0] for function in arguments.CALLS} | {"Trace"}
+    assert set(package.__all__) - arguments.NOT_CALLED <= names
+    assert commands.WORKS.keys() == commands.COMMANDS.keys()
+
+
+@pytest.mark.parametrize("call", WORKING.values(), ids=map(str, WORKING))
+def test_a_correct_call_works(call):
+    call()
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore")  # warnings about nan, huge numbers, and many Scans
+@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_call_works_or_is_refused(name, seed):
+    calls, times, least = FUZZERS[name]
+    found = tried(calls, seed, times)
+    assert min(found.values()) >= least, found
+
+
+@pytest.mark.parametrize("odd", arguments.ODD, ids=range(len(arguments.ODD)))
+def test_an_odd_object_can_be_quoted(odd):
+    told = quote(odd)
+    check_sentence(f"it is {told}")
+    assert len(told) <= 80
+
+
+def careless(steps, scale=1.0):
+    return range(steps)[0] * scale
+
+
+def unnamed(steps):
+    raise lab.LabError("That cannot be.")
+
+
+def talkative(steps):
+    raise lab.LabError("steps: expected\na number.")
+
+
+def failing(error):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
+DIVISION, WORKBENCH = ZeroDivisionError(), visual.workbench.workbench
+FAULTS = [  # a fuzzer, a faulty function in a module, and the error that the fuzzer detects
+    ("arguments", arguments, "CALLS", {careless: {"steps": 3}}, "(TypeError|IndexError) of"),
+    ("arguments", arguments, "CALLS", {unnamed: {"steps": 3}}, "UnnamedError of"),
+    ("arguments", arguments, "CALLS", {talkative: {"steps": 3}}, "LabError of"),
+    ("texts", Source, "parse", lambda source: ast.parse(source.text).body, "SyntaxError of"),
+    ("texts", lab.Loop, "trace", failing(DIVISION), "ZeroDivisionError of"),
+    ("commands", visual.cli.draw, "_picture", failing(ValueError("no")), "ValueError of"),
+    ("commands", visual.cli.draw, "_picture", failing(KeyError("x")), "KeyError of"),
+    ("commands", visual.cli.draw, "_picture", failing(SystemExit(1)), "AssertionError of"),
+    ("messages", WORKBENCH, "changed", failing(DIVISION), "ZeroDivisionError of"),
+    ("messages", WORKBENCH, "error_text", lambda _: "no\na", "AssertionError of"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "owner", "attribute", "fault", "error"), FAULTS)
+def test_a_fault_is_detected(monkeypatch, name, owner, attribute, fault, error):
+    monkeypatch.setattr(owner, attribute, fault)
+    with pytest.raises(AssertionError, match=error):
+        tried(FUZZERS[name][0], 0, FUZZERS[name][1])
