@@ -1,13 +1,12 @@
 """The machine in Chromium: its cells do not move, and its numbers are the numbers of the run."""
 
-import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 
 import lab
 import visual
 from lab import gallery
-from visual.pictures.machine.build import machine_of
 
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
@@ -17,26 +16,31 @@ RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2), ("sequence", 1
 
 @pytest.fixture
 def opened(page, tmp_path):
-    """A function that opens the page of a run, and reports errors of the page."""
+    """A function that opens the page of runs, and reports errors of the page."""
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text))
 
-    def open_page(name, order, **options):
-        trace = gallery.loops[name].trace(order=order, **options)
-        page.goto(visual.machine(trace).save(tmp_path / "machine.html").as_uri())
-        return machine_of(trace)
+    def open_page(run, order=1, *, width=1280, height=720, **options):
+        if isinstance(run, str):
+            run = gallery.loops[run].trace(order=order, **options)
+        machine = visual.machine(*run) if isinstance(run, tuple) else visual.machine(run)
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(machine.save(tmp_path / "machine.html").as_uri())
+        return machine.content
 
     yield open_page
     assert not errors
+
+
+def go(page, moment):
+    page.evaluate(f"{FIND}.go({moment})")
 
 
 CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
     const box = cell.querySelector("rect").getBoundingClientRect();
     return [box.x, box.y, cell.querySelector(".number").textContent, cell.dataset.role];
 })"""
-
-
 EVERY = f"""(moments) => moments.map((moment) => {{
     {FIND}.go(moment);
     return [{FIND}.root.dataset.moment, ({CELLS})()];
@@ -84,7 +88,7 @@ def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, op
     opened("square", 1, cost="sum")
     seen = []
     for p in (6.1, 6.4, 6.7, 6.95):
-        page.evaluate(f"{FIND}.go({p})")
+        go(page, p)
         shown = page.evaluate(
             """() => [...document.querySelectorAll(".over text")]
             .filter((text) => text.textContent && getComputedStyle(text.parentNode).opacity > 0.5
@@ -103,17 +107,16 @@ def test_between_two_moments_other_cells_keep_their_role(page, opened):
     """x₃ is saved in the first backward step; in the second one, it is a result again."""
     opened("square", 1, cost="sum")
     for p in (6.2, 6.6, 7):
-        page.evaluate(f"{FIND}.go({p})")
+        go(page, p)
         assert page.locator('[data-name="x₃"]').get_attribute("data-role") == "result"
 
 
-def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, tmp_path):
-    machine = visual.machine(lab.break_rule(gallery.loops["square"], HISTORICAL, order=3))
-    page.goto(machine.save(tmp_path / "machine.html").as_uri())
-    first, slot = machine.content.mistake.first_wrong, page.locator("[data-rule]").first
+def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, opened):
+    machine = opened(lab.break_rule(gallery.loops["square"], HISTORICAL, order=3))
+    first, slot = machine.mistake.first_wrong, page.locator("[data-rule]").first
     seen = []
     for tenth in range(1, 11):
-        page.evaluate(f"{FIND}.go({first - 1 + tenth / 10})")
+        go(page, first - 1 + tenth / 10)
         is_wrong = "wrong" in slot.get_attribute("class")
         seen.append((slot.locator(".number").text_content(), is_wrong))
     assert (seen[0], seen[-1]) == (("1", False), ("2", True))
@@ -153,7 +156,7 @@ def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
     """Step 1 of Scan 3 of two coupled states: both old values, two sums, and two outputs."""
     opened("coupled", 2)
     page.get_by_label("speed").select_option(index=3)
-    page.evaluate(f"{FIND}.go(9)")
+    go(page, 9)
     slots = []
     for stop in range(1, 6):
         page.get_by_label("next sum").click()
@@ -172,7 +175,7 @@ def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
 def test_a_number_is_explained_as_it_is_between_two_sums(page, opened):
     """Before its own sum of the event, a slot still holds its old value."""
     opened("coupled", 2)
-    page.evaluate(f"{FIND}.go(9.34)")  # the second of five sums has ended
+    go(page, 9.34)  # the second of five sums has ended
     page.locator('[data-name="dC′/d(dC/dhunters₂)"]').click()
     assert "= 0 is an initial gradient" in page.locator(".scantape-sentence").inner_text()
     page.locator('[data-name="dC′/d(dC/dprey₂)"]').click()
@@ -188,40 +191,35 @@ def test_at_most_45_texts_for_a_loop_and_its_gradient(page, opened):
     opened("square", 1)
     counts = []
     for moment in range(10):
-        page.evaluate(f"{FIND}.go({moment})")
+        go(page, moment)
         counts.append(page.evaluate(TEXTS))
     assert 20 <= max(counts) <= 45
 
 
-def test_a_faulty_rule_is_played_next_to_the_correct_one(page, tmp_path):
+def test_a_faulty_rule_is_played_next_to_the_correct_one(page, opened):
     loop = gallery.loops["square"].with_steps(2)
-    machine = visual.machine(lab.break_rule(loop, HISTORICAL, order=3))
-    page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(machine.save(tmp_path / "machine.html").as_uri())
-    moments = machine.content.moments
-    page.evaluate(f"{FIND}.go({moments})")
+    go(page, opened(lab.break_rule(loop, HISTORICAL, order=3)).moments)
     sentence = page.locator(".scantape-sentence").inner_text()
     assert "✓ dC″/dx₀:  22.8 = " in sentence
     assert "✗ dC″/dx₀:  68.4 = " in sentence
     assert page.locator("[data-rule]").count() > 4
     assert page.locator("td.wrong").all_inner_texts() == ["68.4"]
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
-    page.evaluate(f"{FIND}.go(1)")
+    go(page, 1)
     assert page.locator(".cell.wrong").count() == 0
     page.get_by_role("button", name="▲ wrong").click()
     assert page.locator(".cell.wrong").count() == 1
     assert "first wrong number" in page.locator(".more").inner_text()
 
 
-def test_two_loops_are_played_one_above_the_other(page, tmp_path):
+def test_two_loops_are_played_one_above_the_other(page, opened):
     square = gallery.loops["square"]
-    machine = visual.machine(square.trace(), square.with_taps((-2, -1)).trace())
-    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    machine = opened((square.trace(), square.with_taps((-2, -1)).trace()))
     start = page.evaluate(CELLS)
-    moments = [*range(machine.content.moments + 1)]
+    moments = [*range(machine.moments + 1)]
     for moment, (_, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
         assert [cell[:2] for cell in now] == [cell[:2] for cell in start]
-        assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.content.cells]
+        assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.cells]
     sentence = page.locator(".scantape-sentence").inner_text()
     assert "A dC/dx₀:  7.413 " in sentence
     assert "B dC/dx" in sentence
@@ -230,9 +228,8 @@ def test_two_loops_are_played_one_above_the_other(page, tmp_path):
 
 
 def test_a_turn_of_the_phone_keeps_the_moment(page, opened):
-    page.set_viewport_size({"width": 390, "height": 800})
-    machine = opened("square", 1, cost="sum")
-    page.evaluate(f"{FIND}.go(7)")
+    machine = opened("square", 1, cost="sum", width=390, height=800)
+    go(page, 7)
     boxes = page.evaluate(CELLS)
     assert len({round(y) for _, y, _, _ in boxes}) == 2  # a row for each tape
     assert all(0 <= x <= 390 for x, _, _, _ in boxes)
@@ -264,8 +261,7 @@ OVERLAPS = """(count) => {
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_factor_covers_another(page, opened, name, width):
-    page.set_viewport_size({"width": width, "height": 900})
-    opened(name, 3)
+    opened(name, 3, width=width, height=900)
     assert page.evaluate(OVERLAPS, 400) == []
 
 
@@ -280,9 +276,7 @@ def test_the_measure_sees_a_factor_that_covers_another(page, opened):
 
 
 def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
-    page.set_viewport_size({"width": 1280, "height": 720})
-    machine = opened("rnn", 1)
-    page.evaluate(f"{FIND}.go({machine.moments})")
+    go(page, opened("rnn", 1).moments)
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
     assert (
         page.locator(".chosen").count() == 14
@@ -293,29 +287,27 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     assert page.locator(".chosen").count() == 0
 
 
-def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, tmp_path):
+def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, opened):
     """Each step multiplies x by a three times: the inner values are x, a·x, a²·x, and a³·x."""
     x, a = pt.dscalar("x"), pt.dscalar("a")
 
     def outer(x, a):
-        inner = {"outputs_info": [x], "non_sequences": [a], "n_steps": 3, "return_updates": False}
-        return pytensor.scan(lambda y, a: a * y, **inner, name="inner")[-1]
+        inner = {"outputs_info": [x], "non_sequences": [a], "n_steps": 3, "name": "inner"}
+        return scan(lambda y, a: a * y, **inner)[-1]
 
-    loop = {"outputs_info": [x], "non_sequences": [a], "n_steps": 2, "return_updates": False}
-    derivative = lab.derivative(pytensor.scan(outer, **loop, name="outer")[-1], x)
-    machine = visual.machine(lab.trace(derivative, {x: 0.5, a: 1.1}))
-    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    loop = scan(outer, outputs_info=[x], non_sequences=[a], n_steps=2, name="outer")
+    opened(lab.trace(lab.derivative(loop[-1], x), {x: 0.5, a: 1.1}))
     fold = page.locator("details.inside").first
     numbers = fold.locator('.scantape-machine [data-scan="1"] .number')
     fold.locator("summary").first.click()
     for moment, start in ((1, 0.5), (2, 0.5 * 1.1**3)):
-        page.evaluate(f"{FIND}.go({moment})")
+        go(page, moment)
         page.get_by_text(f"Scans inside step {moment - 1} of Scan 1: inner").wait_for()
         fold.locator(".scantape-machine").evaluate("(root) => root.machine.go(99)")
         values = [float(text) for text in numbers.all_text_contents()]
         expected = [float(f"{start * 1.1**n:.4g}") for n in range(4)]
         assert values[: len(expected)] == expected
-    page.evaluate(f"{FIND}.go(0)")
+    go(page, 0)
     page.get_by_text("Scans inside steps: go to a step").wait_for()
 
 

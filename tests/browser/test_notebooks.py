@@ -102,10 +102,16 @@ class Notebook:
         """Choose an order by its button."""
         self.bench.get_by_role("button", name=f"order {number}", exact=True).click()
 
+    def select(self, loop):
+        self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
+
+    def tab(self, name):
+        return self.bench.get_by_role("tab", name=name)
+
     def begin(self, loop="square", order=1):
         """Show the tapes of a loop's derivative in any state: tests can run in any order."""
-        self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
-        self.bench.get_by_role("tab", name="tapes").click()
+        self.select(loop)
+        self.tab("tapes").click()
         self.order(order)
         self.shows(tapes(loop, order=order))  # the taps are the loop's own again
 
@@ -116,7 +122,7 @@ class Notebook:
 
     def machine(self):
         """Choose the machine, and return it."""
-        self.bench.get_by_role("tab", name="machine").click()
+        self.tab("machine").click()
         machine = self.bench.locator(".scantape-machine")
         machine.wait_for()
         return machine
@@ -137,12 +143,12 @@ def opened(browser, jupyter):
 def test_loop_order_and_taps_become_the_right_picture(opened):
     form = opened.bench
     opened.shows(tapes(order=2))
-    form.get_by_role("combobox", name="loop", exact=True).select_option("coupled")
+    opened.select("coupled")
     opened.shows(tapes("coupled", order=2))
     form.get_by_label("differentiate wrt").select_option("birth")
     opened.shows(tapes("coupled", order=2, wrt="birth"))
-    form.get_by_role("combobox", name="loop", exact=True).select_option("square")
-    form.get_by_role("tab", name="tapes").click()
+    opened.select("square")
+    opened.tab("tapes").click()
     opened.shows(tapes(order=2))
     form.get_by_role("checkbox", name="t−2").check()
     opened.shows(tapes(order=2, taps={"x": (-2, -1)}))
@@ -151,19 +157,23 @@ def test_loop_order_and_taps_become_the_right_picture(opened):
     assert "state: 1 {'x': (-2, -1)}" in opened.run(STATE).inner_text()
 
 
+SPACE = """bench => {  // above the picture, and next to it
+    const [all, picture] = [bench, bench.querySelector('.picture')]
+        .map(part => part.getBoundingClientRect());
+    return [picture.top - all.top, all.width - picture.width];
+}"""
+
+
 def test_the_picture_comes_first(opened):
     """With the panel folded it begins near the top, and has the whole width."""
     panel = opened.bench.locator(".scantape-panel")
     panel.locator("summary").first.click()
-    room = """bench => { const [all, picture] = [bench, bench.querySelector('.picture')]
-        .map(part => part.getBoundingClientRect());
-        return [picture.top - all.top, all.width - picture.width]; }"""
-    above, beside = opened.bench.evaluate(room)
+    above, left = opened.bench.evaluate(SPACE)
     assert above <= 150
-    assert beside < 1
+    assert left < 1
     panel.locator("summary").first.click()
     opened.bench.get_by_label("differentiate wrt").wait_for()
-    assert opened.bench.evaluate(room)[1] > 200
+    assert opened.bench.evaluate(SPACE)[1] > 200
 
 
 def test_the_picture_goes_with_a_dark_page(opened):
@@ -196,6 +206,7 @@ def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
 def test_keys_move_the_machine_and_delete_no_cell(opened):
     opened.begin()
     machine, cells = opened.machine(), opened.cells.count()
+    machine.get_by_label("speed").select_option(index=3)
     machine.get_by_label("moment").focus()
     for key, moment in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         opened.page.keyboard.press(key)
@@ -209,31 +220,25 @@ def test_keys_move_the_machine_and_delete_no_cell(opened):
     opened.begin()
 
 
-def test_a_line_has_the_equation_and_a_hint(opened):
-    opened.begin(order=2)
-    assert opened.bench.locator(".scantape-hint").inner_text() == "click a Scan to open it"
-    assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
-
-
 @pytest.fixture
 def sized(opened):
-    """Set the size of the window, with the list of files if it is `listed`."""
-    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
-    panel = opened.bench.locator(".scantape-panel > summary")
+    """Set the size of the window, and fold the panel and the list of files."""
+    folds = {
+        "panel": opened.bench.locator(".scantape-panel > summary"),
+        "files": opened.page.locator(".jp-SideBar [title^='File Browser']").first,
+    }
     folded = []
 
-    def size(width, height, *, listed=False):
-        panel.click()
-        folded.append(panel)
-        if not listed:
-            files.click()
-            folded.append(files)
+    def size(width, height, *fold):
+        for name in fold:
+            folds[name].click()
+        folded.extend(fold)
         opened.page.set_viewport_size({"width": width, "height": height})
 
     yield size
     opened.page.set_viewport_size(SIZE)
-    for one in reversed(folded):
-        one.click()
+    for name in reversed(folded):
+        folds[name].click()
     opened.begin()
 
 
@@ -248,73 +253,57 @@ REST = """(part, frames) => new Promise((done) => {  // until a notebook no long
 })"""
 
 
-def box(part):
-    """The top and the bottom of a part of the page."""
-    found = part.bounding_box()
-    return found["y"], found["y"] + found["height"]
-
-
 @pytest.mark.parametrize("size", [(1280, 800), (390, 800)])
 def test_a_step_of_the_machine_is_seen_with_its_sentence(opened, sized, size):
     opened.begin(order=2)
     machine = opened.machine()
-    sized(*size)
+    sized(*size, "panel", "files")
     for name in ("undo", "redo"):
         assert opened.bench.get_by_role("button", name=name).is_visible()
     opened.bench.scroll_into_view_if_needed()
     opened.bench.evaluate(REST, 60)
     for moment in (6, 12, 16):
-        machine.evaluate("(e, moment) => e.machine.go(moment)", moment)
-        target = """e => { const m = e.machine, event = m.data.events[e.dataset.moment - 1];
-            return event.groups.at(-1).parts.at(-1).target; }"""
-        cell = machine.locator(f"[data-cell='{machine.evaluate(target)}']")
+        target = machine.evaluate(
+            """({ machine }, moment) => {
+            machine.go(moment);
+            return machine.data.events[moment - 1].groups.at(-1).parts.at(-1).target; }""",
+            moment,
+        )
         opened.bench.evaluate(REST, 15)
-        sentence = box(machine.locator(".scantape-sentence"))
-        begin, end = box(cell)
-        assert 60 <= begin < end <= sentence[0]
-        assert sentence[1] <= size[1]
+        cell, sentence = (
+            machine.locator(part).bounding_box()
+            for part in (f"[data-cell='{target}']", ".scantape-sentence")
+        )
+        assert 60 <= cell["y"] <= sentence["y"] - cell["height"]
+        assert sentence["y"] + sentence["height"] <= size[1]
 
 
 def test_the_menu_of_files_lies_above_the_options(opened, sized):
     opened.begin()
-    sized(1280, 800, listed=True)
+    sized(1280, 800, "panel")
     opened.bench.locator(".scantape-save > summary").click()
     opened.bench.get_by_role("button", name="copy as Python").click()  # nothing covers it
     opened.page.keyboard.press("Escape")
 
 
-def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):
-    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
-    try:
-        opened.begin()
-        files.click()
-        opened.page.set_viewport_size({"width": 360, "height": 780})
-        opened.bench.locator(".scantape-fold:not([open])").wait_for()
-        assert opened.bench.evaluate(MEASURED)[0] <= 0.4 * 780 - 100  # JupyterLab's own bars
-        opened.bench.locator(".scantape-fold > summary").click()
-        assert opened.bench.get_by_role("combobox", name="loop", exact=True).is_visible()
-    finally:
-        opened.page.set_viewport_size(SIZE)
-        files.click()
-        opened.begin()
+def test_on_a_phone_the_picture_begins_in_the_upper_part(opened, sized):
+    opened.begin()
+    sized(360, 780, "files")
+    opened.bench.locator(".scantape-fold:not([open])").wait_for()
+    above, _ = opened.bench.evaluate(SPACE)
+    assert above <= 0.4 * 780 - 100  # JupyterLab's own bars
+    opened.bench.locator(".scantape-fold > summary").click()
+    assert opened.bench.get_by_role("combobox", name="loop", exact=True).is_visible()
 
 
-@pytest.mark.parametrize("how", ["click", "Enter"])
-def test_a_scan_is_opened_by_its_card(opened, how):
+def test_a_scan_is_opened_by_its_card(opened):
     opened.begin(order=2)
-    card = opened.bench.locator("[data-cell='scan:2']")
-    card.click() if how == "click" else card.press(how)
+    assert opened.bench.locator(".scantape-hint").inner_text() == "click a Scan to open it"
+    assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
+    opened.bench.locator("[data-cell='scan:2']").click()
     opened.shows(tapes(order=2, scan=2))
-
-
-MEASURED = """bench => {  // where the picture begins, how high all of it is, the smallest letters
-  const svg = bench.querySelector('.picture svg');
-  const [all, picture] = [bench, svg].map(part => part.getBoundingClientRect());
-  const zoom = picture.width / svg.viewBox.baseVal.width;
-  const texts = [...svg.querySelectorAll('text')];
-  const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
-  return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
-}"""
+    opened.bench.locator("[data-cell='scan:1']").press("Enter")
+    opened.shows(tapes(order=2, scan=1))
 
 
 def test_a_step_is_presented_alone(opened):
@@ -329,7 +318,7 @@ def test_a_step_is_presented_alone(opened):
     opened.bench.get_by_role("button", name="leave").click()
     opened.page.wait_for_function("!document.fullscreenElement")
     assert not opened.bench.get_by_role("button", name="leave").is_visible()
-    opened.bench.get_by_role("tab", name="tapes").click()
+    opened.tab("tapes").click()
 
 
 def test_a_picture_is_saved(opened, tmp_path):
@@ -362,8 +351,13 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     assert opened.page.evaluate("window.pictures") < 10
 
 
-def test_a_slow_change_is_given_up_by_the_next_one(opened):
+def test_a_slow_change_is_given_up_by_cancel_and_by_the_next_change(opened):
     opened.begin("rnn", 2)
+    opened.order(6)
+    opened.bench.get_by_role("button", name="cancel").click()
+    opened.busy(False)
+    opened.bench.locator("[aria-pressed=true]", has_text="2").wait_for()
+    opened.shows(tapes("rnn", order=2))
     opened.order(6)
     opened.busy(True)
     assert opened.bench.get_by_text("working …").is_visible()
@@ -375,17 +369,7 @@ def test_a_slow_change_is_given_up_by_the_next_one(opened):
     assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
 
 
-def test_a_slow_change_is_cancelled(opened):
-    opened.begin("rnn")
-    opened.order(6)
-    opened.bench.get_by_role("button", name="cancel").click()
-    opened.busy(False)
-    opened.bench.locator("[aria-pressed=true]", has_text="1").wait_for()
-    opened.shows(tapes("rnn"))
-
-
 def test_a_rule_is_broken_and_mended(opened):
-    square = gallery.loops["square"]
     opened.begin()
     rule = opened.bench.get_by_label("rule of the pullback")
     rule.select_option("accumulate at overwritten taps")
@@ -409,8 +393,8 @@ def test_a_rule_is_broken_and_mended(opened):
     assert machine.locator(".counter").inner_text().startswith("11 / ")
     rule.select_option("swap two taps")
     machine.get_by_text("With the faulty rule, C′ is 0.1349 times its value").wait_for()
-    opened.bench.get_by_role("tab", name="tapes").click()
-    opened.shows(draw(square, "tapes", order=1))
+    opened.tab("tapes").click()
+    opened.shows(tapes())
     assert rule.input_value() == "correct"
 
 
@@ -421,18 +405,15 @@ def test_a_choice_is_undone_by_a_button_and_by_a_key(opened):
     opened.bench.get_by_role("button", name="redo").click()
     opened.shows(tapes(order=2))
     assert opened.bench.get_by_role("button", name="redo").is_disabled()
-    opened.bench.get_by_role("tab", name="tapes").press("Control+z")
+    opened.tab("tapes").press("Control+z")
     opened.shows(tapes())
 
 
-def test_a_cell_that_is_run_again_keeps_one_workbench(opened):
+def test_two_workbenches_in_a_notebook_and_one_in_a_cell_that_runs_again(opened):
     for _ in range(3):
         opened.run(OPENING)
     opened.shows(tapes(order=2))
     assert opened.bench.count() == 1
-
-
-def test_two_workbenches_in_a_notebook(opened):
     opened.run(SECOND)
     before = opened.bench.locator(".picture svg").evaluate(TEXTS)
     opened.bench_in(SECOND).get_by_role("button", name="order 0", exact=True).click()

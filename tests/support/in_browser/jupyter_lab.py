@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from in_browser import forked_kernels
+
 ROOT = Path(__file__).parents[3]
 PATIENCE = 60  # seconds
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
@@ -87,7 +89,11 @@ def jupyter_lab(folder):
     page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))
     with open(folder / "jupyter.log", "w") as log:
         server = subprocess.Popen(
-            command, env={**os.environ, **homes, **paths}, stdout=log, stderr=log, cwd=folder
+            command,
+            env={**os.environ, **homes, **paths, **forked_kernels.environment()},
+            stdout=log,
+            stderr=log,
+            cwd=folder,
         )
         base = f"http://127.0.0.1:{port}"
         try:
