@@ -4,9 +4,10 @@ The parsers of equations use only the printed text.
 """
 
 import ast
+import math
 import re
 from collections.abc import Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import jv
@@ -20,10 +21,7 @@ from lab.tape import Kind
 
 def power_derivative(power: int, order: int, at: float) -> float:
     """Return the derivative of x**power: power·(power-1)·…·x**(power-order)."""
-    factor = 1.0
-    for k in range(order):
-        factor *= power - k
-    return factor * at ** (power - order)
+    return math.perm(power, order) * at ** (power - order)
 
 
 def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[float]]:
@@ -64,12 +62,8 @@ def check_orders(cost, wrt, given, order=2, tolerance=1e-6, rule=RULE):
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
-def prod_without_zeros(values):
-    return np.prod(np.where(values == 0, 1, values))
-
-
 NUMPY = {
-    "prodwithoutzeros": prod_without_zeros,
+    "prodwithoutzeros": lambda values: np.prod(values, where=values != 0),
     "zeros": lambda n: np.zeros(int(n)).view(Remembering),
     **{n: getattr(np, n) for n in ("sin", "cos", "tanh", "exp", "where", "outer", "sum", "prod")},
     "abs": np.abs,
@@ -253,48 +247,23 @@ def backward_disagreements(loop, order, change=str, **choice):
 
 NAME = r"[^\W\d₀-₉ₖₙ][^\W₀-₉ₖₙ]*"
 INDEX = "[₀-₉]+"
-VALUE = re.compile(rf"{NAME}{INDEX}")
-ABOVE = re.compile(rf"[d∂](?:{INDEX})?C(?:[′″‴⁗]|⁽[⁰-⁹]+⁾)?/")
-PLACE = re.compile(rf"buf(?:_{NAME})?\[−?\d+\]")
-
-
-def symbol_at(written, start):
-    """Return the end of the symbol that begins at `start`, or None."""
-    above = ABOVE.match(written, start)
-    if above:
-        below = above.end() + 1  # after the d
-        if written[below] != "(":
-            found = re.compile(rf"{NAME}{INDEX}|{NAME}").match(written, below)
-            return found and found.end()
-        inside = symbol_at(written, below + 1)
-        return inside and inside + 1
-    for kind in (PLACE, VALUE):
-        found = kind.match(written, start)
-        if found:
-            return found.end()
-    return None
+SYMBOL = SLOT_OR_VALUE = rf"buf(?:_{NAME})?\[−?\d+\]|{NAME}{INDEX}"
+for _ in range(5):  # a derivative wrt a variable, or wrt a derivative in parentheses
+    wrt = rf"(?:\((?:{SYMBOL})\)|{NAME}(?:{INDEX})?)"
+    SYMBOL = rf"[d∂](?:{INDEX})?C(?:[′″‴⁗]|⁽[⁰-⁹]+⁾)?/[d∂]{wrt}|{SLOT_OR_VALUE}"
+SYMBOLS = re.compile(rf"(?<!\w)(?:{SYMBOL})")
 
 
 def symbols_of(written):
     """Yield the symbols of a text from left to right, each with its start and end."""
-    start = 0
-    while start < len(written):
-        begins = start == 0 or not (written[start - 1].isalnum() or written[start - 1] == "_")
-        end = symbol_at(written, start) if begins else None
-        if end:
-            yield written[start:end], start, end
-        start = end or start + 1
+    return ((found[0], *found.span()) for found in SYMBOLS.finditer(written))
 
 
 def as_names(written):
     """Return a formula with plain names, and the symbol of each name."""
-    names, code, last, numbers = {}, "", 0, count()
-    for symbol, start, end in symbols_of(written):
-        name = f"_{next(numbers)}"
-        names[name] = symbol
-        code += written[last:start] + name
-        last = end
-    return code + written[last:], names
+    names = {f"_{n}": symbol for n, (symbol, *_) in enumerate(symbols_of(written))}
+    rest = iter(names)
+    return SYMBOLS.sub(lambda _: next(rest), written), names
 
 
 def values_in(formula, numbers):

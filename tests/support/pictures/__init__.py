@@ -1,4 +1,4 @@
-"""Read the cells, arrows, and SVG of a picture."""
+"""Read the cells and arrows of a picture."""
 
 import re
 from itertools import combinations, pairwise
@@ -8,29 +8,11 @@ import numpy as np
 
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
-from visual.scene.shapes import Arrow, Box, Group, Text
+from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
-TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
 NEAR = 3.5  # how far an arrow may end from its box
-
-
-def stands_alone(written):
-    """What a strict XML parser and a sanitiser of SVGs would find wrong."""
-    root = ElementTree.fromstring(written)
-    wrong = []
-    if root.get("role") != "img" or not root.get("viewBox"):
-        wrong.append("no role or viewBox")
-    if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
-        wrong.append("no title or description")
-    for element in root.iter():
-        if element.tag not in TAGS:
-            wrong.append(element.tag)
-        wrong += [a for a in element.attrib if a.startswith("on") or "href" in a or a == "style"]
-    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", written)
-    wrong += [word for word in ("var(", "url(", "<!", "nan") if word in bare]
-    return wrong
 
 
 def drawings(trace):
@@ -74,18 +56,8 @@ def number_of(name):
 
 
 def at_step(scene, step):
-    """All shapes that belong to a step, groups taken apart."""
-    found = []
-
-    def take(shapes, inside):
-        for shape in shapes:
-            if isinstance(shape, Group):
-                take(shape.shapes, inside or shape.step == step)
-            elif inside:
-                found.append(shape)
-
-    take(scene.shapes, False)
-    return found
+    """Return the shapes that belong to a step, without groups."""
+    return [s for group in scene.groups() if group.step == step for s in walk(group.shapes)]
 
 
 def keyed_boxes(scene):
@@ -171,15 +143,15 @@ def through_boxes(scene):
     return found
 
 
+def holds(box, x, y, margin=0.0):
+    """Return whether a point is in a box, or at most `margin` outside of it."""
+    across = -margin <= x - box.x <= box.width + margin
+    return across and -margin <= y - box.y <= box.height + margin
+
+
 def box_at(point, around):
     """Return the box that contains an end of an arrow."""
-    x, y = point
-    found = [
-        box
-        for box in around
-        if box.x - NEAR <= x <= box.x + box.width + NEAR
-        and box.y - NEAR <= y <= box.y + box.height + NEAR
-    ]
+    found = [box for box in around if holds(box, *point, NEAR)]
     assert len(found) == 1, (point, found)
     return found[0]
 
@@ -210,13 +182,4 @@ def ambiguous(scene):
 
 def touches(point, box, slack=0.1):
     """Return whether a point is on the edge of a box."""
-    x, y = point
-    inside = (
-        box.x - slack <= x <= box.x + box.width + slack
-        and box.y - slack <= y <= box.y + box.height + slack
-    )
-    deep = (
-        box.x + slack < x < box.x + box.width - slack
-        and box.y + slack < y < box.y + box.height - slack
-    )
-    return inside and not deep
+    return holds(box, *point, slack) and not holds(box, *point, -slack)

@@ -17,10 +17,11 @@ from oracles import symbols_of
 from strange_loops import trace_of
 
 from lab.loops import gallery
-from pictures import ambiguous, arrows, pieces, stands_alone, through_boxes
+from pictures import SVG, ambiguous, arrows, holds, pieces, through_boxes
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
 from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
 
+TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
 WIDEST, SMALLEST = 840, 11  # pixels
 UNBOUND = 10.5  # the smallest letters of an unrolled picture of any size, as in the figures
 POINTS = 6.99  # on paper
@@ -77,8 +78,17 @@ Checker = Callable[[Drawn], Iterable[object]]
 
 def alone(drawn: Drawn) -> Iterable[object]:
     """The SVG is strict and contains neither external references nor scripts."""
-    yield from stands_alone(drawn.svg)
-    yield from re.findall(r'(?:width|height|rx)="-[^"]*"', drawn.svg)
+    root = ElementTree.fromstring(drawn.svg)
+    if root.get("role") != "img" or not root.get("viewBox"):
+        yield "no role or viewBox"
+    if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
+        yield "no title or description"
+    for element in root.iter():
+        if element.tag not in TAGS:
+            yield element.tag
+        yield from (a for a in element.attrib if re.search(r"^on|href|^style$", a))
+    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", drawn.svg)
+    yield from re.findall(r'var\(|url\(|<!|nan|(?:width|height|rx)="-[^"]*"', bare)
 
 
 def sized(drawn: Drawn) -> Iterable[object]:
@@ -88,33 +98,28 @@ def sized(drawn: Drawn) -> Iterable[object]:
     letters = [float(e.get("font-size", "nan")) for e in root.iter() if e.get("font-size")]
     if left or top or any("scale" in (e.get("transform") or "") for e in root.iter()):
         yield "scaled"
-    if str(drawn.options.get("width")).endswith("mm"):
-        yield from _unfit(root, float(str(drawn.options["width"])[:-2]), across, down, letters)
+    width = drawn.options.get("width")
+    if isinstance(width, str):  # a figure of so many millimeters
+        wide = float(width.removesuffix("mm"))
+        if root.get("width") != f"{wide:g}mm":
+            yield f"{root.get('width')} wide"
+        high = float(root.get("height", "").removesuffix("mm"))
+        if abs(high - down * wide / across) > 0.1:
+            yield f"{high} mm high"
+        points = min(letters) * wide / across / 25.4 * 72
+        if points < POINTS:
+            yield f"letters of {points:.2f} points"
         return
     if [root.get("width"), root.get("height")] != root.get("viewBox", "").split()[2:]:
         yield "scaled"
     if drawn.is_usual and across > WIDEST:
         yield f"{across} pixels wide"
-    if min(letters) < (SMALLEST if drawn.is_usual or "width" in drawn.options else UNBOUND):
+    if min(letters) < (SMALLEST if drawn.is_usual or width else UNBOUND):
         yield f"letters of {min(letters)} pixels"
     if drawn.is_usual and len(drawn.svg.encode()) > LONGEST:
         yield f"{len(drawn.svg.encode())} bytes"
-    if isinstance(drawn.options.get("width"), int) and across != drawn.options["width"]:
+    if width and across != width:
         yield f"{across} pixels wide"
-
-
-def _unfit(
-    root: ElementTree.Element, wide: float, across: float, down: float, letters: list[float]
-) -> Iterable[object]:
-    """Yield deviations of an SVG from a figure of `wide` millimeters."""
-    if root.get("width") != f"{wide:g}mm":
-        yield f"{root.get('width')} wide"
-    high = float(root.get("height", "").removesuffix("mm"))
-    if abs(high - down * wide / across) > 0.1:
-        yield f"{high} mm high"
-    points = min(letters) * wide / across / 25.4 * 72
-    if points < POINTS:
-        yield f"letters of {points:.2f} points"
 
 
 def inside(drawn: Drawn) -> Iterable[object]:
@@ -144,15 +149,11 @@ def _ground(text: Text, below: list[Shape], theme: Theme) -> str:
     """Return the color behind a text."""
     x, y = text.left + text.width / 2, text.y - 0.3 * text.size
     for box in reversed(below):
-        if isinstance(box, Box) and box.heat is None and _holds(box, x, y):
+        if isinstance(box, Box) and box.heat is None and holds(box, x, y):
             look = theme.look(box.role, box.faded)
             plain = look.hatch is Hatch.NONE or text.ground(theme) is not None
             return look.fill if plain else HATCHING
     return theme.background
-
-
-def _holds(box: Box, x: float, y: float) -> bool:
-    return box.x <= x <= box.x + box.width and box.y <= y <= box.y + box.height
 
 
 def routed(drawn: Drawn) -> Iterable[object]:
@@ -185,7 +186,8 @@ def crossed(drawn: Drawn) -> Iterable[object]:
         left, right = text.left + 1, text.left + text.width - 1
         top, low = text.y - 0.62 * text.size, text.y - 0.5  # as high as an x has its letters
         for n in {*owners[(left < x) & (x < right) & (top < y) & (y < low)].astype(int)}:
-            if not any(_covers(box, left, top, right, low) for box in shapes[n:number]):
+            boxes = [shape for shape in shapes[n:number] if isinstance(shape, Box)]
+            if not any(holds(b, left, top) and holds(b, right, low) for b in boxes):
                 yield text.content
 
 
@@ -196,14 +198,6 @@ def _points(line: Arrow | Polyline) -> np.ndarray:
         start, way = np.array(a), np.array(b) - np.array(a)
         found.append(start + np.linspace(0, 1, 2 + int(np.hypot(*way) / 2))[:, None] * way)
     return np.concatenate(found)
-
-
-def _covers(box: object, left: float, top: float, right: float, low: float) -> bool:
-    return (
-        isinstance(box, Box)
-        and (box.x <= left and box.x + box.width >= right)
-        and (box.y <= top and box.y + box.height >= low)
-    )
 
 
 def explained(drawn: Drawn) -> Iterable[object]:
