@@ -38,7 +38,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
 RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; `--all-direct` in a terminal
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
-    "all_direct": "visual.unrolled(trace, all_direct=True)",
+    "all_direct": "`scantape draw figure7` or figure8, which show all direct parts",
     "bare": "no_legend, or edit the .svg",
     "buffer": "the picture memory for buffers; tapes are in the order of time",
     "contributions": "lab.events(trace), which has the terms of each write",
@@ -67,6 +67,7 @@ PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as
     },
     "eager.unfold": "a recording of fewer steps",
     "routing.all": "a part of the arrays",
+    "unrolled.all_direct": RETIRED_OPTIONS["all_direct"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 

@@ -79,7 +79,7 @@ UNROLLED = [
         ({"scans": "12"}, "scans = '12'"),
         ({"scans": (1, 1)}, "only once"),
         ({"scans": (1, True)}, "scans = True"),
-        ({"all_direct": 1}, "all_direct = 1"),
+        ({"all_direct": True}, "unrolled.all_direct was removed in version 0.3: use `scantape"),
     )
 ]
 PICTURES = [

@@ -19,10 +19,10 @@ from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
 from visual.layout.sheet import Sheet
 from visual.options import SHOWN
-from visual.pictures.unrolled.unrolled import unrolled
+from visual.pictures.unrolled.unrolled import unrolled_scans
 from visual.scene.shapes import Scene
 
-# For each figure: the loop, the options of its derivative, and the arguments of `unrolled`.
+# For each figure: the loop, the options of its derivative, and the arguments of `unrolled_scans`.
 FIGURES: Mapping[int, tuple[str, dict[str, Any], dict[str, Any]]] = {
     1: ("square", {}, {"scans": (1,)}),
     2: ("square", {}, {"scans": (1, 2)}),
@@ -42,7 +42,7 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     loop, about, arguments = FIGURES[number]
 
     def make(study: Study, sheet: Sheet) -> Scene:
-        return unrolled(study.trace, **arguments, sheet=sheet)
+        return unrolled_scans(study.trace, **arguments, sheet=sheet)
 
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))
     return kind.draw(cached_study(loops[loop], choose(**about)), **paper).themed(theme)

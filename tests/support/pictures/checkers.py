@@ -66,7 +66,7 @@ class Drawn:
     @property
     def is_usual(self) -> bool:
         """Whether the picture has its default size."""
-        return not {"all", "all_direct", "scans", "width"} & self.options.keys()
+        return not {"all", "scans", "width"} & self.options.keys()
 
     def __str__(self) -> str:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()

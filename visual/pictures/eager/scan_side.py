@@ -50,13 +50,13 @@ def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
     back = next(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
     forward, backward = (NamedScan(trace, number) for number in (0, back))
     graph, side, last = unrolling(trace, (0, back)), TapeSide(), trace.scans[0].steps - 1
-    own = {n: node for n, node in enumerate(graph.nodes) if not node.place.direct}
-    values = {n: node for n, node in own.items() if node.place.scan == 0}
-    inputs = {v.label: v for v in values.values() if v.place.argument < 0}
+    own = {n: node for n, node in enumerate(graph.nodes) if not node.lane.direct}
+    values = {n: node for n, node in own.items() if node.lane.scan == 0}
+    inputs = {v.label: v for v in values.values() if v.lane.argument < 0}
     slots = {n: v.label for n, v in values.items() if v.label not in inputs}
     gradients, names = list[tuple[str, TapeTrace, QuantityNode]](), dict[int, str]()
     for number, node in own.items():
-        tape = backward.scan.tape(node.place.argument)
+        tape = backward.scan.tape(node.lane.argument)
         if number not in values and tape is not None and tape.gradient_of is not None:
             label = forward.quantity_name(tape.gradient_of, node.index)
             gradients.append((label, tape, node))
@@ -66,7 +66,7 @@ def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
         node = values[number]
         row, role = (node.step, Role.INTERMEDIATE) if node.step is not None else (START, Role.INPUT)
         if row in (START, *shown):
-            value = _cell(node, role, f", slot {node.row} of {node.place.variable}")
+            value = _cell(node, role, f", slot {node.row} of {node.lane.variable}")
             side.add(row, StoredQuantity(label, value, cells.get(label)))
     for label, tape, node in gradients:
         row = START if node.step is None else last - node.step

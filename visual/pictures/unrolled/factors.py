@@ -86,8 +86,8 @@ def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
 def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
     """Return the name of the quantity x if the node is a gradient wrt x; otherwise return ""."""
     node = graph.nodes[number]
-    named = NamedScan(trace, node.place.scan)
-    tape = named.scan.tape(node.place.argument)
+    named = NamedScan(trace, node.lane.scan)
+    tape = named.scan.tape(node.lane.argument)
     if tape is None or tape.gradient_of is None or named.parent is None:
         return ""
     name = named.parent.quantity_name(tape.gradient_of, node.index)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from lab.notation import Leaf
 from lab.records import find_reachable
-from lab.traces.flow import Flow, Value, flow
+from lab.traces.flow import Flow, Value
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
 from visual.pictures.unrolled.quantities import QuantityNode, QuantityNodes
 from visual.scene.theme import Role
@@ -39,76 +40,57 @@ def unrolling(
     tape are unknown, all rows of the tape count as results.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
-    values = flow(trace)
-    quantities = QuantityNodes(trace, chosen, values, all_direct)
-    for number in chosen:
-        scan = trace.scans[number]
-        for tape in scan.held:
-            quantities.add_tape(number, tape)
-    uses = _uses(quantities)
+    quantities = QuantityNodes(trace, chosen, all_direct)
+    uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
+    for value, write in quantities.flow.writes.items():
+        target = quantities.of.get(value)
+        for read in write.sources if target is not None and value.scan in chosen else ():
+            source = quantities.node_of(read)
+            if source is not None and target is not None and source != target:
+                uses.setdefault((source, target), []).append((value, read))
     edges = dict.fromkeys([*quantities.parts, *uses])
-    results = set(_results(quantities))
+    results = {*_results(quantities)}
     nodes = [
         replace(node, role=Role.RESULT) if number in results else node
         for number, node in enumerate(quantities.nodes)
     ]
+    seeds = {number for number, node in enumerate(nodes) if node.role is Role.SEED}
     sources: dict[int, list[int]] = {}
     for source, target in edges:
         sources.setdefault(target, []).append(source)
-    goals = _goals(quantities, results)
+    goals = results | {*_further_goals(quantities)} or seeds or range(len(nodes))
     needed = find_reachable(goals, lambda node: sources.get(node, ()))
     faded = (n if number in needed else replace(n, faded=True) for number, n in enumerate(nodes))
-    return Unrolling(tuple(faded), tuple(edges), uses, values)
-
-
-def _unknown_tapes(trace: Trace, chosen: Sequence[int]) -> set[tuple[int, int]]:
-    """Return the Scan and the argument of each tape whose readers are unknown."""
-    tapes = {
-        (feed.scan, feed.variable)
-        for later in chosen
-        for feed in trace.scans[later].feeds
-        if feed.scan in chosen and not _is_read_by_steps(trace, feed, later)
-    }
-    for feed in trace.feeds:  # into the outputs, which are derivatives of rising order
-        later_order = feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
-        if feed.scan in chosen and later_order:
-            tapes.add((feed.scan, feed.variable))
-    return tapes
-
-
-def _uses(quantities: QuantityNodes) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
-    """Return the edges, each with its pairs of a computed value and a read value."""
-    uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
-    for value, write in quantities.flow.writes.items():
-        target = quantities.of.get(value)
-        for read in write.sources if target is not None and value.scan in quantities.chosen else ():
-            source = quantities.source(read)
-            if source is not None and target is not None and source != target:
-                uses.setdefault((source, target), []).append((value, read))
-    return uses
+    return Unrolling(tuple(faded), tuple(edges), uses, quantities.flow)
 
 
 def _results(quantities: QuantityNodes) -> Iterator[int]:
     """Yield the nodes of gradients that are outputs, or that other Scans accumulate."""
-    for number in quantities.chosen:
-        named = quantities.named(number)
-        for tape in named.scan.held if not quantities.is_loop(number) else ():
-            if named.is_passed_on(tape):
-                yield from _last_nodes(quantities, number, tape, named.wanted_rows(tape))
+    for of in (ScanOf(quantities.trace, number) for number in quantities.chosen):
+        for tape in of.scan.held if not quantities.is_loop(of.number) else ():
+            if of.is_passed_on(tape):
+                yield from _last_nodes(quantities, of.number, tape, of.wanted_rows(tape))
 
 
-def _goals(quantities: QuantityNodes, results: set[int]) -> set[int]:
-    """Return the nodes that count as results; without any, return the seeds, or else all nodes."""
-    goals, loops = set(results), [n for n in quantities.chosen if quantities.is_loop(n)]
-    unknown = _unknown_tapes(quantities.trace, quantities.chosen)
-    for number in loops if len(loops) < len(quantities.chosen) else ():
-        for tape in quantities.trace.scans[number].held:
+def _further_goals(quantities: QuantityNodes) -> Iterator[int]:
+    """Yield the nodes of tapes of loops whose readers are unknown; without derivatives, none."""
+    trace, chosen = quantities.trace, quantities.chosen
+    loops = [number for number in chosen if quantities.is_loop(number)]
+    unknown = {
+        (feed.scan, feed.variable)
+        for later in chosen
+        for feed in trace.scans[later].feeds
+        if not _is_read_by_steps(trace, feed, later)
+    }
+    unknown |= {  # outputs are derivatives of rising order
+        (feed.scan, feed.variable)
+        for feed in trace.feeds
+        if feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
+    }
+    for number in loops if len(loops) < len(chosen) else ():
+        for tape in trace.scans[number].held:
             if (number, tape.argument) in unknown:
-                goals |= {*_last_nodes(quantities, number, tape, range(len(tape.final)))}
-    if goals:
-        return goals
-    seeds = {n for n, node in enumerate(quantities.nodes) if node.role is Role.SEED}
-    return seeds or set(range(len(quantities.nodes)))  # without a derivative, all nodes are needed
+                yield from _last_nodes(quantities, number, tape, range(len(tape.final)))
 
 
 def _last_nodes(

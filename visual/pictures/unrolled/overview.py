@@ -53,13 +53,6 @@ def feeding(scan: ScanTrace) -> list[int]:
     return sorted({feed.scan for feed in scan.feeds})
 
 
-def given_at(of: NamedScan) -> tuple[int, str] | None:
-    """Return the last moment of the Scans that a Scan reads, or None without such a moment."""
-    feeds = feeding(of.scan)
-    last = NamedScan(of.trace, feeds[-1]) if feeds else of
-    return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
-
-
 def goes_back(of: NamedScan) -> bool:
     """Return whether a Scan runs backward in time, such as the gradient of a forward Scan.
 

@@ -1,8 +1,7 @@
 """The boxes and arrows of an unrolled picture, for a graph with a placing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import starmap
 from math import inf
 
 from lab.equations.events.events import events
@@ -12,15 +11,15 @@ from lab.notation import counted
 from lab.traces.trace import Trace
 from visual.layout.canvas import HEIGHT
 from visual.layout.cells import draw_cell
-from visual.layout.columns import Gap, with_gaps
+from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
-from visual.layout.routes import TRACK, LaneGrid, Spot, assign_tracks, is_straight, routes
+from visual.layout.routes import TRACK, LaneGrid, assign_tracks, is_straight, routes
 from visual.layout.table import Cell
-from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
+from visual.pictures.unrolled.factors import SIZE, Factor, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.overview import given_at
-from visual.pictures.unrolled.placing import FOLD, FREE, Lane, PlacedNode, Placing, Room
-from visual.pictures.unrolled.quantities import QuantityNode
+from visual.pictures.unrolled.overview import feeding
+from visual.pictures.unrolled.placing import FOLD, Placing, Room, block_of
+from visual.pictures.unrolled.quantities import Lane, QuantityNode
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
@@ -33,42 +32,30 @@ class Picture:
     """A graph with its placing in a room; `fits` states whether the room is wide enough."""
 
     def __init__(
-        self,
-        trace: Trace,
-        chosen: Sequence[int],
-        graph: Unrolling,
-        placing: Placing,
-        room: Room = FREE,
+        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing, room: Room
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
-        self.nodes, self.room = graph.nodes, room
+        self.placing, self.room = placing, room
+        self.nodes = {number: graph.nodes[number] for number in placing.spots}
         first = 0 if room.open else min(chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(trace, first).moment(0)
-        edges: list[tuple[int, int]] = []
-        if room.open:
-            gradients = [n for n in chosen if trace.scans[n].parent is not None]
-            placing = placing.without_readings(graph.nodes, gradients)
-            edges = [(a.node, b.node) for a, b in placing.arrows]
-        self.placing = placing
-        self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
-        lanes = {row: lane for lane, row in enumerate(self.rows)}
-        self.columns = with_gaps(item.column for item in placing.items)
-        numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
-        self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
-        self.ends = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
-        self.taken = frozenset(self.spots.values())
-        run = events(trace)
-        factors = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
-        self.factors = {number: factor for number, factor in factors if factor is not None}
-        named = [self.ends[number] for number in self.factors]
+        self.ends = [(placing.spots[a], placing.spots[b]) for a, b in placing.arrows]
+        self.taken = frozenset(placing.spots.values())
+        run, self.factors = events(trace), dict[int, Factor]()  # by the number of their arrow
+        for number, edge in enumerate(placing.arrows if room.open else ()):
+            if factor := factor_along(run, graph, edge):
+                self.factors[number] = factor
+        self.factored = [self.ends[number] for number in self.factors]
         labeled = {
-            a.lane for a, b in named if a.lane == b.lane and not is_straight(a, b, self.taken)
+            a.lane
+            for a, b in self.factored
+            if a.lane == b.lane and not is_straight(a, b, self.taken)
         }
         self.tracks = assign_tracks(self.ends, self.taken, labeled)
-        wanted = max((self._box_width(self.nodes[item.node]) for item in placing.items), default=0)
+        wanted = max(map(self._box_width, self.nodes.values()), default=0)
         names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
         words = max(names, default=0.0)
-        width, self.between = room.sizes(self.columns, wanted, self.tracks.count, words)
+        width, self.between = room.sizes(placing.columns, wanted, self.tracks.count, words)
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
 
@@ -79,18 +66,21 @@ class Picture:
 
     def draw(self) -> Piece:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
-        y, words, tops = self.room.top, list[Piece](), list[float]()
-        for lane, row in enumerate(self.rows):
-            if lane == 0 or self.rows[lane - 1].block != row.block:
-                y += 16 if lane else 0
-                words.append(shifted(self._heading(self.chosen[row.block]), 0, y))
+        y, words, tops, headed = self.room.top, list[Piece](), list[float](), set[int]()
+        for number, lane in enumerate(self.placing.lanes):
+            block = block_of(lane, self.chosen)
+            if block not in headed:
+                headed.add(block)
+                y += 16 if number else 0
+                words.append(shifted(self._heading(self.chosen[block]), 0, y))
                 y = words[-1].envelope.bottom
             tops.append(y)
-            words.append(piece(*self._lane_name(row, y + HEIGHT / 2 + 4)))
-            y += HEIGHT + 20 + self.tracks.room(lane) + self._below(lane)
+            words.append(piece(*self._lane_name(lane, y + HEIGHT / 2 + 4)))
+            y += HEIGHT + 20 + self.tracks.room(number) + self._below(number)
         grid = LaneGrid(tuple(tops), HEIGHT, tuple(self._lefts()), self.width, self.taken)
-        boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
-        shapes = [*self._arrows(grid, [*boxes.values()]), *starmap(self._cell, boxes.items())]
+        boxes = {number: self._box(number, grid) for number in self.nodes}
+        cells = (self._cell(self.nodes[number], box) for number, box in boxes.items())
+        shapes = [*self._arrows(grid, boxes), *cells]
         right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
         whole = over(*words, piece(*shapes, *self._gaps(grid)))
         return replace(whole, envelope=Envelope(0, 0, right, y))
@@ -98,15 +88,15 @@ class Picture:
     def notes(self) -> list[str]:
         """Return sentences about hidden moments, arrows, factors, and results."""
         lines = list[str]()
-        if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
+        if moments := sum(c.hidden for c in self.placing.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
             lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
-        if any(self._is_faint(*pair) for pair in self.placing.arrows):
+        if any(self._is_faint(*arrow) for arrow in self.placing.arrows):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
         for number, factor in self.factors.items():
-            start, end = self.placing.arrows[number]
-            every_step = start.row, end.row, end.column - start.column
+            start, end = self.ends[number]
+            every_step = start.lane, end.lane, end.column - start.column
             if factor.name:
                 equals = ": " if "▢" in factor.formula else " = "
                 formulas.setdefault(every_step, f"{factor.name}{equals}{factor.formula}")
@@ -135,7 +125,7 @@ class Picture:
             if scan.steps < parent.steps:
                 lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
-        omitted = {place.variable for place in self.placing.left_out if place.scan == number}
+        omitted = {lane.variable for lane in self.placing.left_out if lane.scan == number}
         lines += [f"without {name}: not needed" for name in sorted(omitted)]
         title = Text(margin, 0, name, 13, bold=True, title=name)
         if room.open:
@@ -147,64 +137,60 @@ class Picture:
         texts = [fitted(margin, 15 * n, line, wide, room.small, muted=True) for n, line in below]
         return sized(0, 15 * len(lines) + 8, title, *texts)
 
-    def _lane_name(self, row: Lane, y: float) -> Iterator[Text]:
+    def _lane_name(self, lane: Lane, y: float) -> Iterator[Text]:
         """Yield the lines of the name of a lane, around height `y` to the left of the boxes."""
-        right, name = self.room.left - 12, row.place.name
-        strong = not (row.is_lasting or row.place.direct)
+        right, strong = self.room.left - 12, bool(lane.variable) and not lane.direct
         size, room = 13 if strong else self.room.small, right - self.room.sheet.margin
-        lines = [name] if strong else folded(name, room, size)
+        lines = [lane.name] if strong else folded(lane.name, room, size)
         for number, line in enumerate(lines):
             low = y + 13 * (number - (len(lines) - 1) / 2)
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _below(self, lane: int) -> float:
         """Return the space below a lane for factors on its arrows and on diagonal arrows."""
-        ends = [self.ends[number] for number in self.factors]
-        near = ((a, b) for a, b in ends if {a.lane, b.lane} == {lane, lane + 1})
-        slanted = any(a.column != b.column for a, b in near)
-        along = any(a.lane == b.lane == lane for a, b in ends)
-        along = along and self.between < NARROW and lane not in self.tracks.labeled
-        return 44 if slanted else 16 if along else 0
+        near = ((a, b) for a, b in self.factored if {a.lane, b.lane} == {lane, lane + 1})
+        if any(a.column != b.column for a, b in near):
+            return 44
+        along = any(a.lane == b.lane == lane for a, b in self.factored)
+        return 16 if along and self.between < NARROW and lane not in self.tracks.labeled else 0
 
     def _lefts(self) -> Iterator[float]:
         """Yield the left edges of columns; a gap is narrower."""
         x = self.room.left
-        for column in self.columns:
+        for column in self.placing.columns:
             yield x
             x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
-    def _arrows(self, grid: LaneGrid, boxes: Iterable[Box]) -> Iterator[Shape]:
+    def _arrows(self, grid: LaneGrid, boxes: dict[int, Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors, each in the moment of its target."""
+        paths = zip(self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True)
         arrows = [
             Arrow(
                 points,
                 faint=self._is_faint(first, last),
                 straight=True,
-                faded=self._is_faded(first) or self._is_faded(last),
+                faded=boxes[first].faded or boxes[last].faded,
             )
-            for (first, last), points in zip(
-                self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True
-            )
+            for (first, last), points in paths
         ]
         outside = Envelope(self.room.right + self.room.sheet.margin, -inf, inf, inf)
-        texts = factor_labels(arrows, self.factors, [outside, *map(envelope_of, boxes)])
+        obstacles = [outside, *map(envelope_of, boxes.values())]
+        texts = factor_labels(arrows, self.factors, obstacles)
         for number, (_, last) in enumerate(self.placing.arrows):
-            yield self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))
+            yield self._at(self.nodes[last], (arrows[number], *texts.get(number, ())))
 
-    def _is_faint(self, first: PlacedNode, last: PlacedNode) -> bool:
+    def _is_faint(self, first: int, last: int) -> bool:
         """Return whether an arrow connects two Scans."""
-        return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
+        return self.nodes[first].lane.scan != self.nodes[last].lane.scan
 
-    def _is_faded(self, item: PlacedNode) -> bool:
-        """Return whether a box is pale; an open picture has no pale boxes in its first block."""
-        return self.nodes[item.node].faded and not (self.room.open and item.row.block == 0)
+    def _box(self, number: int, grid: LaneGrid) -> Box:
+        """Return a box; an open picture has no pale boxes in its first block."""
+        node, spot = self.nodes[number], self.placing.spots[number]
+        faded = node.faded and not (self.room.open and block_of(node.lane, self.chosen) == 0)
+        left, top = grid.lefts[spot.column], grid.tops[spot.lane]
+        return Box(left, top, grid.width, grid.height, node.role, faded=faded)
 
-    def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
-        left, top, role = grid.lefts[spot.column], grid.tops[spot.lane], self.nodes[item.node].role
-        return Box(left, top, grid.width, grid.height, role, faded=self._is_faded(item))
-
-    def _cell(self, item: PlacedNode, box: Box) -> Shape:
-        node = self.nodes[item.node]
+    def _cell(self, node: QuantityNode, box: Box) -> Shape:
         cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
         return self._at(node, (draw_cell(cell, box),))
 
@@ -214,30 +200,34 @@ class Picture:
         if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
         (number, name), first = moment, shapes[0]
-        if node.place.scan not in self.chosen:
+        if node.lane.scan not in self.chosen:
             name = f"given by {name}"
         if len(shapes) == 1 and isinstance(first, Group):
             return replace(first, step=number, moment=name)
         return Group(shapes, number, moment=name)
 
     def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
-        """Return the moment that computes the value of a node, or None for an earlier value."""
-        named, values = NamedScan(self.trace, node.place.scan), self.graph.flow
+        """Return the moment that computes the value of a node, or None for an earlier value.
+
+        An input has the last moment of the Scans that its Scan reads.
+        """
+        named, flow = NamedScan(self.trace, node.lane.scan), self.graph.flow
         if node.step is not None:
             return named.moment(node.step)
-        tape = named.scan.tape(node.place.argument)
-        if node.lasting and tape is None:  # a parameter
-            return None
-        if tape is not None and (node.lasting or node.place.scan not in self.chosen):
-            write = values.writes.get(values.latest(named.number, tape, node.row))
+        tape = named.scan.tape(node.lane.argument)
+        if tape is not None and (node.lasting or named.number not in self.chosen):
+            write = flow.writes.get(flow.latest(named.number, tape, node.row))
             if write is not None:
                 return named.moment(write.step)
-        return given_at(named)
+        feeds = feeding(named.scan)
+        if not feeds or (node.lasting and tape is None):  # no feeds, or a parameter
+            return None
+        last = NamedScan(self.trace, feeds[-1])
+        return last.moment(last.scan.steps - 1) if last.scan.steps else None
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         """Yield the number of hidden columns in each lane."""
-        pairs = zip(grid.lefts, self.columns, strict=True)
-        for left, gap in ((left, column) for left, column in pairs if isinstance(column, Gap)):
-            for top in grid.tops:
-                mark, y = f"⋯{gap.hidden:,}", top + grid.height / 2 + 4
+        for left, column in zip(grid.lefts, self.placing.columns, strict=True):
+            for top in grid.tops if isinstance(column, Gap) else ():
+                mark, y = f"⋯{column.hidden:,}", top + grid.height / 2 + 4
                 yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)

@@ -4,8 +4,8 @@ Each Scan has a block of lanes, and each moment of the loop has a column. The la
 contain the values that belong to all steps, such as parameters.
 """
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 
 from lab.traces.scan_of import ScanOf
@@ -18,15 +18,13 @@ from visual.layout.columns import (
     shown_steps,
     timeline,
     touched_columns,
+    with_gaps,
 )
-from visual.layout.routes import TRACK
+from visual.layout.routes import TRACK, Spot
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
+from visual.pictures.unrolled.quantities import Lane, QuantityNode
 
-PARAMETERS = LanePlace(0, "", 0, "each step reads")
-TOTALS = LanePlace(0, "", 1, "sum over steps")
-LASTING = PARAMETERS, TOTALS  # values that belong to all steps
 FOLD = 34  # the width of a gap
 SLIM = 0.85  # smallest fraction of the width of a box, to leave space for labels
 
@@ -70,77 +68,24 @@ class Room:
         return (slim, words) if words > between and slim >= SLIM * width else (width, between)
 
 
-FREE = Room()
-
-
 def room_on(sheet: Sheet, is_open: bool = True) -> Room:
     """Return the space for a picture on a sheet."""
     sizes = sheet.labels - 2, sheet.width - sheet.margin, 72.0, 110.0
     return Room(16.0, *sizes, 11.0, is_open, sheet)
 
 
-@dataclass(frozen=True)
-class Lane:
-    """A lane in the block of a Scan, with the values of one variable, or with lasting values.
-
-    Direct parts of a gradient are below the gradient or, with `on_top`, above the block.
-    """
-
-    block: int
-    place: LanePlace
-    on_top: bool = False
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether the lane has values that belong to all steps."""
-        return self.place in LASTING
-
-    @property
-    def order(self) -> tuple[int, bool, int, int, int]:
-        """The sort key of the lane. In a block, lanes with values of all steps are last."""
-        order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
-        return (self.block, self.is_lasting, *order)
-
-
-@dataclass(frozen=True)
-class PlacedNode:
-    """A node of the graph, by its number, with the lane and the column of the node."""
-
-    node: int
-    row: Lane
-    column: int
-
-
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All nodes with their places, the arrows between nodes, and the omitted lanes."""
+    """The lanes from top to bottom, the columns, and the spots of the shown nodes, by number.
 
-    items: tuple[PlacedNode, ...]
-    arrows: tuple[tuple[PlacedNode, PlacedNode], ...]
-    left_out: frozenset[LanePlace]
+    `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
+    """
 
-    def without_readings(
-        self, nodes: Sequence[QuantityNode], gradients: Container[int]
-    ) -> "Placing":
-        """Return the placing without arrows from the values of a loop to the Scans `gradients`.
-
-        The direct parts of the first gradient move to the top of their block. Gradients with
-        arrows between them are then neighbors.
-        """
-
-        def is_reading(first: PlacedNode, last: PlacedNode) -> bool:
-            scan = nodes[last.node].place.scan
-            return scan in gradients and nodes[first.node].place.scan != scan
-
-        direct = {item.row for item in self.items if item.row.place.direct}
-        first = min(direct, key=lambda row: row.order, default=None)
-        moved = {
-            item: replace(item, row=replace(item.row, on_top=item.row == first))
-            for item in self.items
-        }
-        pairs = (pair for pair in self.arrows if not is_reading(*pair))
-        arrows = tuple((moved[a], moved[b]) for a, b in pairs)
-        return replace(self, items=tuple(moved.values()), arrows=arrows)
+    lanes: Sequence[Lane]
+    columns: Sequence[int | Gap]
+    spots: Mapping[int, Spot]
+    arrows: Sequence[tuple[int, int]]
+    left_out: frozenset[Lane]
 
 
 def place(
@@ -148,57 +93,94 @@ def place(
     chosen: Sequence[int],
     graph: Unrolling,
     requested: Steps,
-    sheet: Sheet,
+    room: Room,
     ends: int | None = None,
 ) -> Placing:
-    """Return the lanes and columns of the nodes of `graph`, and of the arrows between them.
+    """Return the lanes and columns of the nodes of `graph`, and the arrows between them.
 
     From a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
     only the steps that the sheet selects. If `ends` is 0, the placing contains one step of the last
-    Scan. Raises ArgumentError if a Scan does not run a selected step.
+    Scan. In an open picture, the placing omits arrows from the values of a loop to its gradients.
+    Raises ArgumentError if a Scan does not run a selected step.
     """
+    nodes, times = graph.nodes, [timeline(of.root.scan) for of in ScanOf.each(trace)]
+    left_out = _unneeded(trace, chosen, nodes)
+    shown = _shown_columns(trace, chosen, requested, room.sheet, ends)
+    places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
+    for number, node in enumerate(nodes):
+        column = node.row
+        if node.index is not None:
+            column = times[node.lane.scan].column(node.variable, node.index)
+        is_shown = column in shown or node.index is None
+        if is_shown and not node.lasting and node.lane not in left_out:
+            places[number] = node.lane, column
+    arrows = [edge for edge in graph.edges if places.keys() >= {*edge}]
+    if room.open:
+        gradients = [number for number in chosen if trace.scans[number].parent is not None]
+        scans = [node.lane.scan for node in nodes]
+        arrows = [(a, b) for a, b in arrows if scans[a] == scans[b] or scans[b] not in gradients]
+    columns = sorted({column for _, column in places.values()}) or [0]
+    lasting: dict[Lane, list[int]] = {}
+    for number, node in enumerate(nodes):
+        if node.lasting:  # a total is a variable of a Scan; a parameter is not
+            scan, is_total = chosen[block_of(node.lane, chosen)], node.lane.argument >= 0
+            lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
+            lasting.setdefault(lane, []).append(number)
+    for lane, members in lasting.items():  # side by side, from the first column on
+        more = range(columns[-1] + 1, columns[-1] + 1 + len(members))
+        for number, column in zip(members, [*columns, *more], strict=False):
+            places[number] = lane, column
+    lanes = _sorted_lanes(chosen, [lane for lane, _ in places.values()], room.open)
+    drawn = with_gaps(column for _, column in places.values())
+    at = {column: n for n, column in enumerate(drawn) if not isinstance(column, Gap)}
+    spots = {n: Spot(lanes.index(lane), at[column]) for n, (lane, column) in places.items()}
+    return Placing(lanes, drawn, spots, arrows, left_out)
+
+
+def _shown_columns(
+    trace: Trace, chosen: Sequence[int], requested: Steps, sheet: Sheet, ends: int | None
+) -> set[int]:
+    """Return the columns that the shown steps of the `chosen` Scans read or write."""
     only = sheet.steps
     for number in chosen:
         sheet.steps_of(trace.scans[number])
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
-    times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-    shown: set[int] = set()
-    for number in chosen[-1:] if ends == 0 else chosen:
-        steps = numbers(shown_steps(trace.scans[number].steps, requested, ends, only))
-        shown |= touched_columns(trace.scans[number], times[number], steps)
-    blocks = {number: block for block, number in enumerate(chosen)}
-    left_out, items = _unneeded(trace, chosen, graph.nodes), dict[int, PlacedNode]()
-    for number, node in enumerate(graph.nodes):
-        column, block = node.row, blocks.get(node.place.scan, 0)
-        if node.index is not None:
-            column = times[node.place.scan].column(node.variable, node.index)
-        is_shown = column in shown or node.index is None
-        if is_shown and not node.lasting and node.place not in left_out:
-            items[number] = PlacedNode(number, Lane(block, node.place), column)
-    pairs = ((items.get(source), items.get(target)) for source, target in graph.edges)
-    arrows = tuple((a, b) for a, b in pairs if a is not None and b is not None)
-    columns = sorted({item.column for item in items.values()}) or [0]
-    lasting: dict[Lane, list[int]] = {}
-    for number, node in enumerate(graph.nodes):
-        if node.lasting:  # a total is a variable of a Scan; a parameter is not
-            place = TOTALS if node.place.argument >= 0 else PARAMETERS
-            lane = Lane(blocks.get(node.place.scan, 0), place)
-            lasting.setdefault(lane, []).append(number)
-    for lane, nodes in lasting.items():  # side by side, from the first column on
-        more = range(columns[-1] + 1, columns[-1] + 1 + len(nodes))
-        for number, column in zip(nodes, [*columns, *more], strict=False):
-            items[number] = PlacedNode(number, lane, column)
-    return Placing(tuple(items.values()), arrows, left_out)
+    columns: set[int] = set()
+    for of in (ScanOf(trace, number) for number in (chosen[-1:] if ends == 0 else chosen)):
+        steps = numbers(shown_steps(of.scan.steps, requested, ends, only))
+        columns |= touched_columns(of.scan, timeline(of.root.scan), steps)
+    return columns
+
+
+def block_of(lane: Lane, chosen: Sequence[int]) -> int:
+    """Return the number of the block of a lane; inputs are in the first block."""
+    return chosen.index(lane.scan) if lane.scan in chosen else 0
+
+
+def _sorted_lanes(chosen: Sequence[int], lanes: Sequence[Lane], is_open: bool) -> list[Lane]:
+    """Return the lanes in blocks; the lanes of values that belong to all steps are last.
+
+    Direct parts are below their gradient. In an open picture, the first direct parts are above
+    their block. Gradients with arrows between them are then neighbors.
+    """
+
+    def order(lane: Lane, above: int = 0) -> tuple[int, bool, int, int, int]:
+        place = not lane.variable, lane.argument, lane.again, lane.direct - above
+        return block_of(lane, chosen), *place
+
+    direct = [lane for lane in lanes if lane.direct and is_open]
+    first = min(direct, key=order, default=None)
+    return sorted(dict.fromkeys(lanes), key=lambda lane: order(lane, 2 * (lane == first)))
 
 
 def _unneeded(
     trace: Trace, chosen: Sequence[int], nodes: Sequence[QuantityNode]
-) -> frozenset[LanePlace]:
+) -> frozenset[Lane]:
     """Return the lanes of the outputs of derivatives that affect no result."""
     outputs = {
         (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
     }
-    places = {n.place for n in nodes if (n.place.scan, n.place.argument) in outputs}
-    return frozenset(places - {node.place for node in nodes if not node.faded})
+    lanes = {n.lane for n in nodes if (n.lane.scan, n.lane.argument) in outputs}
+    return frozenset(lanes - {node.lane for node in nodes if not node.faded})

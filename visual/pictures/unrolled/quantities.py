@@ -12,7 +12,7 @@ import numpy as np
 
 from lab.equations.quantities import index_of
 from lab.notation import Leaf, integers
-from lab.traces.flow import Flow, SlotWrite, Value, adds_old
+from lab.traces.flow import SlotWrite, Value, adds_old, flow
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
@@ -20,11 +20,12 @@ from visual.scene.theme import Role
 
 
 @dataclass(frozen=True)
-class LanePlace:
+class Lane:
     """A lane of the picture: a variable of a Scan, or the direct parts of a gradient.
 
     `name` is the label of the lane. If a slot contains several quantities, one after another,
-    `again` is the number of the quantity, from 0.
+    `again` is the number of the quantity, from 0. A lane without a `variable` contains values that
+    belong to all steps.
     """
 
     scan: int
@@ -44,7 +45,7 @@ class QuantityNode:
     as a parameter or its gradient. A `faded` quantity does not affect the result.
     """
 
-    place: LanePlace
+    lane: Lane
     variable: str
     index: int | None
     row: int
@@ -58,111 +59,108 @@ class QuantityNode:
 
 
 class QuantityNodes:
-    """A list of nodes, to which `add_tape` adds the nodes of a tape.
+    """The nodes of the tapes of the `chosen` Scans, and of the values that these Scans read.
 
     `of` maps a value to the number of its node. `parts` are pairs of the number of a direct part
     and the number of its total gradient.
     """
 
-    def __init__(
-        self,
-        trace: Trace,
-        chosen: tuple[int, ...],
-        flow: Flow,
-        all_direct: bool,
-    ) -> None:
-        self.trace, self.chosen, self.flow, self.all_direct = trace, chosen, flow, all_direct
-        self.fed = fed_rows(trace)
+    def __init__(self, trace: Trace, chosen: tuple[int, ...], all_direct: bool) -> None:
+        self.trace, self.chosen, self.all_direct = trace, chosen, all_direct
+        self.flow, self.fed = flow(trace), fed_rows(trace)
         self.nodes: list[QuantityNode] = []
         self.of: dict[Value, int] = {}
         self.parts: list[tuple[int, int]] = []
-        self.wanted: set[int] = set()  # rows of the current tape that outputs contain
         self.read = {  # the values that other slots read
             source
-            for write in flow.writes.values()
+            for write in self.flow.writes.values()
             for source in write.sources
             if source != write.old
         }
-
-    def named(self, number: int) -> NamedScan:
-        """Return a Scan of the trace with its names and keys."""
-        return NamedScan(self.trace, number)
+        for named in (NamedScan(trace, number) for number in chosen):
+            for tape in named.scan.held:
+                self._add_tape(named, tape)
 
     def is_loop(self, number: int) -> bool:
         """Return whether the picture shows a Scan as a loop, not as a derivative."""
         return self.trace.scans[number].parent not in self.chosen
 
-    def add_tape(self, number: int, tape: TapeTrace) -> None:
-        """Add nodes for all values of a tape."""
+    def node_of(self, value: Value) -> int | None:
+        """Return the node of a value; add a node for an input at its first read."""
+        if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
+            self._join([value], self._input(value))
+        return self.of.get(value)
+
+    def _add_tape(self, named: NamedScan, tape: TapeTrace) -> None:
+        """Add nodes for all values of a tape; a total has one node."""
+        size, is_loop = len(tape.initial), self.is_loop(named.number)
         if tape.is_total:
-            self._total(number, tape)
+            row = len(tape.final) - 1
+            node = self._node(named, tape, row, Role.INTERMEDIATE, tape.final[row])
+            chains = (self.flow.chain(named.number, tape, n) for n in range(row + 1))
+            node = replace(node, index=None, lasting=True)
+            self._join([v for chain in chains for v in chain], node)
             return
-        loop = self.is_loop(number)
-        reached = self._reached(number, tape) if loop else set()
-        self.wanted = self.named(number).wanted_rows(tape) if tape.axis is not None else set()
-        arrived = self.trace.scans[number].arrived(tape)
-        for row in range(len(tape.initial)):
+        reached = reached_rows(named, tape) if is_loop else set()
+        if is_loop and self.all_direct and tape.tape.reads:
+            reached = {*range(tape.tape.origin, size)}
+        for row in range(size):
             role = Role.SEED if row in reached else Role.INTERMEDIATE
-            given = Role.INTERMEDIATE if row in arrived else Role.SEED
-            self._slot(number, tape, row, role, Role.INPUT if loop else given)
+            self._add_slot(named, tape, row, role)
 
-    def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
-        """Add nodes with a `role` for all values of a slot; the initial value has role `given`."""
-        first, *written = self.flow.chain(number, tape, row)
-        initial = tape.initial[row]
+    def _add_slot(self, named: NamedScan, tape: TapeTrace, row: int, role: Role) -> None:
+        """Add nodes with a `role` for all values of a slot; the initial value is an input or seed.
+
+        A node represents all values that accumulate into the same sum.
+        """
+        first, *written = self.flow.chain(named.number, tape, row)
         changes = (self.flow.writes[value] for value in written)
-        change = next((write for write in changes if not passes_on(write)), None)
-        is_sum = change is not None and adds_old(change.formula)
-        acted_on = self.all_direct and tape.gradient_of is not None and tape.axis is not None
-        something = first in self.read or self._is_something(number, tape, row)
-        if tape.unwritten[row]:
-            pass
-        elif acted_on or (is_sum and something):
-            self._direct(number, tape, row, [first] if is_sum else [])
-            if not is_sum:
-                self._join([first], self._node(number, tape, row, role, initial))
-                self.parts.append((len(self.nodes) - 2, len(self.nodes) - 1))
-        elif not is_sum and (something or not written):
-            start = given if role is Role.INTERMEDIATE else role
-            zero = start is Role.SEED and not self._is_something(number, tape, row)
-            node = self._node(number, tape, row, start, initial, faded=zero)
-            self._join([first], node)
-        self._versions(number, tape, row, role, written)
-
-    def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
-        """Return whether the initial value of a slot is nonzero, or computed by another Scan."""
-        return (number, tape.argument, row) in self.fed or bool(np.any(tape.initial[row] != 0))
-
-    def _versions(
-        self, number: int, tape: TapeTrace, row: int, role: Role, written: list[Value]
-    ) -> None:
-        """Add a node for each group of values that accumulate into the same sum."""
+        change = next((write for write in changes if not is_copy(write)), None)
+        is_sum, initial = change is not None and adds_old(change.formula), tape.initial[row]
+        is_zero = (named.number, tape.argument, row) not in self.fed and not np.any(initial)
+        has_part = self.all_direct and tape.gradient_of is not None and tape.axis is not None
+        has_part |= is_sum and (first in self.read or not is_zero)
+        is_early = row in named.scan.arrived(tape)  # written by steps that were not recorded
+        if has_part and not tape.unwritten[row]:
+            self._join([first] * is_sum, self._direct(named, tape, row, is_early, is_zero))
+        is_start = has_part or first in self.read or not is_zero or not written
+        if not is_sum and is_start and not tape.unwritten[row]:
+            start = role
+            if has_part:
+                self.parts.append((len(self.nodes) - 1, len(self.nodes)))
+            elif role is Role.INTERMEDIATE and not is_early:
+                start = Role.INPUT if self.is_loop(named.number) else Role.SEED
+            faded = is_zero and start is Role.SEED and not has_part
+            self._join([first], self._node(named, tape, row, start, initial, faded=faded))
         again = 0
         for value in written:
             write = self.flow.writes[value]
-            before = self.of.get(write.old)
-            held = before is not None and not self.nodes[before].place.direct
+            old = self.of.get(write.old)
+            is_held = old is not None and not self.nodes[old].lane.direct
             tap = write.formula.target.tap
             content = next(a.values[write.step] for a in tape.writes if a.tap == tap)
-            if before is not None and (passes_on(write) or (held and adds_old(write.formula))):
-                self.of[value] = before
-                step = self.nodes[before].step if passes_on(write) else write.step
-                self.nodes[before] = replace(self.nodes[before], value=content, step=step)
+            if old is not None and (is_copy(write) or (is_held and adds_old(write.formula))):
+                self.of[value] = old
+                step = self.nodes[old].step if is_copy(write) else write.step
+                self.nodes[old] = replace(self.nodes[old], value=content, step=step)
                 continue
-            again += held
-            node = self._node(number, tape, row, role, content, again=again, step=write.step)
-            self._join([value], node)
+            again += is_held
+            node = self._node(named, tape, row, role, content, again=again)
+            self._join([value], replace(node, step=write.step))
 
-    def _total(self, number: int, tape: TapeTrace) -> None:
-        """Add a node for the gradient of a parameter, accumulated over the steps."""
-        row = len(tape.final) - 1
-        node = self._node(number, tape, row, Role.INTERMEDIATE, tape.final[row])
-        node = replace(node, index=None, lasting=True)
-        self._join([v for r in range(row + 1) for v in self.flow.chain(number, tape, r)], node)
+    def _direct(
+        self, named: NamedScan, tape: TapeTrace, row: int, is_early: bool, is_zero: bool
+    ) -> QuantityNode:
+        """Return a node for the initial value of a slot, the direct contribution of the cost."""
+        # With all direct parts, as in the lesson, the part of an input is blue like the input.
+        is_input = self.all_direct and tape.axis is not None and row in named.wanted_rows(tape)
+        role = Role.INPUT if is_input else Role.SEED
+        node = self._node(named, tape, row, role, tape.initial[row], direct=True, faded=is_zero)
+        return replace(node, role=Role.INTERMEDIATE, label="from before") if is_early else node
 
     def _node(
         self,
-        number: int,
+        named: NamedScan,
         tape: TapeTrace,
         row: int,
         role: Role,
@@ -170,76 +168,49 @@ class QuantityNodes:
         *,
         direct: bool = False,
         again: int = 0,
-        step: int | None = None,
         faded: bool = False,
     ) -> QuantityNode:
         index = index_of(tape, row)
-        named = self.named(number)
         label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
         if index is None and not tape.is_total:
             label = f"{label} pos {integers(tape.position(row))}"
-        key = named.cell_key(tape.name, index, row)
         name = named.direct_label(tape, None) if direct else named.row_name(tape)
         name += ", again" * bool(again)
-        place = LanePlace(number, tape.name, tape.argument, name, direct, again)
+        lane = Lane(named.number, tape.name, tape.argument, name, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""
-        return QuantityNode(place, variable, index, row, label, value, role, key, step, faded=faded)
-
-    def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
-        """Add a node for the initial value of a slot, the direct contribution of the cost."""
-        # With all direct parts, as in the lesson, the part of an input is blue like the input.
-        role = Role.INPUT if self.all_direct and row in self.wanted else Role.SEED
-        zero = not self._is_something(number, tape, row)
-        node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
-        if row in self.trace.scans[number].arrived(tape):  # written by steps that were not recorded
-            node = replace(node, role=Role.INTERMEDIATE, label="from before")
-        self._join(values, node)
+        key = named.row_key(tape, row)
+        return QuantityNode(lane, variable, index, row, label, value, role, key, faded=faded)
 
     def _join(self, values: list[Value], node: QuantityNode) -> None:
         """Add a node that represents `values`."""
-        for value in values:
-            self.of[value] = len(self.nodes)
+        self.of |= dict.fromkeys(values, len(self.nodes))
         self.nodes.append(node)
-
-    def _reached(self, number: int, tape: TapeTrace) -> set[int]:
-        """Return the rows of a tape of a loop with a direct gradient, which can be zero."""
-        if self.all_direct and tape.tape.reads:
-            return set(range(tape.tape.origin, len(tape.initial)))
-        return reached_rows(self.named(number), tape)
-
-    def source(self, value: Value) -> int | None:
-        """Return the node of a value; add a node for an input at its first read."""
-        if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
-            self._join([value], self._input(value))
-        return self.of.get(value)
 
     def _input(self, value: Value) -> QuantityNode:
         """Return a node for a value that the chosen Scans do not compute."""
-        named = self.named(value.scan)
-        scan = named.scan
-        if value.argument >= 0:
-            tape = scan.tape(value.argument)
-            assert tape is not None, f"{value}: a value with an argument is in a slot of a tape"
-            return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
+        named = NamedScan(self.trace, value.scan)
+        tape = named.scan.tape(value.argument)
+        if tape is not None:
+            return self._node(named, tape, value.row, Role.INPUT, tape.final[value.row])
         name, index = value.variable, value.row
-        place = LanePlace(value.scan, name, value.argument, name)
-        for parameter in scan.parameters:
+        lane = Lane(value.scan, name, value.argument, name)
+        for parameter in named.scan.parameters:
             if parameter.name == name:
-                key = named.cell_key(name, None, 0)
-                node = QuantityNode(place, "", None, 0, name, parameter.value, Role.INPUT, key)
+                key, content = named.cell_key(name, None, 0), parameter.value
+                node = QuantityNode(lane, "", None, 0, name, content, Role.INPUT, key)
                 return replace(node, lasting=True)
-        sequence, step = _reading(scan, value)
+        sequence, step = _first_read(named.scan, value)
         content, variable = sequence.values[step], sequence.axis.variable
-        place = replace(place, name=named.row_name(sequence))
+        lane = replace(lane, name=named.row_name(sequence))
         label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
-        node = QuantityNode(place, variable, index, index, label, content, Role.INPUT, key)
+        node = QuantityNode(lane, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:
             return node
         is_fed = (value.scan, sequence.argument, step) in self.fed
-        return replace(node, role=Role.SEED, faded=not (is_fed or np.any(content != 0)))
+        return replace(node, role=Role.SEED, faded=not (is_fed or np.any(content)))
 
 
-def passes_on(write: SlotWrite) -> bool:
+def is_copy(write: SlotWrite) -> bool:
     """Return whether a write only copies the old value of its slot."""
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
@@ -263,27 +234,29 @@ def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
     """
     fed = fed_rows(of.trace) if of.parent is None else frozenset()
     reached: set[int] = set()
-    for later, other in enumerate(of.trace.scans):
-        if other.parent != of.number or other.order != of.scan.order + 1 or tape.axis is None:
+    for number, scan in enumerate(of.trace.scans):
+        if scan.parent != of.number or scan.order != of.scan.order + 1 or tape.axis is None:
             continue
-        starts: list[tuple[int, np.ndarray, np.ndarray]] = []
-        for gradient in other.tapes:
-            if gradient.gradient_of == tape.name and gradient.axis is not None:
-                initial = gradient.initial.copy()
-                initial[sorted(other.arrived(gradient))] = 0
-                starts.append((gradient.argument, gradient.axis.index, initial))
-        for sequence in other.sequences:
-            source = sequence.source
-            if sequence.is_outer_gradient and source and source.argument == tape.argument:
-                starts.append((sequence.argument, sequence.axis.index, sequence.values))
-        for argument, index, values in starts:
-            for row, (entry, value) in enumerate(zip(index.tolist(), values, strict=False)):
-                if np.any(value) and (later, argument, row) not in fed:
+        starts = [
+            (gradient.argument, gradient.axis, gradient.initial, scan.arrived(gradient))
+            for gradient in scan.tapes
+            if gradient.gradient_of == tape.name and gradient.axis is not None
+        ]
+        starts += [
+            (sequence.argument, sequence.axis, sequence.values, set[int]())
+            for sequence in scan.sequences
+            if sequence.is_outer_gradient
+            and sequence.source
+            and sequence.source.argument == tape.argument
+        ]
+        for argument, axis, values, skipped in starts:
+            for row, (entry, value) in enumerate(zip(axis.index.tolist(), values, strict=False)):
+                if row not in skipped and np.any(value) and (number, argument, row) not in fed:
                     reached.add(tape.axis.rows[entry])
     return reached
 
 
-def _reading(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
+def _first_read(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
     """Return the sequence that contains a value, and the first step that reads it."""
     for sequence in scan.sequences:
         steps = np.flatnonzero(sequence.axis.index == value.row)

@@ -6,7 +6,6 @@ later steps add to a gradient, the direct part of the gradient has its own box.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf
 
 from lab.errors import ArgumentError, quote
@@ -15,11 +14,11 @@ from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_trace, scan_indices, selected_scan, switch
+from visual.options import check_trace, scan_indices, selected_scan
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
-from visual.pictures.unrolled.placing import FREE, Room, place, room_on
+from visual.pictures.unrolled.placing import Room, place, room_on
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
@@ -32,7 +31,6 @@ def unrolled(
     trace: Trace,
     step: Steps = None,
     scans: Sequence[int] | None = None,
-    all_direct: bool = False,
     scan: int | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -46,50 +44,65 @@ def unrolled(
     `scans` are the numbers of one or two Scans for a picture of any size: a loop, and its
     derivative. Numbers of Scans start at 1, as in the headings.
 
-    With `all_direct`, every gradient has a direct part, even a part of zero. If a loop has more
-    than 12 steps, or is too wide, the picture shows both ends and the steps next to `step`. Raises
-    ArgumentError for Scans that do not exist, and for `scan` together with `scans`.
+    If a loop has more than 12 steps, or is too wide, the picture shows both ends and the steps next
+    to `step`. Raises ArgumentError for Scans that do not exist, and for `scan` together with
+    `scans`.
     """
     check_trace(trace)
     check_sheet(sheet)
     one_or_more("step", step)  # raises an error before anything is drawn
-    all_direct = switch("all_direct", all_direct)
     if scans is not None and scan is not None:
         raise ArgumentError("scans and scan: expected one of them, got both.")
     if scans is not None:
-        chosen = scan_indices(trace, scans)
-        if chosen[2:]:
-            raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
-        is_free = sheet.width == SCREEN.width
-        room = replace(FREE, sheet=sheet) if is_free else room_on(sheet, is_open=False)
-        return _draw(trace, chosen, step, all_direct, room)
+        return unrolled_scans(trace, scans, step, sheet=sheet)
     if scan is None and not any(each.order for each in trace.scans):
         return unrolled_loops(trace, step, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw(trace, chosen, step, all_direct, room_on(sheet), top)
+    return _draw(trace, chosen, step, room_on(sheet), top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
     loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
-    return _draw(trace, loops, step, False, room_on(sheet))
+    return _draw(trace, loops, step, room_on(sheet))
+
+
+@picture_function
+def unrolled_scans(
+    trace: Trace,
+    scans: Sequence[int],
+    step: Steps = None,
+    all_direct: bool = False,
+    sheet: Sheet = SCREEN,
+) -> Scene:
+    """Draw one or two Scans in a picture of any size; their numbers start at 1.
+
+    With `all_direct`, as in two figures of the lesson, every gradient has a direct part, even a
+    part of zero.
+    """
+    chosen = scan_indices(trace, scans)
+    if chosen[2:]:
+        raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
+    is_free = sheet.width == SCREEN.width
+    room = Room(sheet=sheet) if is_free else room_on(sheet, is_open=False)
+    return _draw(trace, chosen, step, room, all_direct=all_direct)
 
 
 def _draw(
     trace: Trace,
     chosen: tuple[int, ...],
     step: Steps,
-    all_direct: bool,
     room: Room,
     top: Piece = EMPTY,
+    all_direct: bool = False,
 ) -> Scene:
     """Draw the `chosen` Scans; an open picture is below `top`, with as many steps as fit."""
     sheet, graph = room.sheet, unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
-        placing = place(trace, chosen, graph, step, sheet, ends)
+        placing = place(trace, chosen, graph, step, room, ends)
         picture = Picture(trace, chosen, graph, placing, room)
         if picture.fits:
             break

@@ -39,8 +39,8 @@ def two_loops():
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
     trace = traced(two_loops()[1][-1])
     graph = unrolling(trace)
-    first = [n for n, node in enumerate(graph.nodes) if node.place.scan == 0]
-    second = [n for n, node in enumerate(graph.nodes) if node.place.scan == 1]
+    first = [n for n, node in enumerate(graph.nodes) if node.lane.scan == 0]
+    second = [n for n, node in enumerate(graph.nodes) if node.lane.scan == 1]
     read = [(a, b) for a, b in graph.edges if a in first and b in second]
     # step t of the second loop reads the value that step t of the first computes
     steps = [(graph.nodes[a].step, graph.nodes[b].step) for a, b in read]
@@ -104,7 +104,7 @@ def test_faded_states_change_nothing(name, order):
         node = next(
             n
             for n in nodes.values()
-            if n.variable == state and n.index == index and n.place.scan == 0
+            if n.variable == state and n.index == index and n.lane.scan == 0
         )
         moves = abs(perturbed(loop, order, state, index) - still) > 0
         assert moves != node.faded, node.label
