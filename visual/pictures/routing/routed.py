@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,99 +16,32 @@ Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an e
 
 
 @dataclass(frozen=True, eq=False)
-class RoutedOperand:
-    """An input of the primitive, with its value, its tangent, and its cotangent."""
+class RoutedArray:
+    """An array of a call, as rows of `across` cells; the last axis runs from left to right.
 
-    name: str
-    number: int
-    value: np.ndarray
-    tangent: np.ndarray
-    cotangent: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Routed:
-    """The inputs of a primitive, and the value, tangent, and cotangent of its output.
-
-    `nonsmooth` marks the entries of the output that have no derivative. `products` contains
-    <g, J v> and <J* g, v>.
+    `values` are the value, the tangent, and the cotangent. `number` is the number of an input, and
+    None for the output and for a condition, which has a value only.
     """
 
-    primitive: str
-    metadata: Mapping[str, object]
-    operands: tuple[RoutedOperand, ...]
-    value: np.ndarray
-    tangent: np.ndarray
-    cotangent: np.ndarray
-    nonsmooth: np.ndarray
-    linear: "Linearization"
-    sources: "Sources"
-    products: tuple[float, float]
-
-
-def route_call(
-    primitive: str,
-    inputs: Sequence[object],
-    cotangent: object,
-    tangents: Sequence[object] | None,
-    metadata: Mapping[str, object],
-) -> Routed:
-    """Call a primitive, and return its arrays; `visual.routing` explains the arguments."""
-    from lab.checks.check import inner
-    from lab.structural import primitives
-    from lab.structural.primitive import sources
-
-    if not isinstance(primitive, str) or primitive not in primitives:
-        raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
-    linear = primitives[primitive].linearize(inputs, **metadata)
-    if tangents is None:
-        tangents = _counted(linear.values)
-    tangents = check_sequence("tangents", tangents, "one for each input")
-    output = np.asarray(linear.output)
-    if cotangent is None:
-        cotangent = (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
-    pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
-    v = tuple(np.asarray(t, output.dtype) for t in tangents)
-    g = np.asarray(cotangent, output.dtype)
-    nonsmooth = np.broadcast_to(linear.nonsmooth, output.shape)
-    names = [form.name for form in linear.forms]
-    if primitive == "cat":
-        names = [f"x{number}" for number in range(1, len(names) + 1)]
-    parts = zip(names, linear.values, v, gradients, strict=True)
-    return Routed(
-        primitive=primitive,
-        metadata=linear.metadata,
-        operands=tuple(RoutedOperand(part[0], n, *part[1:]) for n, part in enumerate(parts)),
-        value=output,
-        tangent=pushed,
-        cotangent=g,
-        nonsmooth=nonsmooth,
-        linear=linear,
-        sources=sources(linear),
-        products=(inner([(g, pushed)]), inner(zip(gradients, v, strict=True))),
-    )
-
-
-def entry_name(name: str, shape: tuple[int, ...], entry: int) -> str:
-    """Return the name of an entry, such as ``x[0,2]``, or the name of a number."""
-    if not shape:
-        return name
-    return f"{name}[{','.join(map(str, np.unravel_index(entry, shape)))}]"
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnArray:
-    """An array as rows of `across` cells; the last axis runs from left to right."""
-
-    operand: RoutedOperand | None  # None for the output and the condition
     name: str
-    shape: tuple[int, ...]
+    number: int | None
+    values: Sequence[np.ndarray]
     across: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.values[0].shape
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return self.values[0].size
 
     @property
     def rows(self) -> range:
         """The numbers of the rows, from 0."""
-        return range(prod(self.shape) // max(self.across, 1))
+        return range(self.size // max(self.across, 1))
 
     @property
     def columns(self) -> range:
@@ -121,55 +53,115 @@ class DrawnArray:
         for column in self.columns:
             yield column, (row + 1) * self.across + column
 
+    def entry_name(self, entry: int, prefix: str = "") -> str:
+        """Return the name of an entry, such as ``x[0,2]``, or the name of a number."""
+        if not self.shape:
+            return f"{prefix}{self.name}"
+        return f"{prefix}{self.name}[{','.join(map(str, np.unravel_index(entry, self.shape)))}]"
 
-def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnArray]:
-    """Return the inputs of a call, with a condition as the last input, and the output.
 
-    Raises ArgumentError for too many inputs, and for an array that is too large for a picture.
+@dataclass(frozen=True, eq=False)
+class RoutedCall:
+    """A call of a primitive: its linearization, and its arrays; z is the output."""
+
+    linear: "Linearization"
+    sources: "Sources"
+    inputs: Sequence[RoutedArray]
+    condition: RoutedArray | None
+    output: RoutedArray
+
+    @property
+    def primitive(self) -> str:
+        """The name of the primitive."""
+        return self.linear.primitive
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The arguments without derivatives, by name."""
+        return self.linear.metadata
+
+    @property
+    def arguments(self) -> list[RoutedArray]:
+        """The inputs, then the condition."""
+        return [*self.inputs, *([self.condition] if self.condition else [])]
+
+    def source(self, entry: int) -> tuple[RoutedArray, int]:
+        """Return the input, and the index of its entry, that an entry of the output copies."""
+        numbers, entries = (a.reshape(-1) for a in (self.sources.input, self.sources.entry))
+        return self.inputs[int(numbers[entry])], int(entries[entry])
+
+    def is_repeated(self, array: RoutedArray) -> bool:
+        """Return whether the primitive broadcasts an input."""
+        return self.linear.broadcasts and 0 < array.size < self.output.size
+
+    def copied_rows(self) -> list[Pair]:
+        """Return a pair for each row of an input and each row of the output that copies it.
+
+        The first item is the last entry of the row of the input, and the second item is the first
+        entry of the row of the output.
+        """
+        pairs = dict[Pair, None]()
+        for row in self.output.rows:
+            entries = [entry for _, entry in self.output.entries(row)]
+            for source, place in map(self.source, entries):
+                *_, (_, last) = source.entries(place // source.across)
+                pairs[(source.name, last), ("z", entries[0])] = None
+        return [*pairs]
+
+
+def route_call(
+    primitive: str,
+    inputs: Sequence[object],
+    cotangent: object,
+    tangents: Sequence[object] | None,
+    metadata: Mapping[str, object],
+) -> RoutedCall:
+    """Call a primitive, and return its arrays; `visual.routing` explains the arguments.
+
+    The arrays of vectors and numbers have a single column. Raises ArgumentError for too many
+    inputs, and for an array that is too large for a picture.
     """
-    shapes = [(operand, operand.name, operand.value.shape) for operand in call.operands]
-    parts: list[tuple[RoutedOperand | None, str, tuple[int, ...]]] = [*shapes]
-    if "condition" in call.metadata:
-        parts.append((None, "condition", np.asarray(call.metadata["condition"]).shape))
-    parts.append((None, "z", call.value.shape))
-    *inputs, output = (
-        DrawnArray(operand, name, shape, 1 if is_upright or not shape else shape[-1])
-        for operand, name, shape in parts
+    from lab.structural import primitives
+    from lab.structural.primitive import sources
+
+    if not isinstance(primitive, str) or primitive not in primitives:
+        raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
+    linear = primitives[primitive].linearize(inputs, **metadata)
+    output = np.asarray(linear.output)
+    if tangents is None:
+        sizes = [value.size for value in linear.values]
+        parts = np.split(np.arange(1, sum(sizes) + 1) / 10, np.cumsum(sizes[:-1]))
+        pairs = zip(parts, linear.values, strict=True)
+        tangents = [part.reshape(value.shape).astype(value.dtype) for part, value in pairs]
+    tangents = check_sequence("tangents", tangents, "one for each input")
+    if cotangent is None:
+        cotangent = (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
+    pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
+
+    def array(name: str, number: int | None, *values: object) -> RoutedArray:
+        arrays = [np.asarray(value) for value in values]
+        is_narrow = output.ndim <= 1 or not arrays[0].ndim
+        return RoutedArray(name, number, arrays, 1 if is_narrow else arrays[0].shape[-1])
+
+    names = [form.name for form in linear.forms]
+    if primitive == "cat":
+        names = [f"x{number}" for number in range(1, len(names) + 1)]
+    v = (np.asarray(tangent, output.dtype) for tangent in tangents)
+    columns = zip(names, range(len(names)), linear.values, v, gradients, strict=True)
+    condition = linear.metadata.get("condition")
+    call = RoutedCall(
+        linear,
+        sources(linear),
+        [array(*column) for column in columns],
+        None if condition is None else array("condition", None, condition),
+        array("z", None, output, pushed, np.asarray(cotangent, output.dtype)),
     )
-    if len(call.operands) > MOST_INPUTS:
-        raise ArgumentError(f"inputs: expected at most {MOST_INPUTS}, got {len(call.operands)}.")
-    for array in (*inputs, output):
-        if len(array.rows) > MOST_ROWS or array.across > MOST_COLUMNS:
+    if len(names) > MOST_INPUTS:
+        raise ArgumentError(f"inputs: expected at most {MOST_INPUTS}, got {len(names)}.")
+    for each in (*call.arguments, call.output):
+        if len(each.rows) > MOST_ROWS or each.across > MOST_COLUMNS:
             raise ArgumentError(
-                f"{array.name} has shape {array.shape}: a picture has at most {MOST_ROWS} rows and "
+                f"{each.name} has shape {each.shape}: a picture has at most {MOST_ROWS} rows and "
                 f"{MOST_COLUMNS} columns. Draw a part of the arrays."
             )
-    return inputs, output
-
-
-def copied_rows(call: Routed, inputs: Sequence[DrawnArray], output: DrawnArray) -> list[Pair]:
-    """Return a pair for each row of an input and each row of the output that copies from the row.
-
-    The first item is the last entry of the row of the input, and the second item is the first entry
-    of the row of the output.
-    """
-    numbers, places = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
-    arrays = {a.operand.number: a for a in inputs if a.operand}
-    pairs = dict[Pair, None]()
-    for row in output.rows:
-        entries = [entry for _, entry in output.entries(row)]
-        for entry in entries:
-            source = arrays[int(numbers[entry])]
-            *_, (_, last) = source.entries(int(places[entry]) // source.across)
-            pairs[(source.name, last), ("z", entries[0])] = None
-    return [*pairs]
-
-
-def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return the tangents 0.1, 0.2, 0.3 … for the entries of all inputs."""
-    tangents, start = [], 1
-    for value in values:
-        numbers = np.arange(start, start + value.size) / 10
-        tangents.append(numbers.reshape(value.shape).astype(value.dtype))
-        start += value.size
-    return tuple(tangents)
+    return call

@@ -1,11 +1,12 @@
 """The texts of a routing picture: equations, notes about inputs, products, and the legend."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from visual.pictures.routing.routed import Routed, RoutedOperand
+from lab.checks.check import inner
+from visual.pictures.routing.routed import RoutedArray, RoutedCall
 from visual.scene.theme import Role
 
 # The linear map of each primitive, and its transpose.
@@ -39,8 +40,7 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
-@dataclass(frozen=True)
-class RoutedStep:
+class Panel(NamedTuple):
     """One of the three panels, with the prefix of the names of its arrays."""
 
     number: int
@@ -48,9 +48,9 @@ class RoutedStep:
     prefix: str
 
 
-FORWARD, TANGENT = RoutedStep(0, "forward", ""), RoutedStep(1, "tangent", "d")
-COTANGENT = RoutedStep(2, "cotangent", "g")
-STEPS = (FORWARD, TANGENT, COTANGENT)
+FORWARD, TANGENT = Panel(0, "forward", ""), Panel(1, "tangent", "d")
+COTANGENT = Panel(2, "cotangent", "g")
+PANELS = (FORWARD, TANGENT, COTANGENT)
 
 
 def role_of(number: int) -> Role:
@@ -58,74 +58,64 @@ def role_of(number: int) -> Role:
     return SOURCES[number % len(SOURCES)]
 
 
-def title_of(name: str, shape: tuple[int, ...]) -> str:
-    """Return the name and the shape of an array, such as ``x · 2×3``."""
-    return f"{name} · {_shape(shape) or 'scalar'}"
-
-
-def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
+def equation(call: RoutedCall, panel: Panel) -> tuple[str, str]:
     """Return the equation of a panel, and its explanation."""
-    names = _names(routed, step.prefix)
-    if step is FORWARD:
-        return f"z = {_call_text(routed)}", "every entry of z copies an entry of an input"
-    tangent, transposed = RULES[routed.primitive]
-    if step is not COTANGENT:
+    names = ", ".join(f"{panel.prefix}{array.name}" for array in call.inputs)
+    if panel is FORWARD:
+        return f"z = {_call_text(call)}", "every entry of z copies an entry of an input"
+    tangent, transposed = RULES[call.primitive]
+    if panel is TANGENT:
         return f"dz = J({names})", f"dz = {tangent}"
-    repeated = any(_is_repeated(routed, operand) for operand in routed.operands)
+    repeated = any(map(call.is_repeated, call.inputs))
     return f"{names} = J*(gz)", transposed + f"; {REPEATED}" * repeated
 
 
-def notes_of(routed: Routed, operand: RoutedOperand) -> list[str]:
+def notes_of(call: RoutedCall, array: RoutedArray) -> list[str]:
     """Return notes about an input: how many entries copy it, and whether it is repeated."""
-    notes = [f"to {routed.sources.count(operand.number):,} of {routed.value.size:,} entries"]
-    return [*notes, "repeated"] if _is_repeated(routed, operand) else notes
+    if array.number is None:
+        return []
+    count = call.sources.count(array.number)
+    return [
+        f"to {count:,} of {call.output.size:,} entries",
+        *["repeated"] * call.is_repeated(array),
+    ]
 
 
-def products(routed: Routed) -> list[str]:
+def products(call: RoutedCall) -> list[str]:
     """Return the two inner products ⟨g, J v⟩ and ⟨J* g, v⟩ in a line each."""
-    forward, backward = routed.products
-    names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in routed.operands]
-    is_double = np.finfo(routed.value.dtype).bits == 64
+    value, tangent, cotangent = call.output.values
+    forward = inner([(cotangent, tangent)])
+    backward = inner((array.values[2], array.values[1]) for array in call.inputs)
+    names = [f"⟨g{array.name}, d{array.name}⟩" for array in call.inputs]
+    is_double = np.finfo(value.dtype).bits == 64
     agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
     end = ": the transpose is the adjoint" * bool(agree)
     return [f"⟨gz, dz⟩ = {forward!r}", f"{' + '.join(names)} = {backward!r}{end}"]
 
 
-def words_of(routed: Routed) -> dict[Role, str]:
+def words_of(call: RoutedCall) -> dict[Role, str]:
     """Return the legend: the meanings of the inputs, of unused entries, and of kinks."""
     words: dict[Role, str] = {}
-    for operand in routed.operands:
-        role, region = role_of(operand.number), REGIONS.get((routed.primitive, operand.name))
-        own = operand.name if region is None else f"{operand.name}: {region}"
+    for number, array in enumerate(call.inputs):
+        role, region = role_of(number), REGIONS.get((call.primitive, array.name))
+        own = array.name if region is None else f"{array.name}: {region}"
         words[role] = f"{words[role]}, {own}" if role in words else own
     words[Role.UNNEEDED] = "not copied; its gradient is 0"
     words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"
     return words
 
 
-def about(routed: Routed) -> str:
+def about(call: RoutedCall) -> str:
     """Return a description of the picture for screen readers."""
     return (
-        f"{_call_text(routed)}: {routed.value.size:,} entries. Values and tangents go from the "
+        f"{_call_text(call)}: {call.output.size:,} entries. Values and tangents go from the "
         "inputs to the output, and cotangents take the same paths backward."
     )
 
 
-def _call_text(routed: Routed) -> str:
+def _call_text(call: RoutedCall) -> str:
     """Return the call as text: ``narrow(a, dim = 0, start = 1, length = 2)``."""
-    names = _names(routed, "")
-    listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(routed.primitive, names)
-    others = [f"{name} = {value}" for name, value in routed.metadata.items() if name != "condition"]
-    return f"{routed.primitive}({', '.join([listed, *others])})"
-
-
-def _names(routed: Routed, prefix: str) -> str:
-    return ", ".join(f"{prefix}{operand.name}" for operand in routed.operands)
-
-
-def _is_repeated(routed: Routed, operand: RoutedOperand) -> bool:
-    return routed.linear.broadcasts and 0 < operand.value.size < routed.value.size
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape))
+    names = ", ".join(array.name for array in call.inputs)
+    listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(call.primitive, names)
+    others = [f"{name} = {value}" for name, value in call.metadata.items() if name != "condition"]
+    return f"{call.primitive}({', '.join([listed, *others])})"

@@ -227,7 +227,8 @@ class Picture:
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         """Yield the number of hidden columns in each lane."""
-        for left, column in zip(grid.lefts, self.placing.columns, strict=True):
-            for top in grid.tops if isinstance(column, Gap) else ():
-                mark, y = f"⋯{column.hidden:,}", top + grid.height / 2 + 4
+        pairs = zip(grid.lefts, self.placing.columns, strict=True)
+        for left, gap in ((left, column) for left, column in pairs if isinstance(column, Gap)):
+            for top in grid.tops:
+                mark, y = f"⋯{gap.hidden:,}", top + grid.height / 2 + 4
                 yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)
