@@ -30,7 +30,7 @@ from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.pictures.genealogy import explanation, genealogy
-from visual.pictures.stepgraph.nodes import StepNodes, StepPart, value_at
+from visual.pictures.stepgraph.nodes import StepNodes, value_at
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -174,18 +174,18 @@ def test_boxes_and_arrows_of_a_step_are_its_nodes_and_edges(name, order):
         nodes, step = StepNodes(ScanOf(trace, number)), scan.steps // 2
         scene = stepgraph(trace, number + 1, step)
         groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
-        if len(groups) < len(nodes.every):  # shared values did not fit
+        if len(groups) < len(nodes.nodes):  # shared values did not fit
             nodes = StepNodes(ScanOf(trace, number), shared=False)
         around = {}
-        for node, group in zip(nodes.every, groups, strict=True):
-            around[node.key] = next(s for s in group.shapes if isinstance(s, Box))
+        for node, group in zip(nodes.nodes, groups, strict=True):
+            around[node.place] = next(s for s in group.shapes if isinstance(s, Box))
             value = nodes.value(node.place, step)
             if value is not None:
                 texts = " ".join(s.content for s in group.shapes if isinstance(s, Text))
                 entries = [*map(number_text, value.ravel())]
                 norm = number_text(np.linalg.norm(value))
                 assert all(entry in texts for entry in entries) or norm in texts
-        edges = [(before.key, node.key) for node in nodes.every for before in node.inputs]
+        edges = [(before.place, node.place) for node in nodes.nodes for before in node.inputs]
         drawn = [s.points for s in scene.shapes if isinstance(s, Arrow)]
         for ends, points in zip(edges, drawn, strict=True):
             for key, (x, y) in zip(ends, (points[0], points[-1]), strict=True):
@@ -303,7 +303,7 @@ def wrong_results(quantities, scan):
             wrong.append(node.place)
         needed = find_reachable([node.place.source], partial(used_by, scan))
         drawn = find_reachable([node], lambda n: n.inputs)
-        wrong += [n.place for n in drawn if n.part is StepPart.ARGUMENT and n.place not in needed]
+        wrong += [n.place for n in drawn if n.is_argument and n.place not in needed]
         told = {before.place for before in node.inputs}
         untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)
         wrong += [leaf for leaf in untold if not quantities.is_total(leaf)]

@@ -1,19 +1,22 @@
 """The boxes of a step graph: their roles, names, captions, and lines of text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from lab.equations.numbers import equation
 from lab.equations.spelling import Speller
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Leaf, number_text
+from lab.notation import Expression, Leaf, leaves_of, number_text, render
 from lab.tape import Kind
-from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.cells import lists_entries, value_text, values_text
+from lab.traces.trace import Formula, SequenceTrace, StepResult, TapeTrace
+from visual.layout.canvas import formula_lines
+from visual.layout.cells import full_text, lists_entries, quantity, value_text, values_text
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
-from visual.pictures.stepgraph.nodes import StepNode
+from visual.layout.sheet import Sheet
+from visual.pictures.stepgraph.nodes import StepNode, StepNodes
 from visual.scene.combinators import Piece, piece
 from visual.scene.fonts import MONO_WIDTH, text_width
 from visual.scene.shapes import Box, Group, Text, fitted
@@ -22,94 +25,85 @@ from visual.scene.theme import Role
 VALUE, CAPTION = 12, 11  # font sizes
 LINE, INDENT = 17, 8  # the height and the left margin of a line
 MIN_WIDTH = 58
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest width of an argument, on screen and on paper
+FORMULA, LINES = 0.5, 4  # the largest fraction of the sheet for a result; the most lines
+HANGING = 2  # letters before the later lines of a formula
 LEGEND: Mapping[Role, str] = {**EVERY_ROLE, Role.RESULT: "output of the step"}
 
 
-@dataclass(frozen=True)
-class NodeLook:
-    """The role of a node, its name, and its caption."""
+class StepCards:
+    """The boxes of the nodes of a step, drawn by `draw`."""
 
-    role: Role
-    name: str
-    caption: str = ""
+    def __init__(self, named: NamedScan, step: int, sheet: Sheet, graph: StepNodes) -> None:
+        self.named, self.step, self.sheet, self.graph = named, step, sheet, graph
+        self.speller = Speller(named)
 
+    def draw(self, node: StepNode, number: int) -> Piece:
+        """Draw an argument with its value, or a formula in symbols and in numbers."""
+        role, name, caption = self._look(node)
+        value = self.graph.value(node.place, self.step)
+        is_result = isinstance(node.place, StepResult)
+        key = f"{self.named.number}:node {number}"
+        if node.target is not None and (is_result or node.is_argument):
+            key = self.named.leaf_key(node.target, self.step)  # as in other pictures
+        width = ON_PAPER if self.sheet.on_paper else ARGUMENT
+        formula, bold, numbers = "", [name], list[str]()
+        if node.term is not None:
+            width = max(ARGUMENT, self.sheet.line * FORMULA * is_result)
+            letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
+            formula, written = self._formula(node, node.term, name)
+            bold = formula_lines(formula, letters, LINES, HANGING)
+            numbers = formula_lines(written, letters, LINES, HANGING)
+            caption *= caption != name
+        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
+            numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
+        title = name if value is None else f"{name} = {full_text(value)}"
+        shapes = _shapes(role, caption, bold, numbers, width, formula)
+        return piece(Group(shapes, cell=key, title=title, quantity=quantity(name), value=value))
 
-def draw_card(
-    look: NodeLook,
-    bold: Sequence[str],
-    numbers: Sequence[str],
-    width: float,
-    formula: str,
-    group: Group,
-) -> Piece:
-    """Draw a box at most `width` wide: a caption, bold lines, and lines of numbers.
+    def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
+        """Return a formula in symbols and, if all its values are numbers, in numbers."""
+        graph, sign = self.graph, ":="
+        leaves = {leaf: graph.value(leaf, self.step) for leaf in leaves_of(term)}
+        scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
 
-    The shapes become the content of a copy of `group`. A shortened line has the tooltip `formula`.
-    """
-    texts, room = list[Text](), width - 2 * INDENT
-    if look.caption:
-        texts.append(fitted(INDENT, 15, look.caption, room, CAPTION, role=look.role))
-    for number, line in enumerate((*bold, *numbers)):
-        x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
-        style = {"mono": True, "bold": number < len(bold), "role": look.role}
-        y = 16 + LINE * len(texts)
-        text = fitted(x, y, line.lstrip(), width - INDENT - x, VALUE, **style)  # type: ignore[arg-type]
-        texts.append(replace(text, title=formula) if line.endswith("…") else text)
-    right = max(text.x + text.width for text in texts) + INDENT
-    box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), look.role)
-    return piece(replace(group, shapes=(box, *texts)))
+        def name(leaf: Leaf) -> str:
+            return leaf.variable if leaf in graph.terms else self._name(leaf)
 
+        if isinstance(node.place, StepResult) and node.place.target is not None:
+            sign = self.speller.sign(Formula(node.place.target, term))
+        value, written = graph.value(node.place, self.step), ""
+        if value is not None and not value.ndim and len(scalars) == len(leaves):
+            written = equation(value, term, scalars)
+        return f"{label} {sign} {render(term, name)}", written
 
-def value_line(value: np.ndarray | None, room: float) -> str:
-    """Return a value as text: a number, the entries of a short vector, or norm and shape."""
-    if value is None or value.ndim == 0:
-        return "" if value is None else number_text(value)
-    line = values_text(value)
-    if lists_entries(value) and text_width(line, VALUE, mono=True) <= room:
-        return line
-    return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
-
-
-@dataclass(frozen=True)
-class NodeLooks:
-    """The looks of the nodes of a step."""
-
-    named: NamedScan
-    step: int
-
-    def look(self, node: StepNode) -> NodeLook:
-        """Return the look of a node."""
-        place = node.place
-        if isinstance(place, Leaf) and node.term is None:
-            return self._argument(place)
-        if isinstance(place, Leaf):
-            return NodeLook(Role.INTERMEDIATE, place.variable)
-        if place.target is None:
-            return NodeLook(Role.RESULT, "until", "the loop stops if this is true")
-        role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
-        return NodeLook(role, self._name(place.target), self._quantity(place.target, False))
-
-    def _argument(self, leaf: Leaf) -> NodeLook:
-        scan, name = self.named.scan, self._name(leaf)
-        variable, is_forward = scan.variable(leaf), scan.parent is None
+    def _look(self, node: StepNode) -> tuple[Role, str, str]:
+        """Return the role, the name, and the caption of a node."""
+        place, scan = node.place, self.named.scan
+        if isinstance(place, StepResult):
+            if place.target is None:
+                return Role.RESULT, "until", "the loop stops if this is true"
+            role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
+            return role, self._name(place.target), self._quantity(place.target, False)
+        if not node.is_argument:
+            return Role.INTERMEDIATE, place.variable, ""
+        name, variable, is_forward = self._name(place), scan.variable(place), scan.parent is None
         if isinstance(variable, SequenceTrace):
             if variable.group is ReadingGroup.RESULT:
-                return NodeLook(Role.REUSED, name, "forward result")
-            if is_forward:
-                return NodeLook(Role.INPUT, name, "sequence")
-            return NodeLook(Role.READ, name)
-        if not isinstance(variable, TapeTrace) or leaf.tap is None:
-            untraced = "untraced state" if leaf.variable in scan.untraced else ""
-            return NodeLook(Role.INPUT, name, untraced if variable is None else "parameter")
+                return Role.REUSED, name, "forward result"
+            return (Role.INPUT, name, "sequence") if is_forward else (Role.READ, name, "")
+        if not isinstance(variable, TapeTrace) or place.tap is None:
+            untraced = "untraced state" if place.variable in scan.untraced else ""
+            return Role.INPUT, name, untraced if variable is None else "parameter"
         if is_forward and variable.kind is not Kind.MIT_MOT:
-            if variable.tape.row(self.step, leaf.tap) < variable.tape.origin:
-                return NodeLook(Role.INPUT, name, "initial value")
-            return NodeLook(Role.INTERMEDIATE, name)
-        role = Role.OVERWRITTEN if self._is_overwritten(leaf) else Role.PRESERVED
-        return NodeLook(role, name, self._quantity(leaf, True))
+            if variable.tape.row(self.step, place.tap) < variable.tape.origin:
+                return Role.INPUT, name, "initial value"
+            return Role.INTERMEDIATE, name, ""
+        role = Role.OVERWRITTEN if self._is_overwritten(place) else Role.PRESERVED
+        return role, name, self._quantity(place, True)
 
     def _name(self, leaf: Leaf) -> str:
-        return Speller(self.named).position(leaf, self.step)
+        return self.speller.position(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
         """Name the gradient in a slot before the step, if `reads`, or after it.
@@ -134,3 +128,37 @@ class NodeLooks:
         """
         tape = self.named.scan.variable(leaf)
         return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
+
+
+def _shapes(
+    role: Role,
+    caption: str,
+    bold: Sequence[str],
+    numbers: Sequence[str],
+    width: float,
+    formula: str,
+) -> tuple[Box | Text, ...]:
+    """Return a box at most `width` wide with a caption, bold lines, and lines of numbers.
+
+    A shortened line has the tooltip `formula`.
+    """
+    texts, room = list[Text](), width - 2 * INDENT
+    if caption:
+        texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
+    for number, line in enumerate((*bold, *numbers)):
+        x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
+        y, right, is_bold = 16 + LINE * len(texts), width - INDENT, number < len(bold)
+        text = fitted(x, y, line.lstrip(), right - x, VALUE, mono=True, bold=is_bold, role=role)
+        texts.append(replace(text, title=formula) if line.endswith("…") else text)
+    right = max(text.x + text.width for text in texts) + INDENT
+    return Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role), *texts
+
+
+def _value_line(value: np.ndarray | None, room: float) -> str:
+    """Return a value as text: a number, the entries of a short vector, or norm and shape."""
+    if value is None or value.ndim == 0:
+        return "" if value is None else number_text(value)
+    line = values_text(value)
+    if lists_entries(value) and text_width(line, VALUE, mono=True) <= room:
+        return line
+    return f"{value_text(value)} {'×'.join(map(str, value.shape))}"

@@ -5,7 +5,6 @@ All other operations are parts of formulas.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 
 import numpy as np
 
@@ -21,14 +20,6 @@ from lab.traces.untaken import values_of
 MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 
 
-class StepPart(Enum):
-    """The kind of a node."""
-
-    ARGUMENT = auto()
-    SHARED = auto()
-    RESULT = auto()
-
-
 @dataclass(frozen=True)
 class StepNode:
     """A node: an argument or a shared value (a leaf), or a result.
@@ -37,15 +28,19 @@ class StepNode:
     conditions have no formula.
     """
 
-    part: StepPart
     place: Leaf | StepResult
     inputs: "tuple[StepNode, ...]" = ()
     term: Expression | None = None
 
     @property
-    def key(self) -> str:
-        """The key of the node, unique within a step."""
-        return f"{self.part.name}:{self.place}"
+    def is_argument(self) -> bool:
+        """Whether the node is a value that the step reads."""
+        return isinstance(self.place, Leaf) and self.term is None
+
+    @property
+    def target(self) -> Leaf | None:
+        """The leaf that a result writes; for other nodes, the leaf of the node."""
+        return self.place.target if isinstance(self.place, StepResult) else self.place
 
 
 class StepNodes:
@@ -60,21 +55,6 @@ class StepNodes:
         self.scan, self.shared = scan_of.scan, shared
         self.formulas = {formula.target: formula.expression for formula in self.scan.formulas}
         self._values: dict[tuple[Leaf, int], np.ndarray | None] = {}
-
-    @cached_property
-    def every(self) -> tuple[StepNode, ...]:
-        """All nodes, each after its inputs."""
-        nodes: dict[str, StepNode] = {}
-
-        def visit(node: StepNode) -> None:
-            if node.key not in nodes:
-                for before in node.inputs:
-                    visit(before)
-                nodes[node.key] = node
-
-        for result in self.results:
-            visit(result)
-        return tuple(nodes.values())
 
     @cached_property
     def terms(self) -> Mapping[Leaf | StepResult, Expression]:
@@ -93,28 +73,30 @@ class StepNodes:
         return terms | dict(zip(results, bodies, strict=True))
 
     @cached_property
-    def results(self) -> tuple[StepNode, ...]:
-        """The nodes of all results; the other nodes are their direct or indirect inputs."""
-        known: dict[Leaf | StepResult, StepNode] = {}
+    def nodes(self) -> tuple[StepNode, ...]:
+        """All nodes, each after its inputs."""
+        nodes: dict[Leaf | StepResult, StepNode] = {}
 
         def node(place: Leaf | StepResult) -> StepNode:
-            if place not in known:
-                part = StepPart.RESULT if isinstance(place, StepResult) else StepPart.SHARED
-                if isinstance(place, Leaf) and place not in self.terms:
-                    known[place] = StepNode(StepPart.ARGUMENT, place)
-                    return known[place]
+            if place not in nodes:
                 read = (leaf for leaf in self._read(place) if not self.is_total(leaf))
-                inputs = tuple(dict.fromkeys(map(node, read)))
-                known[place] = StepNode(part, place, inputs, self.terms.get(place))
-            return known[place]
+                inputs = tuple(map(node, dict.fromkeys(read)))
+                nodes[place] = StepNode(place, inputs, self.terms.get(place))
+            return nodes[place]
 
-        return tuple(map(node, self.scan.results))
+        for result in self.scan.results:
+            node(result)
+        return tuple(nodes.values())
+
+    @cached_property
+    def results(self) -> tuple[StepNode, ...]:
+        """The nodes of all results; the other nodes are their direct or indirect inputs."""
+        return tuple(node for node in self.nodes if isinstance(node.place, StepResult))
 
     def _read(self, place: Leaf | StepResult) -> list[Leaf]:
         """Return the leaves of a formula, or the arguments of a stop condition."""
-        if place in self.terms:
-            return list(leaves_of(self.terms[place]))
-        assert isinstance(place, StepResult)
+        if place in self.terms or isinstance(place, Leaf):
+            return [*leaves_of(self.terms[place])] if place in self.terms else []
         inside = self.scan.inside
         sources = find_reachable(
             [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
