@@ -12,8 +12,9 @@ from sphinx.util import logging
 
 from visual.backends import dark
 from visual.backends.page import source_hash
-from visual.exercises.page import STYLE, source
-from visual.player.page import module as page_module
+from visual.exercises.page import MODULE as EXERCISES
+from visual.exercises.page import STYLE
+from visual.player.page import PAGE_MODULE
 from visual.player.widget import MODULE
 from visual.widgets.module import style
 
@@ -24,7 +25,7 @@ EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
   new ResizeObserver(tell).observe(document.body); }"""
 THEMES = "\n      document.body.dataset.theme"
-OURS = (EMBEDDED, MODULE, page_module(), source(), THEMES)
+OURS = (EMBEDDED, MODULE, PAGE_MODULE, EXERCISES, THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")

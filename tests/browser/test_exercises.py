@@ -11,7 +11,7 @@ from strange_loops import LOOPS
 import visual
 from lab.loops import gallery
 from visual.exercises.answers import Answer, AnswerForm
-from visual.exercises.page import answer_data, source
+from visual.exercises.page import MODULE, answer_data
 from visual.exercises.progress import load
 
 TRACE = gallery.loops["square"].trace()
@@ -113,7 +113,7 @@ TYPED = [
 @pytest.mark.parametrize("answer", [SLOTS, NUMBER, NUMBERS, CHOICE], ids=lambda answer: answer.form)
 def test_page_and_python_check_alike(browser, answer):
     page = browser.new_page()
-    page.add_script_tag(type="module", content=source() + "\nwindow.check = check;")
+    page.add_script_tag(type="module", content=MODULE + "\nwindow.check = check;")
     page.wait_for_function("window.check !== undefined")
     table = """([answer, all]) => all.map(([typed, tries]) => {
         const { outcome, reason } = check(answer, typed, tries);

@@ -10,8 +10,9 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 from visual.widgets.module import bundle
 
-MODULE = Path(__file__).with_name("exercise.js")
-STYLE = MODULE.with_suffix(".css").read_text(encoding="utf-8")
+FILE = Path(__file__).with_name("exercise.js")
+MODULE = bundle(FILE)  # checks answers in a page
+STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
 SCORE = (
     '<p class="score" role="status"></p>\n'
     '<p><button type="button" class="again">Start again</button> '
@@ -30,7 +31,7 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
         f"a right second answer 1.</p>\n{content(tasks)}"
     )
     shown = tasks[0].shown
-    return document(title, shown.theme if shown else THEMES["light"], body, source(), STYLE)
+    return document(title, shown.theme if shown else THEMES["light"], body, MODULE, STYLE)
 
 
 def fragment(tasks: Sequence[ExerciseTask]) -> str:
@@ -38,7 +39,7 @@ def fragment(tasks: Sequence[ExerciseTask]) -> str:
 
     The script numbers all questions of the page and shows one score, below the last question.
     """
-    return f'<style>{STYLE}</style>\n{content(tasks)}\n<script type="module">{source()}</script>\n'
+    return f'<style>{STYLE}</style>\n{content(tasks)}\n<script type="module">{MODULE}</script>\n'
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
@@ -97,8 +98,3 @@ def answer_data(answer: Answer) -> dict[str, object]:
     """Return an answer as data for ``exercise.js``."""
     data = {name: getattr(answer, name) for name in DATA}
     return data | {"isSet": answer.form.is_set, "mistakes": [*map(list, answer.mistakes.items())]}
-
-
-def source() -> str:
-    """Return the module that checks answers in a page."""
-    return bundle(MODULE)

@@ -15,7 +15,7 @@ import traitlets
 from lab.errors import quote
 from visual.backends.dark import style
 from visual.exercises.answers import AnswerVerdict, ExerciseTask
-from visual.exercises.page import STYLE, content, fragment, source, to_page
+from visual.exercises.page import MODULE, STYLE, content, fragment, to_page
 from visual.exercises.progress import AnswerRecord, load, path, read_record, save
 from visual.scene.shapes import Scene
 from visual.widgets.module import DARK
@@ -28,7 +28,7 @@ class ExerciseSheet(Widget):
     Observe the traits `points` (the score) and `answered` (the number of finished questions).
     """
 
-    _esm = source()
+    _esm = MODULE
     _css = f"{STYLE}{style()}\n{DARK}"
     content = traitlets.Unicode().tag(sync=True)
     progress = traitlets.Dict().tag(sync=True)
@@ -38,6 +38,7 @@ class ExerciseSheet(Widget):
     def __init__(self, *tasks: ExerciseTask) -> None:
         super().__init__()
         self.tasks = tasks
+        self._update_score()
 
     @traitlets.default("content")
     def _content(self) -> str:
@@ -63,27 +64,16 @@ class ExerciseSheet(Widget):
 
     @traitlets.observe("progress")
     def _save_progress(self, change: Mapping[str, Any]) -> None:
-        self.set_trait("points", self._points())
-        self.set_trait("answered", self._answered())
+        self._update_score()
         if in_notebook():
-            # The old value of the first change is not a dictionary.
-            old = change["old"] if isinstance(change["old"], dict) else {}
-            new = change["new"]
+            old, new = change["old"], change["new"]
             changed = {n: AnswerRecord(**data) for n, data in new.items() if data != old.get(n)}
             save(changed, removed=old.keys() - new.keys())
 
-    @traitlets.default("points")
-    def _points(self) -> int:
-        return sum(record.points for record in self.records)
-
-    @traitlets.default("answered")
-    def _answered(self) -> int:
-        return sum(record.done for record in self.records)
-
-    @property
-    def records(self) -> list[AnswerRecord]:
-        """The result of each question."""
-        return [AnswerRecord(**self.progress.get(task.question, {})) for task in self.tasks]
+    def _update_score(self) -> None:
+        records = [AnswerRecord(**self.progress.get(task.question, {})) for task in self.tasks]
+        self.set_trait("points", sum(record.points for record in records))
+        self.set_trait("answered", sum(record.done for record in records))
 
     def text(self) -> str:
         """Return the questions and their pictures as plain text."""

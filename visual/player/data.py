@@ -69,7 +69,12 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary of its compared fields; with `digits`, round the floats."""
+    """Return a record as a dictionary of its compared fields; with `digits`, round the floats.
+
+    A `Numeral` becomes its place and its style.
+    """
+    if isinstance(value, Numeral):
+        return {"n": value.place, "s": value.style.value}
     if is_dataclass(value):
         names = (each.name for each in fields(value) if each.compare and each.name not in without)
         return {name: _plain(getattr(value, name), digits) for name in names}

@@ -13,8 +13,7 @@ import os
 import warnings
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,6 @@ from visual.options import Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
 from visual.player.grid import (
@@ -46,13 +44,15 @@ from visual.player.grid import (
     pattern_text,
 )
 from visual.player.state import link_text
-from visual.player.widget import DARK, MODULE, STYLE
+from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
-from visual.widgets.module import CONTROLS
+from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.sliders import sliders
 from visual.widgets.widget import save_page
 
 HERE = Path(__file__).parent
+PAGE_MODULE = bundle(PLAYER, HERE / "render.js", CONTROLS, HERE / "numbers.js", HERE / "page.js")
+PAGE_STYLE = style(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
@@ -148,72 +148,53 @@ class Page:
         """The machines as HTML for a page that has the module and the style."""
         first = next(indices for indices, run in self.runs.items() if isinstance(run, str))
         trace = _study(self.grid.combinations[first]).trace
-        twin = (
-            f"<noscript><pre>{text(still(arrange(machine_of(trace)), 0).text())}</pre></noscript>"
-        )
+        twin = text(still(arrange(machine_of(trace)), 0).text())
         return (
-            f'<div class="scantape-lesson" data-lesson>{twin}'
+            f'<div class="scantape-lesson" data-lesson><noscript><pre>{twin}</pre></noscript>'
             f'<script type="application/json">{self.data}</script></div>\n'
         )
 
     def fragment(self) -> str:
         """Return the machines with their style and module, for embedding in another page."""
-        return (
-            f"<style>{style()}</style>\n{self.content}\n<script type='module'>{module()}</script>\n"
-        )
+        script = f"<script type='module'>{PAGE_MODULE}</script>"
+        return f"<style>{PAGE_STYLE}</style>\n{self.content}\n{script}\n"
 
     def page(self) -> str:
         """Return the page as HTML, which loads no other file."""
         head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
-        return document(self.grid.title, LIGHT, head + self.content, module(), style() + DARK)
+        return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, which ends in .html."""
         return save_page(path, self.page)
 
 
-@cache
-def module() -> str:
-    """Return the ES module: the machine, the sliders, the numbers, and the choices."""
-    files = (CONTROLS, HERE / "numbers.js", HERE / "page.js")
-    return MODULE + "".join(file.read_text(encoding="utf-8") for file in files)
-
-
-@cache
-def style() -> str:
-    """Return the style of the machine and of the choices."""
-    return STYLE + (HERE / "page.css").read_text(encoding="utf-8")
-
-
 def _options(grid: ChoiceGrid) -> dict[str, object]:
-    """Return the options of each choice. An option has a label and its part of a link."""
-    listed = (("order", grid.orders), ("cost", grid.costs), ("rule", grid.rules))
+    """Return the options of each choice. An option has a label and its part of a link.
+
+    None in a link stands for a missing key, because a link does not contain the correct rule.
+    """
+    options: dict[str, object] = {
+        name: [
+            {"label": str(value), "link": {name: None if value == CORRECT else str(value)}}
+            for value in values
+        ]
+        for name, values in (("order", grid.orders), ("cost", grid.costs), ("rule", grid.rules))
+    }
     loops = [
         {"label": loop.name, "link": {"loop": loop.name}, "about": loop.reason}
         | _tap_options(grid.taps[loop.name])
         for loop in grid.loops
     ]
-    return {
-        "loop": loops,
-        **{name: [_option(name, value) for value in values] for name, values in listed},
-    }
-
-
-def _option(name: str, value: object) -> dict[str, object]:
-    """Return an option of an order, a cost, or a rule; a link does not contain the correct rule."""
-    return {"label": str(value), "link": {name: None if value == CORRECT else str(value)}}
+    return options | {"loop": loops}
 
 
 def _tap_options(patterns: Sequence[Pattern]) -> dict[str, object]:
     """Return the options for the taps of a loop, and their common label."""
-    taps = [
-        {
-            "label": pattern_text(pattern),
-            "link": {f"taps.{name}": link_text(taps) for name, taps in pattern.items()},
-        }
-        for pattern in patterns
-    ]
-    return {"taps": taps, "named": f"taps of {listing(patterns[0])}" if patterns[0] else "taps"}
+    links = ({f"taps.{n}": link_text(t) for n, t in pattern.items()} for pattern in patterns)
+    pairs = zip(map(pattern_text, patterns), links, strict=True)
+    label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
+    return {"named": label, "taps": [{"label": text, "link": link} for text, link in pairs]}
 
 
 def _packed(combination: Combination) -> str | LabError:
@@ -253,16 +234,5 @@ def _run(combination: Combination) -> dict[str, Any]:
         "base": {name: value.ravel().tolist() for name, value in values.items()},
         "shapes": {name: value.shape for name, value in values.items()},
         "sliders": list(sliders(values, values, loop.variables)),
-        "machine": with_places(machine),
+        "machine": machine,
     }
-
-
-def with_places(data: Any) -> Any:
-    """Return `data` with the place and the style of each `Numeral` instead of its text."""
-    if isinstance(data, Numeral):
-        return {"n": data.place, "s": data.style.value}
-    if isinstance(data, Mapping):
-        return {key: with_places(value) for key, value in data.items()}
-    if isinstance(data, list | tuple | Iterator):
-        return [with_places(value) for value in data]
-    return data

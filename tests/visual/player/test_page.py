@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -26,11 +26,11 @@ from visual.player.grid import default_patterns, pattern_of, pattern_text
 
 
 def numerals(data):
-    """All numbers with a place in a machine's data."""
+    """All numbers with a place in a machine."""
     if isinstance(data, Numeral):
         yield data
-    elif isinstance(data, dict | list | tuple):
-        for value in data.values() if isinstance(data, dict) else data:
+    elif is_dataclass(data) or isinstance(data, list | tuple):
+        for value in vars(data).values() if is_dataclass(data) else data:
             yield from numerals(value)
 
 
@@ -42,10 +42,11 @@ def differences(name, order, change=lambda lines: lines):
     also = graph.node.outputs[:1]
     program = program_of(derived.values, derived.given, also)
     trace = lab.trace(derived.values, derived.given, also, derived.names)
-    data = as_data(arrange(machine_of(trace, program=program)))
+    machine = machine_of(trace, program=program)
     given = {str(variable.name): value for variable, value in derived.given.items()}
     numbers = computed(change(program.instructions.lines), given)
-    found = list(numerals(data))
+    found = list(numerals(machine))
+    assert len(found) <= str(as_data(arrange(machine))).count("{'n': ")
     return [text for text in found if text.strip("()‖") != printed(text, numbers)], len(found)
 
 
