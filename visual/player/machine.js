@@ -7,7 +7,7 @@ const SPEEDS = [0.5, 1, 2, 4];
 class Machine {
   /** @param {any} data @param {Element=} parent @param {any=} options */
   constructor(data, parent, options = {}) {
-    Object.assign(this, { p: 0, goal: null, isPlaying: false, last: 0, picked: null });
+    Object.assign(this, { p: 0, goal: null, isPlaying: false, picked: null });
     this.options = options;
     this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
     this.root.machine = this;
@@ -19,7 +19,7 @@ class Machine {
     this.controls(html("div", { class: "bar" }, this.foot));
     this.footer(html("div", { class: "legend" }, this.root));
     this.inner = html("details", { class: "inside" }, this.root);
-    this.inner.append(document.createElement("summary"), document.createElement("div"));
+    this.inner.append(element("summary"), element("div"));
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
@@ -152,17 +152,16 @@ class Machine {
     else this.innermost = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
-  // ---- time ---------------------------------------------------------------------------------
+  // ---- time: the machine moves to its goal, faster from afar unless it plays ------------------
 
   play() {
     this.forget();
     if (this.p >= this.data.moments) this.go(0);
-    this.goal = null;
-    this.showPlaying(true);
-    this.start();
+    this.glide(this.data.moments, true);
   }
 
   pause() {
+    this.goal = null;
     this.showPlaying(false);
   }
 
@@ -173,28 +172,18 @@ class Machine {
     this.button.setAttribute("aria-label", isPlaying ? "pause" : "play");
   }
 
-  /** @param {number} goal */
-  glide(goal) {
+  /** @param {number} goal @param {boolean} isPlaying */
+  glide(goal, isPlaying = false) {
     this.goal = clamp(goal, 0, this.data.moments);
-    this.start();
-  }
-
-  /** Move to the end of the next or the previous sum. @param {number} by */
-  step(by) {
-    this.forget();
-    this.pause();
-    if (this.goal !== null) this.go(this.goal);
-    this.glide(this.bar.neighbor(this.p, by));
-  }
-
-  start() {
+    this.showPlaying(isPlaying);
     if (this.frame) return;
     this.last = performance.now();
     const tick = (now) => {
       this.frame = null;
+      if (this.goal === null) return;
       this.tick(Math.min(now - this.last, 100));
       this.last = now;
-      if (this.isPlaying || this.goal !== null) this.frame = requestAnimationFrame(tick);
+      this.frame = requestAnimationFrame(tick);
     };
     this.frame = requestAnimationFrame(tick);
   }
@@ -203,16 +192,24 @@ class Machine {
   tick(elapsed) {
     const event = this.data.events[Math.min(Math.floor(this.p), this.data.moments - 1)];
     const by = (elapsed / SUM / (event?.weight || 1)) * Number(this.speed.value);
-    if (this.goal !== null) {
-      const away = this.goal - this.p;
-      const step = Math.sign(away) * Math.max(by, Math.abs(away) > 1.2 ? Math.abs(away) / 12 : 0);
-      const next = Math.abs(away) <= Math.abs(step) ? this.goal : this.p + step;
-      if (next === this.goal) this.goal = null;
-      this.go(next);
-    } else if (this.isPlaying) {
-      this.go(this.p + by);
-      if (this.p >= this.data.moments) this.pause();
-    }
+    const away = this.goal - this.p, distance = Math.abs(away);
+    const step = this.isPlaying || distance <= 1.2 ? by : Math.max(by, distance / 12);
+    this.go(distance > step ? this.p + Math.sign(away) * step : this.goal);
+    if (distance <= step) this.pause();
+  }
+
+  /** Move to the end of the next or the previous sum. @param {number} by */
+  step(by) {
+    this.forget();
+    if (this.goal !== null && !this.isPlaying) this.go(this.goal);
+    this.glide(this.bar.neighbor(this.p, by));
+  }
+
+  /** @param {number=} moment */
+  jump(moment) {
+    this.forget();
+    this.pause();
+    this.go(moment);
   }
 
   // ---- keys and provenance ------------------------------------------------------------------
@@ -229,14 +226,6 @@ class Machine {
     if (!act) return;
     event.preventDefault();
     act();
-  }
-
-  /** @param {number=} moment */
-  jump(moment) {
-    this.forget();
-    this.pause();
-    this.goal = null;
-    this.go(moment);
   }
 
   cellKeys(node) {
@@ -280,7 +269,6 @@ class Machine {
     const number = node ? Number(node.dataset.cell) : null;
     if (number === null || number === this.picked) return this.forget();
     this.pause();
-    this.goal = null;
     this.go(this.bar.nearest(this.p));
     this.picked = number;
     this.explain(number);
