@@ -45,14 +45,13 @@ def square_tapes(steps=4, x=0.95):
         xs.append(xs[-1] ** 2)
     # the gradient, and the second Scan back through the loop, which has the taps of the first
     d, f = Tape([1.0] + [0.0] * steps), Tape([0.0] * (steps + 1))
-    for s in range(steps):
-        for tape in (d, f):
-            tape.step()
-            tape[s + 1] = tape[s] * 2 * xs[steps - 1 - s] + tape[s + 1]
     e = Tape([1.0] + [0.0] * steps, first=-1)
-    for k in range(steps):
-        e.step()
-        e[k], e[k - 1] = e[k - 1] * 2 * xs[k] + e[k], e[k - 1]
+    for s in range(steps):
+        for tape in (d, f, e):
+            tape.step()
+        for tape in (d, f):
+            tape[s + 1] = tape[s] * 2 * xs[steps - 1 - s] + tape[s + 1]
+        e[s], e[s - 1] = e[s - 1] * 2 * xs[s] + e[s], e[s - 1]
     return {"dx": d, "d2dx": e, "d2x": f}
 
 
