@@ -33,11 +33,6 @@ def integers_or_none(numbers: tuple[int, ...]) -> str:
     return integers(*sorted(numbers)) or "none"
 
 
-def taps_text(taps: tuple[int, ...]) -> str:
-    """Return taps as text: ``tap 1``, or ``taps 0, 1``."""
-    return f"{'tap' if len(taps) == 1 else 'taps'} {integers_or_none(taps)}"
-
-
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
     """Yield the index of a Scan and a tape, for all tapes except running totals."""
     for number, scan in enumerate(trace.scans):
@@ -90,8 +85,9 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
 
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
     """Return taps with their positions in the buffer: ``tap 1 (position 3)``."""
-    word = "position" if len(taps) == 1 else "positions"
-    return f"{taps_text(taps)} ({word} {integers_or_none(tape.positions(step, taps))})"
+    s = "" if len(taps) == 1 else "s"
+    positions = integers_or_none(tape.positions(step, taps))
+    return f"tap{s} {integers_or_none(taps)} (position{s} {positions})"
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:

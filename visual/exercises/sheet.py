@@ -98,27 +98,12 @@ class ExerciseSheet(Widget):
 
 
 class Single(ExerciseSheet):
-    """A sheet with one question."""
+    """A sheet with one `task`, which has the `question` and the pictures `shown` and `revealed`."""
 
-    @property
-    def task(self) -> ExerciseTask:
-        """The question as plain data."""
-        return self.tasks[0]
-
-    @property
-    def question(self) -> str:
-        """The question in words."""
-        return self.task.question
-
-    @property
-    def shown(self) -> Scene | None:
-        """The picture of the question."""
-        return self.task.shown
-
-    @property
-    def revealed(self) -> Scene | None:
-        """The picture of the answer."""
-        return self.task.revealed
+    def __init__(self, task: ExerciseTask) -> None:
+        super().__init__(task)
+        self.task, self.question = task, task.question
+        self.shown, self.revealed = task.shown, task.revealed
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check an answer: a text, a number, or several numbers.

@@ -13,13 +13,26 @@ from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine.arrange import Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
+from visual.pictures.machine.content import (
+    Key,
+    MachineContent,
+    MachineEvent,
+    Part,
+    PartGroup,
+    SlotCell,
+)
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
 MOST_NESTED = 12  # with more steps, the data omit the Scans inside a step
+PROPERTIES: Mapping[type, tuple[str, ...]] = {
+    MachineContent: ("moments",),
+    MachineEvent: ("weight",),
+    PartGroup: ("shown",),
+    Part: ("is_addition",),
+}
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
@@ -47,36 +60,43 @@ def inside(trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
-    """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
+    """Return an arranged machine as plain dictionaries, lists, texts, and numbers.
+
+    Groups start and end at fractions of the duration of their event.
+    """
     machine = arrangement.machine
-    mistake, positions = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
-    cells = zip(machine.cells, arrangement.states, _plain(arrangement.boxes, 2), strict=True)
-    example = mistake and mistake.example
-    return {
-        **_plain(machine, without=("rows", "cells", "events")),
-        **positions,
-        "moments": machine.moments,
-        "first": _first(machine),
-        "mistake": mistake
-        and {
-            **_plain(mistake),
+    data = {"first": _first(machine), **_plain(machine, without=("rows",))}
+    data |= _plain(arrangement, 2, without=("machine", "boxes"))
+    cells = zip(data["cells"], machine.cells, arrangement.states, arrangement.boxes, strict=True)
+    for plain, cell, keys, box in cells:
+        plain |= _cell(machine, cell, keys) | _plain(box, 2)
+    for plain, event in zip(data["events"], machine.events, strict=True):
+        groups = zip(plain["groups"], event.groups, spans(event), strict=True)
+        for plain_group, group, (start, end) in groups:
+            plain_group |= {"start": start, "end": end}
+            tracks = zip(plain_group["parts"], group_tracks(arrangement, group), strict=True)
+            for part, lines in tracks:
+                for term, line in zip(part["terms"], lines, strict=True):
+                    term |= _plain(line, 2)
+    if machine.mistake is not None:
+        example = machine.mistake.example
+        data["mistake"] |= {
             "example": example and as_text(example),
             "offer": example and _offer(example),
-        },
-        "cells": [_cell(machine, cell, keys) | box for cell, keys, box in cells],
-        "events": [_event(arrangement, event) for event in machine.events],
-    }
+        }
+    return data
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary of its compared fields; with `digits`, round the floats.
+    """Return a record as a dictionary of its compared fields and its `PROPERTIES`.
 
-    A `Numeral` becomes its place and its style.
+    With `digits`, round the floats. A `Numeral` becomes its place and its style.
     """
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
     if is_dataclass(value):
-        names = (each.name for each in fields(value) if each.compare and each.name not in without)
+        names = [each.name for each in fields(value) if each.compare and each.name not in without]
+        names += PROPERTIES.get(type(value), ())
         return {name: _plain(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
         return {key: _plain(each, digits) for key, each in value.items()}
@@ -105,13 +125,12 @@ def _offer(example: Mapping[str, object]) -> str:
 
 
 def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
-    """Return the data of a cell for all p; `wrong_from` is the p of the first wrong number."""
+    """Return more data of a cell, for all p; `wrong_from` is the p of the first wrong number."""
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full
         wrong_from = next(key.moment for key in keys if key.moment > first - 1 and key.full == full)
     return {
-        **_plain(cell),
         "keys": _plain(keys),
         "wrong_from": wrong_from,
         "scan": row.scan,
@@ -127,23 +146,3 @@ def _given(cell: SlotCell) -> int | None:
     if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
         return None
     return first.text.place if first.role == SlotRole.INPUT else None
-
-
-def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
-    """Return the data of an event. Groups start and end at fractions of the event's duration."""
-    groups = [
-        _group(arrangement, group) | {"start": start, "end": end}
-        for group, (start, end) in zip(event.groups, spans(event), strict=True)
-    ]
-    return {**_plain(event, without=("groups",)), "weight": event.weight, "groups": groups}
-
-
-def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
-    """Return the data of a group; each term contains the fields of its track."""
-    parts = []
-    for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True):
-        pairs = zip(part.terms, tracks, strict=True)
-        terms = [{**_plain(term), **_plain(way, 2)} for term, way in pairs]
-        computed = {"is_addition": part.is_addition, "terms": terms}
-        parts.append(_plain(part, without=("terms",)) | computed)
-    return _plain(group, without=("parts",)) | {"shown": group.shown, "parts": parts}

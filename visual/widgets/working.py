@@ -73,16 +73,6 @@ class Job:
             return compute()
 
 
-def outcome_of(compute: Callable[[], T]) -> Future[T]:
-    """Return the result of `compute` or its exception, as a future."""
-    outcome = Future[T]()
-    try:
-        outcome.set_result(compute())
-    except BaseException as error:
-        outcome.set_exception(error)
-    return outcome
-
-
 def is_in_loop() -> bool:
     """Return whether an event loop runs in this thread."""
     with suppress(RuntimeError):
@@ -98,21 +88,28 @@ def begin(
     `on_end` receives the outcome, unless the job is canceled. The thread has the context of the
     caller, so that output appears below the cell of the caller.
     """
-    if not is_in_loop():
-        on_end(outcome_of(lambda: job.run(compute)))
-        return
-    loop = asyncio.get_running_loop()
-    context = copy_context()
+    outcome, context = Future[T](), copy_context()
 
-    def finish(outcome: Future[T]) -> None:
+    def work() -> None:
+        try:
+            outcome.set_result(context.copy().run(job.run, compute))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    def finish() -> None:
         if not job.is_canceled:
             on_end(outcome)
 
-    def run() -> None:
+    def run(loop: asyncio.AbstractEventLoop) -> None:
         time.sleep(delay)
-        outcome = outcome_of(lambda: context.copy().run(job.run, compute))
+        work()
         if not job.is_canceled:
             with suppress(RuntimeError):  # the event loop has ended
-                loop.call_soon_threadsafe(finish, outcome, context=context)
+                loop.call_soon_threadsafe(finish, context=context)
 
-    Thread(target=run, name="workbench", daemon=True).start()
+    if is_in_loop():
+        loop = asyncio.get_running_loop()
+        Thread(target=run, args=(loop,), name="workbench", daemon=True).start()
+    else:
+        work()
+        on_end(outcome)
