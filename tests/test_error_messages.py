@@ -30,12 +30,8 @@ ROOT = Path(__file__).parent.parent
 SQUARE = gallery.loops["square"]
 SHARED = pytensor.shared(np.array(0.5), name="w")
 GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
-W, BATCH, STEPS, SMALL = pt.dscalar("w"), pt.dvector("batch"), pt.lscalar("n"), pt.bscalar("small")
-FACTOR, TURN = pt.zscalar("w"), pt.dscalar("turn")
+W, BATCH, STEPS = pt.dscalar("w"), pt.dvector("batch"), pt.lscalar("n")
 DOUBLED = pytensor.scan(lambda x: x * 2, outputs_info=[W], n_steps=STEPS, return_updates=False)[-1]
-ROTATED = pytensor.scan(
-    lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
-)[-1]
 LONG, HUGE, ENDLESS = "x" * 100_000, 10**400, range(10**12)
 
 
@@ -107,24 +103,17 @@ MESSAGES = [
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
     (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),
-    (lambda: trace({SMALL: 300}, pt.sum(SMALL * DOUBLED)), "given: small ", "int8", "300"),
     (lambda: trace({BATCH: []}, vectorize_graph(DOUBLED, {W: BATCH})), "", "zero size"),
-    (lambda: lab.explain(abs(ROTATED) ** 2, FACTOR), "wrt = w", "complex128", "real"),
-    (lambda: lab.derivative(abs(pt.sum(ROTATED * TURN)), TURN), "wrt = turn: ", "complex"),
     (lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"), "width = ", "84mm"),
     (lambda: draw("phases", bare=True), "option bare was removed in version 0.3: use "),
-    (lambda: lab.break_rule(SQUARE, None), "rule = None: ", "never-accumulate"),
     (lambda: draw(width="wide"), "width = ", "50mm to 1000mm", "column (85mm)", "240 pixels"),
     (lambda: draw(steps="5:2"), "steps = '5:2': ", "2:5"),
     (lambda: draw(steps="2:9"), "steps = '2:9': ", "0:4"),
     (lambda: draw("genealogy").save("walk.gif"), "path = 'walk.gif': ", ".svg, .pdf"),
     (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
-    (lambda: draw("taps", steps="0:2"), "steps = '0:2': the picture taps has no", "width"),
     (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
     (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
     (lambda: visual.Workbench(view="tape"), "view = 'tape': did you mean 'tapes'?"),
-    (lambda: visual.Workbench("square"), "link: 'square': ", "loop=square"),
-    (lambda: visual.Workbench("order=x"), "order = 'x': expected a number."),
 ]
 
 
@@ -204,7 +193,6 @@ class Own(BaseException): pass
 def pair(): return 1, 2
 def many(): return 1, 2, 3, 4
 def own(): raise Own("mine")
-def generator(): raise GeneratorExit
 def given():
     import lab
     graph = lab.gallery.loops["square"].build()
@@ -225,7 +213,6 @@ COMMANDS = [  # the command line, and parts of the message
     ("draw tapes --loop math:pi -o x.svg", "lab.Loop", "got 3.14"),
     ("draw tapes --loop math:sqrt -o x.svg", "math:sqrt", "TypeError"),
     ("draw taps --loop sys:exit -o -", "SystemExit"),
-    ("draw taps --loop user_module:generator -o -", "GeneratorExit"),
     (f"{SQUARE_TAPES} --taps=a -o x.svg", "--taps a", "-2,-1"),
     (f"{SQUARE_TAPES} --cost first -o x.svg", "--cost first", "last"),
     (f"{SQUARE_TAPES} --at x -o x.svg", "--at x", "NAME=NUMBER"),
@@ -235,7 +222,6 @@ COMMANDS = [  # the command line, and parts of the message
     ([*TAPS, *OUT, "--at==3"], "--at =3"),
     (f"{SQUARE_TAPES} --steps 0 -o x.svg", "--steps 0"),
     (f"{SQUARE_TAPES} --steps 2-5 -o -", "--steps 2-5", "2:5"),
-    (f"{SQUARE_TAPES} --steps a:b -o -", "--steps a:b", "2:5"),
     (f"{SQUARE_TAPES} --theme pink -o x.svg", "pink", "dark"),
     (f"{SQUARE_TAPES} --order two -o x.svg", "--order two: expected an integer."),
     (f"{SQUARE_TAPES} --scale big -o x.png", "--scale big: expected a number."),
@@ -248,8 +234,6 @@ COMMANDS = [  # the command line, and parts of the message
     ("draw figure4 --width column -o x.svg", "--width column", "figure 4", "needs"),
     ("draw figure9 -o -", "expected figure1 to figure8"),
     ("draw unrolled --loop square --scans a -o -", "--scans"),
-    ("draw ssa --loop square --order 0 -o -", "order 1"),
-    ("draw taps --loop square --step 1 -o -", "step"),
     ("export --loop square --formats doc -o x", "formats"),
     ("compiled square --scan 9", "--scan 9: expected 1; there is one Scan."),
     ("compare square --order 0", "--order 0"),

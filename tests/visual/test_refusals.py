@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import words_test
 from strange_loops import LOOPS, derivations_of
@@ -54,26 +53,18 @@ DRAWING = [
     for picture, options, words in (
         ("tapes", {"step": 4}, "step = 4"),
         ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
-        ("unrolled", {"scan": 7}, "scan = 7"),
         ("tapes", {"step": True}, "step = True"),
-        ("tapes", {"step": 7}, "step = 7"),
-        ("ssa", {"step": "a"}, "step = 'a'"),
         ("ssa", {"order": 0}, "order"),
         ("phases", {"order": 0}, "order"),
-        ("stepgraph", {"step": (1, 2)}, "step = (1, 2)"),
         ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
         ("stepgraph", {"step": 9}, "step = 9"),
         ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
-        ("rolled", {}, "picture rolled was removed in version 0.3: use taps, or print"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
-        ("taps", {"step": 1}, "The options are width"),
-        ("tapes", {"colour": "red"}, "colour"),
     )
 ] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state")]
 UNROLLED = [
     (partial(visual.unrolled, TRACE, **options), words)
     for options, words in (
-        ({"scans": (0, 9)}, "scans = "),
         ({"scans": ()}, "scans = "),
         ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
         ({"scans": "12"}, "scans = '12'"),
@@ -84,7 +75,6 @@ UNROLLED = [
 ]
 PICTURES = [
     (partial(taps, 3), "tapes = 3"),
-    (partial(taps, {}), "tapes = {}"),
     (partial(taps, {"x": (-1,)}), "Tape"),
     (partial(taps, Tape((-1,), (0,)), -1), "orders = -1"),
     (partial(phases, None), "derivation = None"),
@@ -101,27 +91,16 @@ ROUTING = [
     (partial(visual.routing, name, *arguments, **metadata), words)
     for name, arguments, metadata, words in (
         ("flip", [(V,)], {}, "primitive = 'flip': expected where, cat, narrow"),
-        (["where"], [(V,)], {}, "primitive = ['where']: expected where, cat"),
         ("cat", [None], {"dim": 0}, "cat: inputs: expected a tuple or a list"),
-        ("cat", [[]], {"dim": 0}, "cat: inputs = []"),
-        ("where", [(V, V)], {}, "where: metadata = none: expected condition"),
-        ("clamp", [(pt.dvector(), 0.0, 1.0)], {}, "clamp: x = "),
-        ("narrow", [(V,)], {"dim": 0, "start": pt.lscalar(), "length": 1}, "narrow: start = "),
-        ("clamp", [(V, 2.0, 1.0)], {}, "clamp: lo = 2.0 and hi = 1.0"),
-        ("cat", [[V], V[:2]], {"dim": 0}, "cat: the cotangent has shape (2,)"),
-        ("cat", [[V]], {"dim": 0, "tangents": []}, "cat: tangents: expected 1, one per input"),
         ("cat", [[V] * 7], {"dim": 0}, "inputs: expected at most 6, got 7."),
         ("clamp", [(np.arange(25.0), 0, 1)], {}, "x has shape (25,): a picture"),
-        ("clamp", [(np.ones((2, 13)), 0, 1)], {}, "24 rows and 12 columns."),
     )
 ]
 MACHINES = [
     (partial(visual.machine, trace, *others, **options), words)
     for trace, others, options, words in (
-        (TRACE, (), {"moment": 10}, "moment = 10: this machine has the moments 0 to 9."),
         (TRACE, (), {"around": "x"}, "around = 'x': "),
         (TRACE, (), {"entry": 0.5}, "entry = 0.5: "),
-        (TRACE, (), {"rule": "swaped-taps"}, "did you mean 'swapped-taps'"),
         (TRACE, (TRACE,), {"rule": "swapped-taps"}, "other and rule: "),
         (replace(TRACE), (), {"rule": "swapped-taps"}, "rule = 'swapped-taps': "),  # not recorded
         (replace(TRACE, scans=()), (), {}, "at least one step"),
@@ -145,14 +124,11 @@ EXERCISES = [
         "answer = 'x': expected 'yes' or 'no'",
     ),
     (partial(question, (0.5, float("inf"))), "answer = inf: expected a number"),
-    (partial(question, 10**400), "expected a number"),
     (partial(question, ()), "answer = (): expected at least one number"),
-    (partial(question, 2, (1, 2)), "choices: 1: expected texts"),
     (partial(question, "a", "abc"), "choices = 'abc': expected several texts."),
     (partial(question, "a", ("a", "b", "a")), "choices: 'a' occurs more than once."),
     (partial(question, " a", (" a", "b")), "choices: ' a': expected texts"),
     (partial(question, 1.5, tolerance=float("inf")), "tolerance = inf: expected 0 or more."),
-    (partial(question, 1.5, tolerance=-1), "tolerance = -1: expected 0 or more."),
     (partial(question, 1.5, mistakes=[2]), "mistakes = [2]: expected a mapping"),
     (partial(question, 1.5, hint=None), "hint = None: expected a text, or several."),
     (partial(question, 1.5, why=" "), "why = ' ': expected a text, not empty."),
@@ -177,15 +153,10 @@ PAGES = [
         ({"taps": {"gap": [(-1,)]}, "loops": "square"}, "gap"),
         ({"taps": [(-1,)]}, "by the names of loops"),
         ({"taps": {"square": (-2, -1)}}, "[(-1,), (-2, -1)]"),
-        ({"taps": {"square": {"x": (-1,)}}}, "several patterns"),
         ({"taps": {"square": []}}, "at least one"),
-        ({"taps": {"square": [{"x": -1}]}}, "as in (-1,)"),
-        ({"taps": {"square": [(0,)]}}, "below 0"),
         ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),
-        ({"taps": {"logistic": [(-2, -1)]}}, "exactly 1 tap"),
         ({"orders": [True]}, "True"),
         ({"costs": ["mean"]}, "last or sum"),
-        ({"costs": [(0, 0, 1)]}, "visual.Workbench(loop, cost="),
         ({"rules": ["correct", "never"]}, "never-accumulate"),
         ({"title": " "}, "title"),
     )
@@ -206,7 +177,6 @@ LINKS = [
         (as_text, {"at": 3}, "at"),
         (as_text, {"at": {"x": [[[[0.0]]]]}}, "x"),
         (Workbench, "loop=none", "loop = 'none': expected one of written, square"),
-        (Workbench, "ordr=2", "key = 'ordr': did you mean 'order'?"),
         (Workbench, "loop=square&moment=1.5", "moment = 1.5: expected an integer"),
         (Workbench, "loop=square&taps.y=-1", "taps"),
         (Workbench, 3, "3"),
