@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import ipywidgets
 import jupytext
 import pytest
-from documents import TOOLS, code_blocks, commands_of
+from documents import TOOLS, code_blocks, commands_of, write_tools
 from graphs import mymodule
 from in_browser.chromium import CHROMIUM, Opened
 from sites import inline_calls, inline_code
@@ -46,33 +46,25 @@ NOTEBOOKS = {
 }
 # Lessons have numbers; `test_lessons` runs their Python.
 PAGES = {name: text for name, text in NOTEBOOKS.items() if not name[0].isdigit()}
-NOT_RUN = {
-    "docker push": "publishes",
-    "git tag": "publishes",
-    "helm": "needs a cluster",
-    "jupyter nbconvert": "runs in the tests of slides and of LaTeX",
-    "jupyter-repo2docker --no-run": "needs Docker",
-    "marimo": "is not installed",
-    "nbgrader": "is not installed",
-    "npm install": "installs",
-    "pip install": "installs",
-    "python -m build": "publishes",
-    "python bench": "measures for minutes",
-    "twine": "publishes",
-}
-
-
-def help_of(*words):
-    with redirect_stdout(io.StringIO()) as text, suppress(SystemExit):
-        main([*words, "--help"])
-    return text.getvalue()
+FORMATS = {".html": (b"<!doctype html>", b"</html>"), ".pdf": (b"%PDF", b""), ".csv": (b"", b"")}
+FORMATS |= {".png": (b"\x89PNG", b""), ".gif": (b"GIF8", b"")}
+NOT_RUN = (
+    *("docker push", "git tag", "python -m build", "twine"),  # publish
+    *("npm install", "pip install"),  # install
+    *("helm", "jupyter-repo2docker --no-run"),  # need a cluster, or Docker
+    *("marimo", "nbgrader"),  # are not installed
+    "jupyter nbconvert",  # runs in the tests of slides and of LaTeX
+    "python bench",  # measures for minutes
+)
 
 
 def commands():
     """Every command, and the first place that prints it."""
     places = {}
-    for words in ((), *((name,) for name in COMMANDS)):
-        for command in commands_of(help_of(*words)):
+    for words in ([], *([name] for name in COMMANDS)):
+        with redirect_stdout(io.StringIO()) as text, suppress(SystemExit):
+            main([*words, "--help"])
+        for command in commands_of(text.getvalue()):
             places.setdefault(command, " ".join(["scantape", *words, "--help"]))
     for name, text in (DOCUMENTS | NOTEBOOKS).items():
         for block in code_blocks(text, "", "sh", "text"):
@@ -87,10 +79,6 @@ def commands():
 
 
 ALL = commands()
-
-
-def is_run(command):
-    return not command.startswith(tuple(NOT_RUN))
 
 
 @pytest.fixture
@@ -136,17 +124,14 @@ def check_output(path):
         assert [*path.glob("index.*")], path
         return
     content = path.read_bytes()
-    match path.suffix:
-        case ".svg":
-            assert ElementTree.fromstring(content).tag.endswith("svg"), path
-        case ".html":
-            assert content.lower().startswith(b"<!doctype html>"), path
-            assert content.rstrip().endswith(b"</html>"), path
-        case ".py":
-            compile(content, path, "exec")
-        case suffix:
-            start = {".pdf": b"%PDF", ".png": b"\x89PNG", ".gif": b"GIF8", ".csv": b""}[suffix]
-            assert content.startswith(start), path
+    if path.suffix == ".py":
+        compile(content, path, "exec")
+    elif path.suffix == ".svg":
+        assert ElementTree.fromstring(content).tag.endswith("svg"), path
+    else:
+        start, end = FORMATS[path.suffix]
+        assert content.lower().startswith(start.lower()), path
+        assert content.rstrip().endswith(end), path
 
 
 def test_the_picture_that_moves_is_todays(tmp_path):
@@ -156,7 +141,9 @@ def test_the_picture_that_moves_is_todays(tmp_path):
     assert (ROOT / "notebooks" / "moving.svg").read_text() == (tmp_path / "moving.svg").read_text()
 
 
-@pytest.mark.parametrize("command", [c for c in ALL if is_run(c) and " page " not in c], ids=str)
+@pytest.mark.parametrize(
+    "command", [c for c in ALL if not c.startswith(NOT_RUN) and " page " not in c], ids=str
+)
 def test_a_printed_command_works(command, folder):
     if "model" in command and find_spec("pymc") is None:
         pytest.skip("PyMC is not installed")
@@ -297,16 +284,9 @@ def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
         subprocess.run([*git, *command], check=True)
     (checkout / "uncommitted").touch()
-    tools.mkdir()
-    scripts = {
-        "make": f'echo "$PWD" "$(ls -A | xargs)" "$@" >> {tmp_path}/calls',
-        "python3": "echo 3.11",
-        "chromium": "",
-        f"python{newest}": f"echo {newest}",
-    }
-    for name, script in scripts.items():
-        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
-        (tools / name).chmod(0o755)
+    make = f'echo "$PWD" "$(ls -A | xargs)" "$@" >> {tmp_path}/calls'
+    versions = {"python3": "echo 3.11", f"python{newest}": f"echo {newest}"}
+    write_tools(tools, make=make, chromium="", **versions)
     environment = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     told = subprocess.run(
         [checkout / ".ci" / "run"], env=environment, capture_output=True, text=True, check=True

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from documents import write_tools
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
@@ -33,13 +33,9 @@ def dockerfile(folder):
     return done.stdout + done.stderr
 
 
-def copy_binder(folder):
-    shutil.copytree(ROOT / "binder", folder / "binder")
-    return folder
-
-
 def test_binder_builds_an_image_with_the_requirements(tmp_path):
-    log = dockerfile(copy_binder(tmp_path))
+    shutil.copytree(ROOT / "binder", tmp_path / "binder")
+    log = dockerfile(tmp_path)
     assert "python=3.13" in log
     install = log.index('pip install --no-cache-dir -r "binder/requirements.txt"')
     assert log.index(" src/ ${REPO_DIR}/") < install < log.index("RUN ./binder/postBuild")
@@ -99,19 +95,10 @@ def test_the_hub_admits_no_user_before_it_is_configured():
 
 def test_post_build_converts_notebooks_and_fills_caches(tmp_path):
     """With stubs of the tools, which record their arguments."""
-    if not shutil.which("bash"):
-        pytest.skip("bash is not installed")
     tools, home = tmp_path / "tools", tmp_path / "home"
-    tools.mkdir(), home.mkdir()
-    python = tools / "python"
-    python.write_text(
-        f'#!/bin/bash\nif [ "$1" = -c ]; then echo {tmp_path}/prefix\n'
-        f'else echo "$1" > {tmp_path}/ran; fi\n'
-    )
-    scantape = tools / "scantape"
-    scantape.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/calls\n')
-    for tool in (python, scantape):
-        tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
+    home.mkdir()
+    ran = f'if [ "$1" = -c ]; then echo {tmp_path}/prefix\nelse echo "$1" > {tmp_path}/ran; fi'
+    write_tools(tools, python=ran, scantape=f'echo "$@" > {tmp_path}/calls')
     environment = {**os.environ, "HOME": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
     subprocess.run(
         ["bash", ROOT / "binder" / "postBuild"], cwd=tmp_path, env=environment, check=True

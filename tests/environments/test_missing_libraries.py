@@ -65,15 +65,8 @@ for name, function in work.items():
 print(json.dumps([list(work), failed]))
 """
 MISSING = ("pygraphviz", "typst", "tqdm", "numba", "_multiprocessing")
-FAILURES = {
-    "draw genealogy": "pygraphviz",
-    "draw stepgraph": "pygraphviz",
-    "png": "typst",
-    "pdf": "typst",
-    "gif": "typst",
-}
-
-
+FAILURES = dict.fromkeys(("draw genealogy", "draw stepgraph"), "pygraphviz")
+FAILURES |= dict.fromkeys(("png", "pdf", "gif"), "typst")
 WIDGETS = """
 import lab, visual
 
@@ -103,32 +96,27 @@ assert not widgets[4].answered
 """
 
 
-@pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
-def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
+def printed_without(modules, code, folder, **environment):
+    """Return the lines that a Python without some modules prints."""
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + WIDGETS, *missing],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", BLOCKED + code, *modules],
+        capture_output=True, text=True, cwd=folder, env={"PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    messages = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
+def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing, tmp_path):
+    messages = printed_without(missing, WIDGETS, tmp_path, **os.environ)
     assert len(messages) == 5
     assert all("anywidget is not installed. Run pip install anywidget" in m for m in messages)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Return the names of all calls, and the messages of failed calls."""
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + BROWSER + CALLS, *MISSING],
-        capture_output=True, text=True, cwd=tmp_path_factory.mktemp("without"),
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": "/tmp", "MPLCONFIGDIR": get_cachedir()},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def test_only_the_listed_calls_fail(results):
-    names, failed = results
+def test_only_the_listed_calls_fail(tmp_path):
+    environment = {"PATH": "", "HOME": "/tmp", "MPLCONFIGDIR": get_cachedir()}
+    *_, results = printed_without(MISSING, BROWSER + CALLS, tmp_path, **environment)
+    names, failed = json.loads(results)
     assert {f"draw {kind}" for kind in PICTURES} < set(names)
     assert {
         name: next((m for m in FAILURES.values() if m in message), message)

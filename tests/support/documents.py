@@ -9,6 +9,14 @@ TOOLS = {
 }  # fmt: skip
 
 
+def write_tools(folder, **scripts):
+    """Write executable shell scripts, which replace tools, into a new folder."""
+    folder.mkdir()
+    for name, script in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+
+
 def code_blocks(text, *languages):
     """Return the contents of the code blocks in these languages."""
     return [content for _, name, content in FENCED.findall(text) if name in languages]
