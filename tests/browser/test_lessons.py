@@ -14,25 +14,19 @@ def site(tmp_path_factory):
     return build(ROOT / "notebooks", tmp_path_factory.mktemp("lessons") / "site")
 
 
-def source(name):
-    """Return the source of a page."""
-    return (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", [*(path.stem for path in LESSONS), "index", *REFERENCE])
 def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
     size = {"width": 1000, "height": 800}
     with Opened(browser, site / f"{name}.html", viewport=size) as opened:
         check_page(opened.page, name)
-    assert opened.told == []
-    allowed = (f"{site.as_uri()}/", "data:", "blob:")
-    assert [url for url in opened.asked if not url.startswith(allowed)] == []
+    opened.check_quiet(site)
 
 
 def check_page(page, name):
     """Show all answers, move a machine, and measure the width."""
     exercises = page.locator(".exercise")
-    asked = re.findall(r"visual\.(?:Question|Exercise)\(", source(name))
+    source = (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
+    asked = re.findall(r"visual\.(?:Question|Exercise)\(", source)
     assert exercises.count() == len(asked)
     assert asked or not name[0].isdigit()
     for exercise in exercises.all():

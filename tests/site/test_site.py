@@ -1,6 +1,7 @@
 """The site of lessons: its pages, its links, and the errors that stop a build."""
 
 import re
+from itertools import product
 
 import pytest
 from bs4 import BeautifulSoup
@@ -18,18 +19,16 @@ from visual.workbench.workbench import page_of
 pytestmark = pytest.mark.site
 
 
-class Page(BeautifulSoup):
-    """A page, its source, and its text without scripts and styles."""
-
-    def __init__(self, path):
-        source = path.read_text(encoding="utf-8")
-        super().__init__(source, "html.parser")
-        self.source = source
+def parse(path):
+    """Return a page, with its source."""
+    page = BeautifulSoup(source := path.read_text(encoding="utf-8"), "html.parser")
+    page.source = source
+    return page
 
 
 @pytest.fixture(scope="module")
 def pages():
-    return {path.name: Page(path) for path in sorted(small_site().glob("*.html"))}
+    return {path.name: parse(path) for path in sorted(small_site().glob("*.html"))}
 
 
 def test_every_lesson_has_a_page_and_every_link_a_target(pages):
@@ -60,22 +59,18 @@ def test_pages_contain_the_pictures(pages):
 
 
 def test_a_workbench_without_python_is_a_page_of_its_choices():
-    loop = gallery.loops["square"]
-    page = page_of(open_bench(loop).changed(view="machine", cost="sum"))
+    loop, machine = gallery.loops["square"], {"view": "machine"}
+    page = page_of(open_bench(loop).changed(**machine, cost="sum"))
     assert page.grid.loops == (loop,)
     assert (page.grid.costs, page.grid.orders) == (("sum",), (1, 2, 3))
     for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"view": "taps"}):
-        assert page_of(open_bench(loop).changed(**{"view": "machine", **chosen})) is None
+        assert page_of(open_bench(loop).changed(**machine | chosen)) is None
 
 
-def test_the_page_does_not_show_the_code_of_a_question(pages):
+def test_printed_text_is_escaped_and_in_order_without_the_code_of_questions(pages):
     page = pages["02_second.html"]
     assert page.source.count("0.81 is.") == 1  # in the data that checks the answer
     assert "0.81 is." not in page.text
-
-
-def test_printed_text_is_escaped_and_in_order(pages):
-    page = pages["02_second.html"]
     assert "<script>alert" not in page.source
     assert "a < b & c <script>alert(1)</script>" in page.text
     order = ["{'a': 1}", "ArgumentError: n_steps = -1", "Taps of h, x"]
@@ -150,8 +145,8 @@ def draft(tmp_path_factory):
 
 
 def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
-    """Also if two processes read and write them."""
-    done = built(draft / "lessons", tmp_path / "site", "-j", "2", forks=False)
+    """Also if two processes read and write them, and if kernels are forks."""
+    done = built(draft / "lessons", tmp_path / "site", "-j", "2")
     assert done.returncode == 0, done.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]
     assert {"first.html", "progress.html", "searchindex.js"} <= {path.name for path in files}
@@ -164,17 +159,17 @@ def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
 def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
     assert ">later</span>" in (draft / "site" / "first.html").read_text()
     assert {p.stem for p in (draft / "lessons").glob("*.*")} == {"first", "index", "progress"}
-    shown = Page(draft / "site" / "progress.html").text.partition("3;")[2]
+    shown = parse(draft / "site" / "progress.html").text.partition("3;")[2]
     assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", shown, re.DOTALL)
     assert "50%" not in shown
 
 
 def test_the_reference_contains_a_function_of_the_lessons(draft):
-    page = Page(draft / "site" / "reference" / "index.html")
+    page = parse(draft / "site" / "reference" / "index.html")
     assert " ".join(lab.check.compare.__doc__.split())[:40] in " ".join(page.text.split())
     assert page.find(id="lab.checks.check.compare")
     assert page.find(href="../index.html")
-    assert Page(draft / "site" / "index.html").find(href="reference/index.html")
+    assert parse(draft / "site" / "index.html").find(href="reference/index.html")
 
 
 def test_the_reference_names_everything_that_is_exported():
@@ -193,10 +188,8 @@ def test_every_light_color_of_a_scene_has_a_dark_color():
 
 def test_dark_letters_are_legible_on_dark_boxes():
     dark = dark_colours.dark_colors()
-    for role in Role:
-        for faded in (False, True):
-            look = LIGHT.look(role, faded)
-            letters = dark[dark_colours.LETTERS, "fill", look.text]
-            own = DARK.look(role, faded)
-            wanted = min(LEGIBLE, contrast(own.text, own.fill))
-            assert contrast(letters, dark[dark_colours.BOX, "fill", look.fill]) >= wanted, role
+    for role, faded in product(Role, (False, True)):
+        light, own = LIGHT.look(role, faded), DARK.look(role, faded)
+        letters = dark[dark_colours.LETTERS, "fill", light.text]
+        wanted = min(LEGIBLE, contrast(own.text, own.fill))
+        assert contrast(letters, dark[dark_colours.BOX, "fill", light.fill]) >= wanted, role

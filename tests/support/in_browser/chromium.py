@@ -76,6 +76,12 @@ class Opened:
     def __exit__(self, *_):
         self.context.close()
 
+    def check_quiet(self, *folders):
+        """Check that the page printed no message, and loaded only files of these folders."""
+        assert self.told == []
+        allowed = ("data:", "blob:", *(folder.as_uri() for folder in folders))
+        assert [url for url in self.asked if not url.startswith(allowed)] == []
+
     def section(self, number):
         return self.page.locator(".exercise").nth(number)
 
@@ -84,6 +90,14 @@ class Opened:
 
     def score(self):
         return self.page.locator(".score").text_content()
+
+
+def violations(page, **options):
+    """Return the violations of accessibility rules on a page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, **options).response["violations"]
+    return [f"{v['id']}: {v['help']} {v['nodes'][0]['html'][:200]}" for v in found]
 
 
 def faults_of(page, svgs):
