@@ -1,6 +1,7 @@
 """Settings and fixtures of all tests."""
 
 import gc
+import sys
 
 import pytest
 from hypothesis import settings
@@ -9,6 +10,9 @@ from in_browser.jupyter_lab import jupyter_lab
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("suite")
+
+# Its import takes two seconds. jsonschema, a library of Jupyter, works without it.
+sys.modules["rfc3987_syntax"] = None
 
 # With the default, garbage collection takes a third of the time: graphs have many objects.
 gc.set_threshold(100_000, 20, 100)

@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from threading import Thread
 
+ROOT = Path(__file__).parents[3]
+SLOW = "its import takes two seconds, and no notebook needs it"
 # The process that Jupyter starts as the kernel: it asks for a fork, and ends with the fork.
 CLIENT = """
 import json, os, socket, sys
@@ -32,14 +34,17 @@ except KeyboardInterrupt:  # at the end of a lesson
 
 @cache
 def environment():
-    """Start the process to fork; return the variables with which Jupyter finds its kernel."""
+    """Start the process to fork; return the variables with which Jupyter finds its kernel.
+
+    With these variables, jsonschema does not find a library that it imports if present.
+    """
     folder = Path(mkdtemp(prefix="scantape-kernels-"))
     address = str(folder / "socket")
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(32)
     command = [sys.executable, __file__, str(listener.fileno())]
-    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(
         command, env=path, pass_fds=[listener.fileno()], stdout=subprocess.DEVNULL
     )
@@ -49,7 +54,8 @@ def environment():
     kernel = {"argv": client, "display_name": "Python 3", "language": "python"}
     (folder / "kernels" / "python3").mkdir(parents=True)
     (folder / "kernels" / "python3" / "kernel.json").write_text(json.dumps(kernel))
-    return {"JUPYTER_PATH": str(folder)}
+    (folder / "rfc3987_syntax.py").write_text(f"raise ImportError({SLOW!r})")
+    return {"JUPYTER_PATH": str(folder), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
 
 
 def serve(listener):
