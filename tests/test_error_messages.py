@@ -101,7 +101,7 @@ MESSAGES = [
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
     (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step returned ", "(3,)", "(2,)"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
-    (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
+    (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step: 'w' ", "={'w'"),
     (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),
     (lambda: trace({BATCH: []}, vectorize_graph(DOUBLED, {W: BATCH})), "", "zero size"),
     (lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"), "width = ", "84mm"),

@@ -1,6 +1,5 @@
 """Build the PyTensor graph of a declared loop, and its cost."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -120,7 +119,15 @@ def build_loop(loop: Declaration) -> LoopGraph:
 
     results, condition = _call_step(loop, arguments)
     n_steps = pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps)
-    parts = _with_results(loop, parts, results, n_steps)
+    parts = [
+        replace(part, inner_outputs=(_checked_result(part, results[part.name]),))
+        if part.tape.writes
+        else part
+        for part in parts
+    ]
+    for name in loop.outputs:
+        result, tape = _as_tensor(name, results[name]), Tape((), (0,))
+        parts.append(LoopVariable(Kind.NIT_SOT, name, tape, n_steps, inner_outputs=(result,)))
     scan = ScanParts(
         name=loop.name,
         n_steps=n_steps,
@@ -144,29 +151,9 @@ def build_loop(loop: Declaration) -> LoopGraph:
 
 
 def _call_step(
-    loop: Declaration, arguments: dict[str, Variable | list[Variable]]
-) -> tuple[list[Result], Variable | None]:
-    """Call the step once, and return its results and its until condition, if any."""
-    try:
-        signature = inspect.signature(loop.step).parameters.values()
-    except ValueError as error:
-        raise argument_error(
-            "step", loop.step, "its signature is unknown; wrap the step in a Python function."
-        ) from error
-    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
-    named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    for parameter in named:
-        if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
-            raise ArgumentError(
-                f"step: the argument {quote(parameter.name)} is no variable of the loop; expected "
-                f"some of {listing(arguments)}."
-            )
-    unused = [name for name in arguments if name not in {p.name for p in named}]
-    if unused and not takes_all:
-        raise ArgumentError(
-            f"step must take the arguments {listing(unused)}, because the loop calls "
-            f"step({', '.join(f'{name}=…' for name in arguments)})."
-        )
+    loop: Declaration, arguments: Mapping[str, Variable | list[Variable]]
+) -> tuple[dict[str, Result], Variable | None]:
+    """Call the step once, and return its results by name and its until condition, if any."""
     try:
         returned = loop.step(**arguments)
     except LabError:
@@ -181,7 +168,13 @@ def _call_step(
         ) from error
     results, condition = results_of(returned)
     _check_step_inputs([*results, condition], arguments)
-    return results, condition
+    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
+    if len(results) != len(names):
+        raise ArgumentError(
+            f"step returned {counted(len(results), 'value')}, expected {len(names)}, for "
+            f"{listing(names)}."
+        )
+    return dict(zip(names, results, strict=True)), condition
 
 
 def _check_step_inputs(
@@ -210,36 +203,6 @@ def _check_step_inputs(
         )
 
 
-def _with_results(
-    loop: Declaration, parts: list[LoopVariable], results: list[Result], n_steps: TensorVariable
-) -> list[LoopVariable]:
-    """Add the results of the step to the variables of the loop."""
-    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
-    if len(results) != len(names):
-        raise ArgumentError(
-            f"step returned {counted(len(results), 'value')}, expected {len(names)}, for "
-            f"{listing(names)}."
-        )
-    by_name = dict(zip(names, results, strict=True))
-    finished = []
-    for part in parts:
-        returned = by_name.get(part.name)
-        if part.kind.is_state:
-            part = replace(part, inner_outputs=(_state_result(part, by_name[part.name]),))
-        elif part.kind is Kind.UNTRACED:
-            if not isinstance(returned, Variable) or returned.type != part.outer_input.type:
-                raise ArgumentError(
-                    f"step returned {returned} for {part.name}, expected the next generator."
-                )
-            part = replace(part, inner_outputs=(returned,))
-        finished.append(part)
-    for name in loop.outputs:
-        result = _as_tensor(name, by_name[name])
-        tape = Tape((), (0,))
-        finished.append(LoopVariable(Kind.NIT_SOT, name, tape, n_steps, inner_outputs=(result,)))
-    return finished
-
-
 def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
@@ -249,8 +212,15 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
         ) from error
 
 
-def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
+def _checked_result(part: LoopVariable, value: Result) -> Variable:
+    """Return the next value of a state; raise ArgumentError unless it has the state's type."""
     like = part.inner_inputs[0]
+    if part.kind is Kind.UNTRACED:
+        if not isinstance(value, Variable) or value.type != like.type:
+            raise ArgumentError(
+                f"step returned {value} for {part.name}, expected the next generator."
+            )
+        return value
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
@@ -283,8 +253,12 @@ def scalar_cost(
             raise argument_error("cost", cost, "expected 'last', 'sum', or a weight per step.")
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
-    values = graph.outputs[of]
-    weights = weights_per_step(cost, steps, values.type.ndim)
+    values, weights = graph.outputs[of], as_weights(cost)
+    if len(weights) != steps:
+        raise ArgumentError(
+            f"cost = {quote(cost)}: expected {steps} weights, one per step, got {len(weights)}."
+        )
+    weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
     if graph.stops_early:
         return (values * pt.constant(weights)[: values.shape[0]]).sum()
     return (values * weights).sum()
@@ -314,16 +288,6 @@ def cost_label(
     terms = [f"{number_text(weights[n])}·{values[n]}".removeprefix("1·") for n in weights]
     terms = terms if len(terms) < 4 else [terms[0], "…", terms[-1]]
     return " + ".join(terms).replace("+ -1·", "− ").replace("+ -", "− ") or "0"
-
-
-def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
-    """Return the weights `cost`, one per step, in a shape that broadcasts to `ndim` axes."""
-    weights = as_weights(cost)
-    if len(weights) != steps:
-        raise ArgumentError(
-            f"cost = {quote(cost)}: expected {steps} weights, one per step, got {len(weights)}."
-        )
-    return weights.reshape(-1, *[1] * (ndim - 1))
 
 
 def as_weights(cost: object) -> np.ndarray:

@@ -15,9 +15,8 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, check_sequence, listing, quote
 from lab.loops.declaration import GROUPS
-from lab.loops.text.grammar import Names, read_step
+from lab.loops.text.grammar import Names, SourceLine, compute, read_step
 from lab.loops.text.source import values_by_name
-from lab.loops.text.terms import SourceLine, compute
 from lab.loops.variables import Parameter, Sequence, State, as_value
 from lab.notation import Leaf, leaves_of
 

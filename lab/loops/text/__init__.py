@@ -1,4 +1,4 @@
 """The grammar of steps in text form, which is parsed and never evaluated.
 
-Start with `grammar`; `source` calls Python's parser, and `terms` defines the operations.
+Start with `grammar`; `source` calls Python's parser, and normalizes names.
 """

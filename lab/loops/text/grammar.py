@@ -1,4 +1,4 @@
-"""Parse the text of a loop's step.
+"""Parse the text of a loop's step, and compute its formulas.
 
     >>> read_step("x[t] = w·x[t−1]² + u[t]", Names(("x",), sequences=("u",), parameters=("w",)))
 
@@ -15,31 +15,62 @@ the nodes of this grammar, and does not evaluate them.
 """
 
 import ast
+import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+
+import pytensor.tensor as pt
+from pytensor.configdefaults import config
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, argument_error, closest_match, listing, quote
-from lab.loops.text.source import Source, identifier
-from lab.loops.text.terms import (
-    COMPARISONS,
-    CONNECTIVES,
-    CONSTANTS,
-    FUNCTIONS,
-    OPERATORS,
-    SourceLine,
-)
+from lab.loops.text.source import Source
 from lab.notation import Call, Leaf, Number, Term
 
 LONGEST = 2000  # largest number of characters of a text
-FARTHEST = 100  # largest distance of a tap in steps
-LARGEST = 1e12  # largest number in a formula
-HIGHEST = 64  # largest exponent
-DEEPEST = 30  # largest number of nested operations
-STEPS_BACK = re.compile(r"(.*[^0-9])([0-9]+)")
 # The signs of printed formulas, and the operators that Python's parser reads instead.
 TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 RESERVED = ("t", "until")
+CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi})
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operator or a function, with its smallest and largest number of arguments."""
+
+    apply: Callable[..., TensorVariable]
+    fewest: int = 1
+    most: int = 1
+
+
+def _fold(apply: Callable[..., TensorVariable]) -> Callable[..., TensorVariable]:
+    return lambda *values: reduce(apply, values)
+
+
+_TRIGONOMETRY = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
+FUNCTIONS: Mapping[str, Operation] = MappingProxyType(
+    {
+        **{
+            name: Operation(getattr(pt, name))
+            for name in (*_TRIGONOMETRY, "exp", "log", "sqrt", "sigmoid", "abs")
+        },
+        "min": Operation(_fold(pt.minimum), 2, 8),
+        "max": Operation(_fold(pt.maximum), 2, 8),
+        "where": Operation(pt.switch, 3, 3),
+        "dot": Operation(pt.dot, 2, 2),
+        "sum": Operation(pt.sum),
+    }
+)
+# Python's operators; the name of a class of `ast` is the name of the call in a formula.
+OPERATORS: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
+    {"Add": pt.add, "Sub": pt.sub, "Mult": pt.mul, "Div": pt.true_div, "MatMult": pt.matmul}
+    | {"Pow": pt.pow, "USub": pt.neg, "And": _fold(pt.and_), "Or": _fold(pt.or_), "Not": pt.invert}
+    | {"Lt": pt.lt, "LtE": pt.le, "Gt": pt.gt, "GtE": pt.ge, "Eq": pt.eq, "NotEq": pt.neq}
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +82,6 @@ class Names:
     parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for group in ("states", "sequences", "parameters"):
-            object.__setattr__(self, group, tuple(map(identifier, getattr(self, group))))
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
@@ -66,19 +95,35 @@ class Names:
         return (*self.states, *self.sequences, *self.parameters)
 
 
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of a step: a target and a formula, or a stop condition."""
+
+    target: str
+    written: str
+    node: Term
+    is_until: bool = False
+
+    def __str__(self) -> str:
+        return self.written if self.is_until else f"{self.target} = {self.written}"
+
+
 def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
-    """Return the lines of a step; raise ArgumentError with the line and column of a mistake."""
+    """Return the lines of a step; raise ArgumentError that quotes a mistake."""
     if not isinstance(text, str):
         raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: expected at most {LONGEST} characters, got {len(text)}.")
-    lines_of_text = re.sub("\r\n?", "\n", text)
-    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", lines_of_text)
-    source = Source(raised.translate(TYPED))
+    plain = re.sub("\r\n?", "\n", text.translate(TYPED))
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda match: f"**{match[0].translate(LOWERED)}", plain)
+    source = Source(re.sub("(?m)^[ \t]+", "", plain))
     lines: list[SourceLine] = []
-    for statement in source.parse():
-        earlier = tuple(line.target for line in lines if line.target)
-        lines.append(_Reader(source, names, earlier).line(statement))
+    try:
+        for statement in source.parse():
+            earlier = tuple(line.target for line in lines if line.target)
+            lines.append(_Reader(source, names, earlier).line(statement))
+    except RecursionError:
+        raise source.too_long() from None
     if not lines:
         raise ArgumentError("step = '': expected a formula, such as 'x**2'.")
     return tuple(lines)
@@ -98,15 +143,12 @@ class _Reader:
                 target = self._target(place)
             case ast.Expr(value=ast.Call(func=ast.Name(id="until")) as tree):
                 self._check_arguments(tree, 1, 1)
-                self._check_depth(tree.args[0])
-                condition = self._condition(tree.args[0])
-                return SourceLine("", ast.unparse(tree), condition, is_until=True)
+                return SourceLine("", ast.unparse(tree), self._term(tree.args[0]), is_until=True)
             case ast.Expr(value=tree):
                 target = ""
             case _:
                 raise self._error(statement, "is not a formula; write lines such as 'x = x**2'.")
-        self._check_depth(tree)
-        return SourceLine(target, ast.unparse(tree), self._number(tree))
+        return SourceLine(target, ast.unparse(tree), self._term(tree))
 
     def _target(self, place: ast.expr) -> str:
         """Return the name that a line ``x = …`` or ``x[t] = …`` assigns."""
@@ -120,43 +162,35 @@ class _Reader:
                 return name
         raise self._error(place, "cannot be assigned to; write a name, as in 'x = …'.")
 
-    def _check_depth(self, tree: ast.expr) -> None:
-        """Raise ArgumentError for a tree with more than `DEEPEST` levels."""
-        waiting = [(tree, 1)]
-        while waiting:
-            node, depth = waiting.pop()
-            if depth > DEEPEST:
-                raise self._error(node, f"is nested deeper than {DEEPEST} levels.")
-            if not isinstance(node, ast.Subscript):
-                inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
-                waiting += [(child, depth + 1) for child in reversed(inner)]
-
-    # numbers and conditions
-
-    def _number(self, node: ast.expr) -> Term:
+    def _term(self, node: ast.expr) -> Term:
+        """Return a formula or a condition."""
         match node:
-            case ast.Constant():
-                return Number(repr(self._literal(node, LARGEST)))
+            case ast.Constant(int() | float() as number) if not isinstance(number, bool):
+                return Number(repr(number))
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
+                return Number(repr(-number))
             case ast.Name():
-                return self._read_name(node)
+                return self._name(node)
             case ast.Subscript():
                 return self._indexed(node)
             case ast.Call():
                 return self._call(node)
             case ast.UnaryOp(op=ast.UAdd()):
-                return self._number(node.operand)
-            case ast.UnaryOp(op=ast.USub()):
-                return self._operation("-", node.operand)
-            case ast.BinOp(op=ast.Pow()):
-                return self._power(node)
-            case ast.BinOp() if type(node.op) in OPERATORS:
-                return self._operation(OPERATORS[type(node.op)], node.left, node.right)
-            case ast.Compare() | ast.BoolOp():
-                why = "is a condition; use conditions only in where(…) and until(…)."
+                return self._term(node.operand)
+            case ast.UnaryOp():
+                return self._operation(node, node.op, node.operand)
+            case ast.BinOp():
+                return self._operation(node, node.op, node.left, node.right)
+            case ast.BoolOp():
+                return self._operation(node, node.op, *node.values)
+            case ast.Compare(ops=[sign]):
+                return self._operation(node, sign, node.left, *node.comparators)
             case ast.IfExp():
                 why = "chooses a value; write where(condition, a, b) instead."
             case ast.Tuple():
                 why = "is more than one formula; write one line 'x = …' for each state and output."
+            case ast.Constant():
+                why = "is not a number; write numbers as 2, 0.5, or 1e-3."
             case _:
                 why = (
                     "is not part of the grammar; expected names, numbers, + - * / ** @, brackets, "
@@ -164,61 +198,18 @@ class _Reader:
                 )
         raise self._error(node, why)
 
-    def _operation(self, name: str, *arguments: ast.expr) -> Call:
-        return Call(name, tuple(map(self._number, arguments)))
+    def _operation(self, node: ast.expr, operator: ast.AST, *operands: ast.expr) -> Call:
+        name = type(operator).__name__
+        if name not in OPERATORS:
+            raise self._error(node, "has an operator that is not part of the grammar.")
+        return Call(name, tuple(map(self._term, operands)))
 
-    def _condition(self, node: ast.expr) -> Term:
-        match node:
-            case ast.BoolOp():
-                return Call(CONNECTIVES[type(node.op)], tuple(map(self._condition, node.values)))
-            case ast.UnaryOp(op=ast.Not()):
-                return Call("not", (self._condition(node.operand),))
-            case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
-                return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
-        raise self._error(
-            node,
-            "is not a condition; write a comparison, such as x[t-1] > 0, with "
-            f"{listing(COMPARISONS.values(), 'or')}.",
-        )
-
-    def _power(self, node: ast.BinOp) -> Term:
-        base, exponent, sign = self._number(node.left), node.right, 1
-        if any(isinstance(inner, ast.Pow) for inner in ast.walk(exponent)):
-            raise self._error(
-                node, "has a power in its exponent; assign the exponent in a separate line."
-            )
-        while isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub):
-            exponent, sign = exponent.operand, -sign
-        if isinstance(exponent, ast.Constant):
-            value = sign * self._literal(exponent, HIGHEST)
-            return Call("**", (base, Number(repr(value))))
-        return Call("**", (base, self._number(node.right)))
-
-    def _literal(self, node: ast.Constant, largest: float) -> float:
-        value = node.value
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._error(node, "is not a number; write numbers as 2, 0.5, or 1e-3.")
-        if value > largest:
-            what = "an exponent" if largest == HIGHEST else "a number"
-            raise self._error(node, f"is too large; {what} can be up to {largest:g}.")
-        return value
-
-    # names and functions
-
-    def _read_name(self, node: ast.Name) -> Term:
+    def _name(self, node: ast.Name) -> Term:
         name = node.id
         if name in self.names.all:
             return Leaf(name, None, -1)
         if name in CONSTANTS:
             return Number(repr(CONSTANTS[name]))
-        back = STEPS_BACK.fullmatch(name)
-        if back and back.group(1) in self.tapped:
-            base, digits = back.groups()
-            raise self._error(
-                node,
-                f"is not a name of this loop; for {base} {digits} steps back, write "
-                f"{base}[t-{digits}].",
-            )
         if name in self.earlier:
             raise self._error(node, f"is a result of this step; write {name}[t].")
         if like := closest_match(name, self.names.all):
@@ -230,7 +221,7 @@ class _Reader:
         )
 
     def _indexed(self, node: ast.Subscript) -> Term:
-        name, tap = _name(node.value), _tap(node.slice)
+        name, tap = _name_of(node.value), _tap(node.slice)
         if name not in (*self.tapped, *self.earlier):
             raise self._error(
                 node,
@@ -241,22 +232,18 @@ class _Reader:
             raise self._error(
                 node, f"has no step in [ ]; write a step, such as {name}[t-1] or {name}[t]."
             )
-        if tap == 0 and name not in self.names.sequences:
-            if name not in self.earlier:
-                raise self._error(
-                    node, f"is not computed yet; move the line '{name} = …' above this line."
-                )
-            return Leaf(name, 0, -1)
-        if name not in self.tapped:
+        if tap == 0 and name not in self.names.sequences and name not in self.earlier:
+            raise self._error(
+                node, f"is not computed yet; move the line '{name} = …' above this line."
+            )
+        if tap and name not in self.tapped:
             raise self._error(node, "is an output; the step cannot look back at outputs.")
-        if abs(tap) > FARTHEST:
-            raise self._error(node, f"is too far away; a step can be up to {FARTHEST} steps away.")
-        if tap >= 0 and name in self.names.states:
+        if tap > 0 and name in self.names.states:
             raise self._error(node, f"expected a tap below 0 for a state, as in {name}[t-1].")
         return Leaf(name, tap, -1)
 
     def _call(self, node: ast.Call) -> Term:
-        name = _name(node.func)
+        name = _name_of(node.func)
         if name == "until":
             raise self._error(node, "is part of a formula; write until(…) on a separate line.")
         if name not in FUNCTIONS:
@@ -266,8 +253,7 @@ class _Reader:
             )
             raise self._error(node.func, f"is not a supported function; {advice}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
-        first = self._condition if name == "where" else self._number
-        return Call(name, (first(node.args[0]), *map(self._number, node.args[1:])))
+        return Call(name, tuple(map(self._term, node.args)))
 
     def _check_arguments(self, node: ast.Call, fewest: int, most: int) -> None:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -278,7 +264,7 @@ class _Reader:
             raise self._error(node, f"takes {count} {noun}, not {len(node.args)}.")
 
 
-def _name(node: ast.expr) -> str:
+def _name_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
@@ -291,3 +277,17 @@ def _tap(node: ast.expr) -> int | None:
             is_back = isinstance(node.op, ast.Sub)
             return None if isinstance(number, bool) else -number if is_back else number
     return None
+
+
+def compute(node: Term, read: Callable[[Leaf], TensorVariable]) -> TensorVariable:
+    """Return the PyTensor variable of a formula; `read` returns the variable of a leaf."""
+    if isinstance(node, Leaf):
+        return read(node)
+    if isinstance(node, Number):
+        # Use floats, because PyTensor gives integers the smallest dtype, which can overflow.
+        return pt.constant(float(node.written), dtype=config.floatX)
+    assert isinstance(node, Call)
+    if node.name == "Pow" and isinstance(node.arguments[1], Number):
+        return compute(node.arguments[0], read) ** ast.literal_eval(node.arguments[1].written)
+    apply = OPERATORS[node.name] if node.name in OPERATORS else FUNCTIONS[node.name].apply
+    return apply(*(compute(argument, read) for argument in node.arguments))

@@ -1,4 +1,4 @@
-"""Parse the text of a step with Python's parser, and report errors with line and column."""
+"""Parse the text of a step with Python's parser, and report errors with the text of the mistake."""
 
 import ast
 import unicodedata
@@ -10,7 +10,6 @@ from typing import TypeVar, cast
 from lab.errors import ArgumentError, check_choice, check_type, quote
 
 T = TypeVar("T")
-BLANK = " \t"
 
 
 def identifier(name: T) -> T:
@@ -45,45 +44,36 @@ def values_by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a step; lines may be indented."""
+    """The text of a step, in the operators of Python and without indentation."""
 
     text: str
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines without indentation, which has no meaning in a step."""
-        return [line.lstrip(BLANK) for line in self.text.split("\n")]
 
     def parse(self) -> list[ast.stmt]:
         """Return the statements of the text; raise ArgumentError for text that is not Python."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse("\n".join(self.lines)).body
+                return ast.parse(self.text).body
         except SyntaxError as error:
-            line = min(error.lineno or 1, len(self.lines))
-            text = self.lines[line - 1]
-            start = min(max(1, error.offset or 0), max(1, len(text))) - 1
+            line = min(error.lineno or 1, self.text.count("\n") + 1)
+            whole = self.text.split("\n")[line - 1]
+            excerpt = whole[max(0, (error.offset or 1) - 1) :].strip() or whole
             why = f"cannot be read as a formula, such as 'x**2 + 1': {error.msg}."
-            raise self._error(line, start, text[start:].strip() or text, why) from None
+            raise self._error(line, excerpt, why) from None
         except (ValueError, MemoryError, RecursionError):
-            why = "cannot be read; write a shorter formula of printable characters."
-            raise self._error(1, 0, self.lines[0], why) from None
+            raise self.too_long() from None
+
+    def too_long(self) -> ArgumentError:
+        """Return the error about a text that Python cannot read."""
+        return self._error(1, self.text, "cannot be read; write a shorter formula.")
 
     def error_at(self, node: ast.expr | ast.stmt, why: str) -> ArgumentError:
         """Return an error that quotes the text of a node."""
-        line = self.lines[node.lineno - 1]
-        start = len(line.encode()[: node.col_offset].decode())  # the parser counts bytes
-        excerpt = ast.get_source_segment("\n".join(self.lines), node) or line[start:]
-        return self._error(node.lineno, start, excerpt, why)
+        excerpt = ast.get_source_segment(self.text, node) or ast.unparse(node)
+        return self._error(node.lineno, excerpt, why)
 
-    def _error(self, line: int, start: int, excerpt: str, why: str) -> ArgumentError:
-        """Return an error that quotes `excerpt`, which begins at index `start` of a line.
-
-        Line 1 is the first line; `start` does not include the indentation.
-        """
-        whole = self.text.split("\n")[line - 1]
-        column = len(whole) - len(self.lines[line - 1]) + start + 1
-        location = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"
+    def _error(self, line: int, excerpt: str, why: str) -> ArgumentError:
+        """Return an error that quotes `excerpt`; the first line has the number 1."""
+        location = f", line {line}" if "\n" in self.text else ""
         excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
-        return ArgumentError(f"step, {location}: {excerpt!r} {why}")
+        return ArgumentError(f"step{location}: {excerpt!r} {why}")

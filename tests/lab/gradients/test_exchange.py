@@ -18,16 +18,6 @@ from lab.checks.finite_differences import differences
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
 
-METHODS = (Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern)
-
-
-@pytest.fixture(autouse=True)
-def _restored():
-    yield
-    now = Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern
-    assert now == METHODS
-
-
 def square(n_steps=4):
     x0 = pt.dscalar("x0")
     return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps)

@@ -3,7 +3,7 @@
 from functools import partial
 
 import lab
-from lab.loops.text.terms import FUNCTIONS
+from lab.loops.text.grammar import FUNCTIONS
 
 TOKENS = (
     *("x", "y", "u", "w", "t", "x1", "x2", "u2", "x[t-1]", "u[t+1]", "x[t]", "y[t]", "pi", "nan"),
