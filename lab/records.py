@@ -3,8 +3,9 @@
 import functools
 import sys
 from collections.abc import Callable, Iterable, Sized
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -101,22 +102,13 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
     cached_property = functools.cached_property
 else:
 
-    class cached_property(Generic[T]):  # noqa: N801 (named as the property of Python that it replaces)
+    class cached_property(functools.cached_property):  # noqa: N801 (named as Python's property)
         """`functools.cached_property` without the lock that Python has before version 3.12.
 
         All instances share the lock during a computation.  Two threads that pause for each other
         (see `lab.progress`) would never finish.
         """
 
-        def __init__(self, compute: Callable[..., T]) -> None:
-            self.compute, self.__doc__ = compute, compute.__doc__
-
-        def __set_name__(self, owner: type, name: str) -> None:
-            self.name = name
-
-        def __get__(self, instance: object, owner: type | None = None) -> object:
-            if instance is None:
-                return self
-            if self.name not in instance.__dict__:
-                instance.__dict__[self.name] = self.compute(instance)
-            return instance.__dict__[self.name]
+        def __init__(self, compute: Callable[..., object]) -> None:
+            super().__init__(compute)
+            self.lock = nullcontext()

@@ -1,7 +1,6 @@
 """Check the arguments of structural primitives."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,37 +15,20 @@ Shape = tuple[int, ...]
 Array = Any  # an array, or a recorded value of a chain
 
 
-@dataclass(frozen=True)
-class Form:
-    """The name, shape, and dtype of an array."""
-
-    name: str
-    shape: Shape
-    dtype: str
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    def __str__(self) -> str:
-        return f"{self.name} has shape {self.shape}"
-
-
 def read_only(a: Array) -> np.ndarray:
     """Return a read-only view of `a`, which may share memory with an input."""
     return freeze(np.asarray(a).view())
 
 
-def form_of(name: str, value: np.ndarray) -> Form:
-    """Return the form of an array."""
-    return Form(name, value.shape, str(value.dtype))
+def shape_text(name: str, shape: Shape) -> str:
+    """Return a clause with the shape of the named array, for an error message."""
+    return f"{name} has shape {shape}"
 
 
 def check_operands(
     primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
-) -> tuple[tuple[np.ndarray, ...], tuple[Form, ...]]:
-    """Return the values as arrays of one dtype from `kinds`, and their forms.
+) -> tuple[np.ndarray, ...]:
+    """Return the values as arrays of one dtype from `kinds`.
 
     Python numbers and lists have no dtype.  They take the dtype of the other values; without
     other values, they become float64 or complex128.
@@ -71,8 +53,7 @@ def check_operands(
         raise ArgumentError(
             f"{primitive}: {name} = {quote(value)} is complex, but {dtype} is expected."
         )
-    checked = tuple(np.asarray(a, dtype) for a in arrays)
-    return checked, tuple(form_of(n, a) for n, a in zip(names, checked, strict=True))
+    return tuple(np.asarray(a, dtype) for a in arrays)
 
 
 def _numbers(primitive: str, name: str, value: object) -> np.ndarray:
@@ -97,44 +78,34 @@ def check_mask(primitive: str, name: str, value: object) -> np.ndarray:
     return condition
 
 
-def broadcast_shape(primitive: str, forms: Sequence[Form]) -> Shape:
-    """Return the shape to which all forms broadcast."""
+def broadcast_shape(primitive: str, arrays: Mapping[str, np.ndarray]) -> Shape:
+    """Return the shape to which all named arrays broadcast."""
     try:
-        return np.broadcast_shapes(*(form.shape for form in forms))
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
+        shapes = listing(shape_text(name, array.shape) for name, array in arrays.items())
         raise ArgumentError(
-            f"{primitive}: {listing(map(str, forms))}; expected shapes that broadcast, whose "
-            "lengths along each axis are equal or 1."
+            f"{primitive}: {shapes}; expected shapes that broadcast, whose lengths along each "
+            "axis are equal or 1."
         ) from None
 
 
-def unbroadcast(value: np.ndarray, part: Form, full: Form) -> np.ndarray:
-    """Sum `value`, in the form `full`, over the broadcast axes of `part`."""
-    extra = tuple(range(full.ndim - part.ndim))
-    pairs = zip(part.shape, full.shape[len(extra) :], strict=True)
-    repeated = (len(extra) + n for n, (mine, all_) in enumerate(pairs) if mine == 1 != all_)
-    axes = (*extra, *repeated)
+def unbroadcast(value: np.ndarray, shape: Shape) -> np.ndarray:
+    """Sum `value` over the axes along which an array of the given shape was broadcast to it."""
+    extra = tuple(range(value.ndim - len(shape)))
+    pairs = enumerate(zip(shape, value.shape[len(extra) :], strict=True), len(extra))
+    axes = (*extra, *(axis for axis, (part, full) in pairs if part == 1 != full))
     return value.sum(axis=axes, keepdims=True).squeeze(axis=extra) if axes else value
 
 
-def check_axis(primitive: str, dim: object, form: Form) -> int:
-    """Return `dim` as a nonnegative axis of an array of the given form."""
+def check_axis(primitive: str, dim: object, name: str, ndim: int) -> int:
+    """Return `dim` as a nonnegative axis of the named array, which has `ndim` dimensions."""
     number = check_integer(f"{primitive}: dim", dim)
-    if form.ndim == 0:
+    if ndim == 0:
+        raise ArgumentError(f"{primitive}: dim = {dim}: {name} is a scalar; expected an array.")
+    if not -ndim <= number < ndim:
         raise ArgumentError(
-            f"{primitive}: dim = {dim}: {form.name} is a scalar; expected an array."
+            f"{primitive}: dim = {dim}: {name} has {ndim} dimensions; expected "
+            f"{-ndim} to {ndim - 1}."
         )
-    if not -form.ndim <= number < form.ndim:
-        raise ArgumentError(
-            f"{primitive}: dim = {dim}: {form.name} has {form.ndim} dimensions; expected "
-            f"{-form.ndim} to {form.ndim - 1}."
-        )
-    return number % form.ndim
-
-
-def check_form(primitive: str, name: str, value: object, like: Form) -> np.ndarray:
-    """Return a tangent or cotangent as an array with the shape and dtype of `like`."""
-    (array,), (form,) = check_operands(primitive, [name], [value], [like.dtype])
-    if form.shape != like.shape:
-        raise ArgumentError(f"{primitive}: {form}, but {like}.")
-    return array
+    return number % ndim

@@ -17,7 +17,14 @@ from typing import Protocol
 import numpy as np
 
 from lab.errors import ArgumentError, check_type, listing
-from lab.structural.operands import Array, Form, check_form, read_only, unbroadcast
+from lab.structural.operands import (
+    Array,
+    Shape,
+    check_operands,
+    read_only,
+    shape_text,
+    unbroadcast,
+)
 
 
 class LinearMap(Protocol):
@@ -50,46 +57,49 @@ class Adjoint:
 class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    `values` are the checked inputs, `forms` their forms, and `whole` is the form of the output.
-    `metadata` contains copies of the metadata.  `push` computes J v and `pull` computes J* g for
-    checked arguments.  If `broadcasts` is true, the results of `pull` are summed over the broadcast
-    axes.  `value` computes f; if it is None, f equals J.  `kinks` is a mask of the output entries
-    without a derivative, or None.
+    `names` and `values` are the names of the inputs and the checked inputs, and `shape` is the
+    shape of the output.  `metadata` contains copies of the metadata.  `push` computes J v, and
+    `pull` computes J* g, for checked arguments; parts of J* g are summed over the broadcast axes of
+    an input.  `value` computes f; if it is None, f equals J.  `kinks` is a mask of the output
+    entries without a derivative, or None.
     """
 
     primitive: str
-    values: tuple[Array, ...]
-    forms: tuple[Form, ...]
-    whole: Form
+    names: tuple[str, ...]
+    values: tuple[np.ndarray, ...]
+    shape: Shape
     metadata: Mapping[str, object]
     push: Callable[..., Array]
     pull: Callable[[Array], Sequence[Array]]
     value: Callable[..., Array] | None = None
-    broadcasts: bool = False
     kinks: Array | None = None
 
     def __call__(self, *tangents: object) -> Array:
-        """Return J v, the tangent of the output, for a tangent in the form of each input."""
-        if len(tangents) != len(self.forms):
+        """Return J v, the tangent of the output, for a tangent in the shape of each input."""
+        if len(tangents) != len(self.names):
             raise ArgumentError(
-                f"{self.primitive}: tangents: expected {len(self.forms)}, one per input, "
+                f"{self.primitive}: tangents: expected {len(self.names)}, one per input, "
                 f"got {len(tangents)}."
             )
-        pairs = zip(tangents, self.forms, strict=True)
-        return read_only(
-            self.push(*(self._checked(f"the tangent of {f.name}", v, f) for v, f in pairs))
-        )
+        inputs = zip(self.names, self.values, tangents, strict=True)
+        checked = (self._checked("tangent", name, v, like.shape) for name, like, v in inputs)
+        return read_only(self.push(*checked))
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
-        """Return J* g, a cotangent of each input, for a cotangent in the form of the output."""
-        parts = self.pull(self._checked("the cotangent", cotangent, self.whole))
-        return tuple(
-            read_only(unbroadcast(part, form, self.whole) if self.broadcasts else part)
-            for form, part in zip(self.forms, parts, strict=True)
-        )
+        """Return J* g, a cotangent of each input, for a cotangent in the shape of the output."""
+        parts = self.pull(self._checked("cotangent", "the output", cotangent, self.shape))
+        pairs = zip(parts, self.values, strict=True)
+        return tuple(read_only(unbroadcast(part, value.shape)) for part, value in pairs)
 
-    def _checked(self, name: str, value: object, like: Form) -> Array:
-        return check_form(self.primitive, name, value, like)
+    def _checked(self, kind: str, of: str, value: object, shape: Shape) -> Array:
+        """Return a tangent or cotangent as an array; raise ArgumentError for another shape."""
+        name = f"the {kind} of {of}"
+        (array,) = check_operands(self.primitive, [name], [value], [str(self.values[0].dtype)])
+        if array.shape != shape:
+            raise ArgumentError(
+                f"{self.primitive}: {shape_text(name, array.shape)}, but {shape_text(of, shape)}."
+            )
+        return array
 
     @property
     def output(self) -> Array:
@@ -102,7 +112,7 @@ class Linearization(LinearMap):
 
         The linearization of these entries is a convention, which the primitive documents.
         """
-        nowhere = np.broadcast_to(np.False_, self.whole.shape)
+        nowhere = np.broadcast_to(np.False_, self.shape)
         return nowhere if self.kinks is None else self.kinks
 
 
@@ -135,9 +145,9 @@ class Primitive:
             raise ArgumentError(
                 f"{self.name}: inputs: expected a tuple or a list, not {type(inputs).__name__}."
             )
-        names = [name for name in self.arguments if name not in self.metadata]
-        if names == ["inputs"]:
-            names = [f"inputs[{number}]" for number in range(len(inputs))]
+        names = tuple(name for name in self.arguments if name not in self.metadata)
+        if names == ("inputs",):
+            names = tuple(f"inputs[{number}]" for number in range(len(inputs)))
         if len(inputs) != len(names):
             raise ArgumentError(
                 f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} inputs."

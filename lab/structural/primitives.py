@@ -13,17 +13,16 @@ from lab.errors import ArgumentError, Registry, check_integer
 from lab.structural.operands import (
     COMPLEX,
     REAL,
-    Form,
     broadcast_shape,
     check_axis,
     check_mask,
     check_operands,
-    form_of,
     read_only,
+    shape_text,
 )
 from lab.structural.primitive import Linearization, Primitive
 
-Names = Sequence[str]
+Names = tuple[str, ...]
 Inputs = Sequence[object]
 
 
@@ -46,19 +45,16 @@ def _scatter(value: np.ndarray, shape: tuple[int, ...], part: tuple[slice, ...])
 
 def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
     """Linearize where: the tangent is m dx + (1 - m) dy; x receives m g, and y (1 - m) g."""
-    given = check_mask("where", "condition", condition)
-    values, forms = check_operands("where", names, inputs, REAL + COMPLEX)
-    shape = broadcast_shape("where", (form_of("condition", given), *forms))
-    m = given.copy()
+    m = check_mask("where", "condition", condition).copy()
+    values = check_operands("where", names, inputs, REAL + COMPLEX)
     return Linearization(
         "where",
+        names,
         values,
-        forms,
-        Form("the output", shape, forms[0].dtype),
+        broadcast_shape("where", {"condition": m, **dict(zip(names, values, strict=True))}),
         {"condition": m},
         push=lambda dx, dy: np.where(m, dx, dy),
         pull=lambda g: (_kept(m, g), _kept(~m, g)),
-        broadcasts=True,
     )
 
 
@@ -66,27 +62,24 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
     """Linearize cat: the tangent is cat(dx1, …, dxn); every input receives its part of g."""
     if not inputs:
         raise ArgumentError("cat: inputs = []: expected at least one array.")
-    values, forms = check_operands("cat", names, inputs, REAL + COMPLEX)
-    first = forms[0]
-    axis = check_axis("cat", dim, first)
-    shape = list(first.shape)
-    for other in forms[1:]:
-        if other.ndim != first.ndim:
-            raise ArgumentError(f"cat: {first}, but {other}; expected equal numbers of dimensions.")
-        for n, (known, new) in enumerate(zip(shape, other.shape, strict=True)):
-            if n == axis:
-                shape[n] = known + new
-            elif new != known:
-                raise ArgumentError(
-                    f"cat: {first}, but {other}; expected equal lengths except along dim = {axis}."
-                )
-    sizes = [form.shape[axis] for form in forms]
+    values = check_operands("cat", names, inputs, REAL + COMPLEX)
+    first = values[0].shape
+    axis = check_axis("cat", dim, names[0], len(first))
+    for name, value in zip(names, values, strict=True):
+        along = first[axis] if value.ndim == len(first) else None
+        if (*value.shape[:axis], along, *value.shape[axis + 1 :]) != first:
+            raise ArgumentError(
+                f"cat: {shape_text(names[0], first)}, but {shape_text(name, value.shape)}; "
+                "expected equal numbers of dimensions, and equal lengths except along "
+                f"dim = {axis}."
+            )
+    sizes = [value.shape[axis] for value in values]
     starts = list(accumulate(sizes, initial=0))[:-1]
     return Linearization(
         "cat",
+        names,
         values,
-        forms,
-        Form("the output", tuple(shape), first.dtype),
+        (*first[:axis], sum(sizes), *first[axis + 1 :]),
         {"dim": axis},
         push=lambda *parts: np.concatenate(parts, axis=axis),
         pull=lambda g: [g[_part(axis, *place)] for place in zip(starts, sizes, strict=True)],
@@ -98,24 +91,24 @@ def _narrow(
 ) -> Linearization:
     """Linearize narrow: the tangent is a part of da; a receives g in that part, zero elsewhere."""
     at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
-    values, (a,) = check_operands("narrow", names, inputs, REAL + COMPLEX)
-    axis = check_axis("narrow", dim, a)
-    size = a.shape[axis]
+    (a,) = values = check_operands("narrow", names, inputs, REAL + COMPLEX)
+    axis = check_axis("narrow", dim, "a", a.ndim)
+    size, shape = a.shape[axis], shape_text("a", a.shape)
     if not 0 <= at <= size:
-        raise ArgumentError(f"narrow: start = {at}: {a}; along dim = {axis} expected 0 to {size}.")
-    if entries < 0:
-        raise ArgumentError(f"narrow: length = {entries}: expected 0 or more.")
-    if entries > size - at:
         raise ArgumentError(
-            f"narrow: length = {entries}: {a}; from start = {at} along dim = {axis} expected 0 to "
-            f"{size - at}."
+            f"narrow: start = {at}: {shape}; along dim = {axis} expected 0 to {size}."
+        )
+    if not 0 <= entries <= size - at:
+        raise ArgumentError(
+            f"narrow: length = {entries}: {shape}; from start = {at} along dim = {axis} expected "
+            f"0 to {size - at}."
         )
     inside = _part(axis, at, entries)
     return Linearization(
         "narrow",
+        names,
         values,
-        (a,),
-        Form("the output", (*a.shape[:axis], entries, *a.shape[axis + 1 :]), a.dtype),
+        (*a.shape[:axis], entries, *a.shape[axis + 1 :]),
         {"dim": axis, "start": at, "length": entries},
         push=lambda tangent: tangent[inside],
         pull=lambda g: (_scatter(g, a.shape, inside),),
@@ -124,21 +117,20 @@ def _narrow(
 
 def _clamp(names: Names, inputs: Inputs) -> Linearization:
     """Linearize clamp: dlo below lo, dhi above hi, dx between; the selected input receives g."""
-    (x, lo, hi), forms = check_operands("clamp", names, inputs, REAL)
-    output = Form("the output", broadcast_shape("clamp", forms), forms[0].dtype)
+    x, lo, hi = values = check_operands("clamp", names, inputs, REAL)
+    shape = broadcast_shape("clamp", dict(zip(names, values, strict=True)))
     _check_bounds(lo, hi)
-    below, above, kinks = x < lo, x > hi, read_only((x == lo) | (x == hi))
+    below, above = x < lo, x > hi
     return Linearization(
         "clamp",
-        (x, lo, hi),
-        forms,
-        output,
+        names,
+        values,
+        shape,
         {},
         push=lambda dx, dlo, dhi: np.where(below, dlo, np.where(above, dhi, dx)),
         pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
         value=np.clip,
-        broadcasts=True,
-        kinks=kinks,
+        kinks=read_only((x == lo) | (x == hi)),
     )
 
 

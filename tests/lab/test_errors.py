@@ -81,7 +81,11 @@ BAD = [
     ),
     (lambda: loop(lambda x: x.sum(), TWO).build(), "step", "0 dimensions", "expected 1"),
     (lambda: loop(lambda x, q: x).build(), "step", "'q'", "x"),
-    (lambda: loop(parameters=(Parameter("w", 1),)).build(), "step", "unexpected keyword argument 'w'"),
+    (
+        lambda: loop(parameters=(Parameter("w", 1),)).build(),
+        "step",
+        "unexpected keyword argument 'w'",
+    ),
     (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as one value", "failed"),
     (missing_index, "scan_fn", "in its step", "IndexError"),
     # Derivatives and traces.

@@ -18,6 +18,7 @@ from lab.checks.finite_differences import differences
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
 
+
 def square(n_steps=4):
     x0 = pt.dscalar("x0")
     return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps)

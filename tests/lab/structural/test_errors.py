@@ -33,7 +33,7 @@ REFUSED = [
     (lambda: structural.cat(A, 0), "cat: inputs = array(", "tuple or a list"),
     (lambda: structural.narrow(A, 1, 4, 0), "narrow: start = 4: a has shape (2, 3)", "0 to 3"),
     (lambda: structural.narrow(A, 0, 1, 2), "narrow: length = 2: a has shape (2, 3)", "0 to 1"),
-    (lambda: structural.narrow(A, 0, 1, -1), "narrow: length = -1", "expected 0 or more"),
+    (lambda: structural.narrow(A, 0, 1, -1), "narrow: length = -1", "0 to 1"),
     (lambda: structural.narrow(V, 0, 0.5, 1), "narrow: start = 0.5", "integer"),
     (lambda: structural.clamp(V, 2.0, V), "clamp: lo[0] = 2.0 and hi[0] = 0.0", "lo ≤ hi"),
     (lambda: structural.clamp(V + 1j, 0, 1), "clamp: x has dtype complex128", "float32 or float64"),
@@ -46,7 +46,7 @@ REFUSED = [
     (lambda: primitives["clamp"].jvp((V, 0.0, 1.0), (V, V, 0.0)), "clamp: the tangent of lo", "()"),
     (
         lambda: primitives["where"].transpose(V + 0j, (V, V), condition=YES),
-        "where: the cotangent has dtype complex128",
+        "where: the cotangent of the output has dtype complex128",
         "float64",
     ),
     (lambda: structural.vjp(lambda x: 3.0, [V]), "function: it returned 3.0", ""),

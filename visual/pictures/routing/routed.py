@@ -92,7 +92,7 @@ class RoutedCall:
 
     def is_repeated(self, array: RoutedArray) -> bool:
         """Return whether the primitive broadcasts an input."""
-        return self.linear.broadcasts and 0 < array.size < self.output.size
+        return self.primitive in ("where", "clamp") and 0 < array.size < self.output.size
 
     def copied_rows(self) -> list[Pair]:
         """Return a pair for each row of an input and each row of the output that copies it.
@@ -143,7 +143,7 @@ def route_call(
         is_narrow = output.ndim <= 1 or not arrays[0].ndim
         return RoutedArray(name, number, arrays, 1 if is_narrow else arrays[0].shape[-1])
 
-    names = [form.name for form in linear.forms]
+    names = list(linear.names)
     if primitive == "cat":
         names = [f"x{number}" for number in range(1, len(names) + 1)]
     v = (np.asarray(tangent, output.dtype) for tangent in tangents)
