@@ -3,7 +3,7 @@
 `lab.events` decides all roles and sums.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -101,21 +101,8 @@ class _Builder:
             )
         shown_events = list(self._events())
         ends = {event.number: moment for moment, event in enumerate(shown_events, start=1)}
-        reads = {
-            (n, moment)
-            for moment, event in enumerate(shown_events, start=1)
-            for group in event.groups
-            for part in group.parts
-            for n in part.reads
-        }
-        moments = range(1, len(shown_events) + 1)
-        cells = tuple(
-            self._given_cell(place, {m for m in moments if (n, m) in reads})
-            if place in self.columns.given
-            else self._cell(place, ends)
-            for n, place in enumerate(self.columns.places)
-        )
-        rows = tuple(tape_row(self.wording, *pair) for pair in self.columns.rows)
+        cells = tuple(self._cell(place, shown_events, ends) for place in self.columns.places)
+        rows = tuple(tape_row(self.wording, row) for row in self.columns.rows)
         return MachineContent(
             title=title_of(self.trace, common_factor(shown_events, cells, rows)),
             scans=tuple(scan_rows(self.wording, self.columns, shown_events)),
@@ -126,9 +113,15 @@ class _Builder:
             results=tuple(results(self.trace, self.wording, self.places)),
         )
 
-    def _cell(self, place: Address, ends: Mapping[int, int]) -> SlotCell:
-        slot = self.events.slot(*place)
+    def _cell(
+        self, place: Address, played: Sequence[MachineEvent], ends: Mapping[int, int]
+    ) -> SlotCell:
         row, column = self.columns.places[place]
+        if self.columns.rows[row].taps:
+            read = self._given(place)
+            states = self._given_states(self.columns.numbers[place], read.value, played)
+            return SlotCell(row, column, place[2], read.name, keys_of(self.wording, states))
+        slot = self.events.slot(*place)
         keys = keys_of(self.wording, self._states(slot, ends))
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
@@ -142,18 +135,25 @@ class _Builder:
             row, column, slot.position, self.wording.quantity(slot), keys, has_seed=has_seed
         )
 
-    def _given_cell(self, place: Address, reads: Collection[int]) -> SlotCell:
-        """Return the cell of a given value; `reads` are the moments of sums that read the value."""
-        step, argument = self.columns.given[place]
-        event = self.events.step(place[0], step)
+    def _given(self, place: Address) -> Read:
+        """Return a read of a given value by a step of the loop."""
+        scan, _, index = place
+        taps = self.columns.rows[self.columns.places[place][0]].taps
+        tap = next(tap for tap in taps if index in tap.axis.rows)
+        event = self.events.step(scan, tap.axis.rows[index])
         if self.places is not None:
             self.places.store_event(event)
-        read = next(read for read in event.reads if (read.argument, read.tap) == (argument, None))
-        roles = {m: SlotRole.READ if m in reads else SlotRole.INPUT for m in (*reads, 0)}
-        roles |= {m + 1: SlotRole.INPUT for m in reads if m + 1 not in roles}
-        keys = keys_of(self.wording, ((m, roles[m], read.value) for m in sorted(roles)))
-        row, column = self.columns.places[place]
-        return SlotCell(row, column, place[2], read.name, keys)
+        return next(read for read in event.reads if read.argument == tap.argument)
+
+    def _given_states(
+        self, cell: int, value: np.ndarray, played: Sequence[MachineEvent]
+    ) -> Iterator[State]:
+        """Yield the state of a given value at each moment."""
+        yield 0, SlotRole.INPUT, value
+        for moment, event in enumerate(played, start=1):
+            parts = (part for group in event.groups for part in group.parts)
+            is_read = any(cell in part.reads for part in parts)
+            yield moment, SlotRole.READ if is_read else SlotRole.INPUT, value
 
     def _states(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
@@ -193,13 +193,13 @@ class _Builder:
 
     def _shown_events(self) -> list[int]:
         """Return the numbers of the events that touch a shown slot or end a hidden series."""
-        total = len(self.events)
-        if self.columns.times.keys() <= self.columns.places.keys():
+        total, columns = len(self.events), self.columns
+        tapes = [row for row in columns.rows if not row.taps]
+        slots = [place for row in tapes for place in row.addresses]
+        if columns.places.keys() >= {*slots}:
             return list(range(1, total + 1))
-        slots = [
-            self.events.slot(*place) for place in self.columns.places.keys() - self.columns.given
-        ]
-        touched = {n for slot in slots for n in self.events.moments(slot)}
+        shown = [self.events.slot(*place) for place in slots if place in columns.places]
+        touched = {n for slot in shown for n in self.events.moments(slot)}
         last = {n - 1 for n in touched if n > 1} | {total}
         return sorted(touched | last)
 

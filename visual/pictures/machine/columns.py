@@ -1,4 +1,4 @@
-"""The rows and the columns of a machine: the slots that have cells, and all names and results.
+"""The rows and the columns of a machine: the values that have cells, and all names and results.
 
 `Columns` selects the rows and columns. The functions below return the title, the names of rows and
 Scans, the results, and the sentence about a filled tape.
@@ -13,7 +13,7 @@ from lab.equations.events.records import Event, Read
 from lab.equations.quantities import Quantities
 from lab.notation import integers
 from lab.records import cached_property
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
 from visual.pictures.machine.content import (
     LISTED,
@@ -37,6 +37,25 @@ INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
 @dataclass(frozen=True, eq=False)
+class Row:
+    """A tape or a sequence of a Scan, and the column in time of each of its values.
+
+    The keys of `times` are the rows of the tape, or the time indices of the sequence. Initial
+    values have negative columns. `taps` are all taps of a sequence, and empty for a tape.
+    """
+
+    scan: int
+    variable: TapeTrace | SequenceTrace
+    times: Mapping[int, int]
+    taps: tuple[SequenceTrace, ...] = ()
+
+    @property
+    def addresses(self) -> dict[Address, int]:
+        """The column of each value, by the address of the value."""
+        return {(self.scan, self.variable.argument, key): t for key, t in self.times.items()}
+
+
+@dataclass(frozen=True, eq=False)
 class Columns:
     """The rows and columns of a run; a long loop shows its ends and the columns near `around`."""
 
@@ -50,115 +69,23 @@ class Columns:
         return tuple(Quantities.each(self.trace))
 
     @cached_property
-    def tapes(self) -> list[tuple[int, TapeTrace]]:
-        """The tapes that a result needs, with the index of their Scan."""
-        return [
-            (number, tape)
-            for number, scan in enumerate(self.trace.scans)
-            for tape in sorted(scan.held, key=lambda tape: not tape.tape.reads)
-            if tape.used or tape.collects or scan.parent is None
-        ]
-
-    @cached_property
-    def sequences(self) -> dict[tuple[int, str], SequenceTrace]:
-        """The sequences with cells, by Scan and name; of several taps, the first.
-
-        The values are given, not computed by a Scan, and have up to `LISTED` numbers.
-        """
-        result: dict[tuple[int, str], SequenceTrace] = {}
-        for number, scan in enumerate(self.trace.scans):
-            computed = {feed.into for feed in scan.feeds}
-            for sequence in scan.sequences if scan.parent is None and scan.steps else ():
-                if sequence.argument not in computed and sequence.values[0].size <= LISTED:
-                    result.setdefault((number, sequence.axis.variable), sequence)
-        return result
-
-    @cached_property
-    def given(self) -> dict[Address, tuple[int, int]]:
-        """For each value of these sequences, a step that reads it and the argument of its tap."""
-        return {
-            (number, first.argument, int(index)): (step, sequence.argument)
-            for (number, name), first in self.sequences.items()
-            for sequence in self.trace.scans[number].sequences
-            if sequence.axis.variable == name
-            for step, index in enumerate(sequence.axis.index)
-        }
-
-    def address(self, number: int, read: Read) -> Address | None:
-        """Return the address of a value that Scan `number` reads, or None if it has no cell."""
-        if read.slot is not None:
-            return read.slot.scan, read.slot.argument, read.slot.row
-        tapped = self.trace.scans[number].sequences
-        sequence = next((each for each in tapped if each.argument == read.argument), None)
-        if sequence is None or read.index is None:
-            return None
-        reader, held = self.named[number].first_reader(sequence)
-        name = held.axis.variable if isinstance(held, SequenceTrace) else ""
-        first = self.sequences.get((reader.number, name))
-        return None if first is None else (reader.number, first.argument, read.index)
-
-    @cached_property
-    def given_times(self) -> dict[Address, int]:
-        """The column of every given value: step t reads the value in column t at tap 0."""
-        columns = {}
-        firsts = {(n, first.argument): first for (n, _), first in self.sequences.items()}
-        for number, argument, index in self.given:
-            order, now = firsts[number, argument].axis.index, firsts[number, argument].now
-            is_reversed = len(order) > 1 and order[1] < order[0]
-            column = int(order[0]) - index if is_reversed else index - now
-            columns[number, argument, index] = column
-        return columns
-
-    @cached_property
-    def rows(self) -> list[tuple[int, TapeTrace | SequenceTrace]]:
-        """The tapes and below them the sequences of each Scan, with the index of the Scan."""
-        return sorted(
-            [*self.tapes, *((n, first) for (n, _), first in self.sequences.items())],
-            key=lambda row: (row[0], isinstance(row[1], SequenceTrace)),
-        )
+    def rows(self) -> list[Row]:
+        """The tapes that a result needs, and below them the given sequences, of each Scan."""
+        return [row for named in self.named for row in _rows(named)]
 
     @cached_property
     def times(self) -> dict[Address, int]:
-        """The column in time of every slot; initial values have negative columns."""
-        columns: dict[Address, int] = {}
-        times: dict[int, TimeColumns] = {}
-        for number, tape in self.tapes:
-            root = self.named[number].root
-            time = times.setdefault(root.number, self._timeline(root))
-            if not tape.is_total:
-                for row in range(len(tape.final)):
-                    columns[number, tape.argument, row] = column_of(tape, row, time)
-        for number, tape in self.tapes:
-            if tape.is_total:
-                columns |= self._total_columns(number, tape, columns)
-        return columns
-
-    def _timeline(self, root: Quantities) -> TimeColumns:
-        """Return the columns of a loop; gradients of a sequence are below the values."""
-        starts = {n: s.now for (number, n), s in self.sequences.items() if number == root.number}
-        return TimeColumns(timeline(root.scan).starts | starts)
-
-    def _total_columns(
-        self, number: int, tape: TapeTrace, known: Mapping[Address, int]
-    ) -> dict[Address, int]:
-        """Return the columns of a running total: the columns of the slots that the steps write."""
-        scan, columns = self.trace.scans[number], []
-        main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
-        for step in range(scan.steps):
-            row = main.tape.row(step, main.tape.writes[0]) if main else step
-            address = (number, main.argument, row) if main else (number, -1, row)
-            columns.append(known.get(address, scan.steps - 1 - step))
-        way = columns[0] - columns[1] if len(columns) > 1 else 1
-        whole = [columns[0] + way, *columns] if columns else [0]
-        return {(number, tape.argument, row): c for row, c in enumerate(whole[: len(tape.final)])}
+        """The column in time of every slot and every given value."""
+        return {place: time for row in self.rows for place, time in row.addresses.items()}
 
     @cached_property
     def shown(self) -> tuple[int | Gap, ...]:
         """The shown columns and the gaps, in order."""
-        every = sorted({*self.times.values(), *self.given_times.values()})
+        every = sorted({*self.times.values()})
+        if len(every) > self.most:
+            every = sorted({t for row in self.rows if not row.taps for t in row.times.values()})
         if len(every) <= self.most:
             return tuple(every)
-        every = sorted({*self.times.values()})
         ends = ENDS_ALONE if self.around is None else ENDS
         ends = max(1, min(ends, (self.most - 1) // 2))
         columns = {*every[:ends], *every[-ends:]}
@@ -170,23 +97,90 @@ class Columns:
     def places(self) -> dict[Address, tuple[int, int]]:
         """The row and the column of every slot and every given value that has a cell."""
         order = {column: n for n, column in enumerate(self.shown)}
-        rows = {(number, each.argument): n for n, (number, each) in enumerate(self.rows)}
-        times = {**self.times, **self.given_times}
-        found = [(rows[slot[:2]], slot) for slot, time in times.items() if time in order]
-        return {slot: (row, order[times[slot]]) for row, slot in sorted(found)}
+        return {
+            place: (number, order[time])
+            for number, row in enumerate(self.rows)
+            for place, time in row.addresses.items()
+            if time in order
+        }
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
-        """For each slot that has a cell, the index of the cell."""
-        return {slot: n for n, slot in enumerate(self.places)}
+        """For each slot or given value that has a cell, the index of the cell."""
+        return {place: n for n, place in enumerate(self.places)}
+
+    def address(self, number: int, read: Read) -> Address | None:
+        """Return the address of a value that Scan `number` reads; None for other inputs."""
+        if read.slot is not None:
+            return read.slot.scan, read.slot.argument, read.slot.row
+        sequences = self.trace.scans[number].sequences
+        sequence = next((each for each in sequences if each.argument == read.argument), None)
+        if sequence is None or read.index is None:
+            return None
+        reader, tap = self.named[number].first_reader(sequence)
+        rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
+        return next(((row.scan, row.variable.argument, read.index) for row in rows), None)
 
     def runs_backward(self, number: int) -> bool:
         """Return whether later steps of a Scan write values of earlier times."""
-        for scan, tape in self.tapes:
-            slots = [(scan, tape.argument, row) for row in range(len(tape.final))]
-            if scan == number and len(slots) > 1:
-                return self.times[slots[0]] > self.times[slots[-1]]
-        return False
+        own = (row.times for row in self.rows if row.scan == number and not row.taps)
+        times = [*next((times for times in own if len(times) > 1), {0: 0}).values()]
+        return times[0] > times[-1]
+
+
+def _rows(named: Quantities) -> Iterator[Row]:
+    """Yield the rows of a Scan. The gradients of a sequence are in the columns of its values."""
+    scan, root = named.scan, named.root.scan
+    starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(root)}
+    time = TimeColumns(timeline(root).starts | starts)
+    tapes = [t for t in scan.held if t.used or t.collects or scan.parent is None]
+    times = {
+        tape.argument: {row: column_of(tape, row, time) for row in range(len(tape.final))}
+        for tape in tapes
+        if not tape.is_total
+    }
+    for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
+        total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
+        yield Row(named.number, tape, total or times[tape.argument])
+    for taps in given_sequences(scan):
+        yield Row(named.number, taps[0], _given_times(taps), taps)
+
+
+def _total_times(
+    scan: ScanTrace, known: Mapping[int, Mapping[int, int]], count: int
+) -> dict[int, int]:
+    """Return the columns of a running total: the columns of the slots that the steps write."""
+    main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
+    columns = []
+    for step in range(scan.steps):
+        row = main.tape.row(step, main.tape.writes[0]) if main else step
+        times = known.get(main.argument, {}) if main else {}
+        columns.append(times.get(row, scan.steps - 1 - step))
+    way = columns[0] - columns[1] if len(columns) > 1 else 1
+    whole = [columns[0] + way, *columns] if columns else [0]
+    return dict(enumerate(whole[:count]))
+
+
+def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
+    """Return the taps of each sequence with cells: its values are given, and have few numbers.
+
+    Derivatives read the values of their loops, which have cells there.
+    """
+    taps: dict[str, tuple[SequenceTrace, ...]] = {}
+    computed = {feed.into for feed in scan.feeds}
+    for sequence in scan.sequences if scan.parent is None and scan.steps else ():
+        if sequence.argument not in computed and sequence.values[0].size <= LISTED:
+            name = sequence.axis.variable
+            taps[name] = (*taps.get(name, ()), sequence)
+    return [*taps.values()]
+
+
+def _given_times(taps: Sequence[SequenceTrace]) -> dict[int, int]:
+    """Return the columns of a sequence: column t has the value that step t reads at tap 0."""
+    order, now = taps[0].axis.index, taps[0].now
+    is_reversed = len(order) > 1 and order[1] < order[0]
+    every = sorted({index for tap in taps for index in tap.axis.rows})
+    return {index: int(order[0]) - index if is_reversed else index - now for index in every}
 
 
 def title_of(trace: Trace, factor: str) -> str:
@@ -221,13 +215,14 @@ def common_factor(
     return factor if is_general and len(factor) <= MOST_FACTOR else ""
 
 
-def tape_row(wording: Wording, scan: int, tape: TapeTrace | SequenceTrace) -> TapeRow:
-    """Return the row of a tape or a sequence; `scan` is the index of its Scan."""
-    named = wording.named[scan]
-    if isinstance(tape, SequenceTrace):
-        return TapeRow(scan + 1, tape.axis.variable, named.row_name(tape), is_low=True)
-    name = named.whole_label(tape, None) if tape.collects else ""
-    return TapeRow(scan + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
+def tape_row(wording: Wording, row: Row) -> TapeRow:
+    """Return the names of a row."""
+    named, variable = wording.named[row.scan], row.variable
+    if isinstance(variable, SequenceTrace):
+        return TapeRow(row.scan + 1, variable.axis.variable, named.row_name(variable), is_low=True)
+    name = named.whole_label(variable, None) if variable.collects else ""
+    name = name or named.row_name(variable)
+    return TapeRow(row.scan + 1, variable.name, name, is_low=not variable.tape.reads)
 
 
 def scan_rows(
