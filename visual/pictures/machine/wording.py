@@ -7,6 +7,8 @@ An equation has the sign ``=`` if the printed numbers agree to half a unit of th
 otherwise ``≈``.
 """
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +27,7 @@ from visual.pictures.machine.places import NumberStyle, Places, check_of, numera
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the most characters of a formula in a reason
 MOST_FACTORS = 2  # the most factors in a reason
-MARK, END = "\ue000", "\ue001"  # private-use characters around the number of a value in a formula
+MARK = "\ue000"  # a private-use character before and after the number of a leaf in a formula
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
 
@@ -43,28 +45,16 @@ class Sentence:
     check: tuple[Instruction, ...] = ()
 
 
-@dataclass(frozen=True)
-class PrintedOperand:
-    """A number on the right side of an equation."""
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """A number on the right side of an equation: a leaf of its expression, and the leaf's value."""
 
-    value: float | bool | int
+    leaf: Leaf
+    value: np.ndarray
     ink: Ink
-    style: NumberStyle
-    place: int | None = None
-
-    def text(self, digits: int = FOUR) -> str:
-        """Return the number in `digits` digits, with parentheses if its style requires them."""
-        written = number_text(self.value, digits)
-        return written if self.style is NumberStyle.PLAIN else parenthesize(written)
-
-    def piece(self) -> Phrase:
-        """Return the number as a piece of a sentence."""
-        return Phrase(numeral(self.text(), self.place, self.style), self.ink)
 
 
-# The right side of an equation: its texts and numbers, its expression, and the index of the number
-# of each leaf.
-Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
+RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its texts and numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,19 +94,25 @@ class Wording:
         target = write.slot.argument, write.tap
         return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
 
+    def _index(self, value: np.ndarray, entry: int | None = None) -> int | None:
+        """Return the index of the entry that represents an array; None for the norm."""
+        entry = self.entry if entry is None else entry
+        if not np.ndim(value):
+            return 0
+        return None if entry is None or entry >= np.size(value) else entry
+
     def number(self, value: np.ndarray | None, entry: int | None = None) -> str:
         """Return the text of a value in its cell: a number, an entry of an array, or a norm."""
-        entry = self.entry if entry is None else entry
         if value is None:
             return ""
-        is_norm = np.ndim(value) > 0 and (entry is None or entry >= np.size(value))
-        place = self._place(value, None if is_norm else entry)
-        if is_norm:
+        index = self._index(value, entry)
+        place = self._place(value, index)
+        if index is None:
             size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
             return numeral(f"‖{size}‖", place, NumberStyle.NORM)
-        return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
+        return numeral(number_text(np.ravel(value)[index]), place)
 
-    def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
+    def _place(self, value: np.ndarray, entry: int | None) -> int | None:
         """Return the place of a value in the program of a page; None without a page."""
         return None if self.places is None else self.places.of(value, entry)
 
@@ -135,11 +131,8 @@ class Wording:
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that a cell shows; None for the norm of an array."""
-        if value is None or (
-            np.ndim(value) and (self.entry is None or self.entry >= np.size(value))
-        ):
-            return None
-        return float(np.ravel(value)[self.entry or 0 if np.ndim(value) else 0])
+        index = None if value is None else self._index(value)
+        return None if index is None else np.ravel(value)[index].item()
 
     def ink(self, event: Event, read: Read | None) -> Ink:
         """Return the color of a value that a sum reads."""
@@ -159,103 +152,97 @@ class Wording:
         ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
         return Phrase(self.number(write.new), ink)
 
-    def _operand(self, value: np.ndarray, ink: Ink, style: NumberStyle) -> PrintedOperand | None:
-        number = self.scalar(value)
-        if number is None:
-            return None
-        return PrintedOperand(number, ink, style, self._place(value, self.entry))
-
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: its sum, or its formula."""
         name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
             value = Phrase(self.number(write.new), Ink.PRESERVED)
             return Sentence((name, value, Phrase(" is written back unchanged")))
-        equation = self._sum(event, write) if write.terms else self._formula(event, write)
-        new = self.scalar(write.new)
+        right = self._sum(event, write) if write.terms else self._formula(event, write)
         if np.ndim(write.new) and any(term.factor is None and term.reads for term in write.terms):
-            equation = None  # the numbers of one entry do not explain a product of arrays
-        if equation is None or new is None:
+            right = None  # the numbers of one entry do not explain a product of arrays
+        expression, pieces = right or (None, [])
+        operands = [piece for piece in pieces if isinstance(piece, Operand)]
+        numbers = [n for each in operands if (n := self.scalar(each.value)) is not None]
+        new = self.scalar(write.new)
+        if expression is None or new is None or len(numbers) < len(operands):
             return self._in_symbols(event, write, name)
-        right, expression, leaves = equation
-        operands = [part for part in right if isinstance(part, PrintedOperand)]
+        leaves = {operands[n].leaf: n for n in reversed(range(len(operands)))}
+        styles = [NumberStyle.FACTOR] * len(operands)
+        if write.terms:
+            styles[0] = NumberStyle.PLAIN
 
-        def printed(digits: int) -> float | None:
+        def right_value(digits: int) -> float | None:
             """Return the right side, computed from the numbers as printed."""
-            texts = [number_text(operand.value, digits) for operand in operands]
-            if not np.isfinite([float(operand.value) for operand in operands]).all():
-                return value_of(expression, lambda leaf: float(operands[leaves[leaf]].value))
-            return value_of(expression, lambda leaf: as_printed(texts[leaves[leaf]]))
+            values = [float(number) for number in numbers]
+            if np.isfinite(values).all():
+                values = [as_printed(number_text(number, digits)) for number in numbers]
+            return value_of(expression, lambda leaf: values[leaves[leaf]])
+
+        def right_phrases(digits: int) -> Iterator[Phrase]:
+            """Yield the texts and the numbers of the right side."""
+            written = iter(zip(numbers, styles, strict=True))
+            for piece in pieces:
+                if isinstance(piece, str):
+                    yield Phrase(piece)
+                    continue
+                number, style = next(written)
+                text = number_text(number, digits)
+                text = text if style is NumberStyle.PLAIN else parenthesize(text)
+                place = self._place(piece.value, self._index(piece.value))
+                yield Phrase(numeral(text, place, style), piece.ink)
 
         result = number_text(new)
-        digits = next((d for d in DIGITS if holds(result, printed(d))), None)
-        pieces = [name, self._new_value(write)]
-        pieces.append(Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
-        pieces += [p.piece() if isinstance(p, PrintedOperand) else Phrase(p) for p in right]
-        texts = [
-            p.text(digits or DIGITS[-1]) if isinstance(p, PrintedOperand) else p for p in right
-        ]
-        exact = f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {''.join(texts)}"
-        check = () if self.places is None else check_of(expression, leaves)
-        return Sentence(tuple(pieces), exact, check)
+        digits = next((d for d in DIGITS if holds(result, right_value(d))), None)
+        sign = Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN)
+        exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
+        return Sentence(
+            (name, self._new_value(write), sign, *right_phrases(FOUR)),
+            f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {exact}",
+            () if self.places is None else check_of(expression, leaves),
+        )
 
-    def _sum(self, event: Event, write: Write) -> Right | None:
+    def _sum(self, event: Event, write: Write) -> RightSide | None:
         """Return the right side of a sum as products of numbers; None for products of arrays."""
-        pairs: list[list[tuple[np.ndarray, Ink]]] = []
+        products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
-            factor, source = term.factor, term.source
-            ink = self.ink(event, source)
+            factor, source, ink = term.factor, term.source, self.ink(event, term.source)
             if factor is None or source is None:
-                pairs.append([(term.value, ink)])
+                products.append([(term.value, ink)])
             elif term.symbols == "1":
-                pairs.append([(source.value, ink)])
+                products.append([(source.value, ink)])
             elif np.shape(factor) in ((), np.shape(source.value)):
-                pairs.append([(source.value, ink), (factor, Ink.SAVED)])
+                products.append([(source.value, ink), (factor, Ink.SAVED)])
             else:
                 return None
         if write.adds_old and write.old is not None:
-            pairs.append([(write.old, Ink.OLD)])
-        right: list[str | PrintedOperand] = []
-        products: list[Call] = []
-        leaves: dict[Leaf, int] = {}
-        for pair in pairs:
-            factors: list[Leaf] = []
-            for value, ink in pair:
-                style = NumberStyle.FACTOR if leaves else NumberStyle.PLAIN
-                operand = self._operand(value, ink, style)
-                if operand is None:
-                    return None
-                right += [" × " if factors else " + "] if leaves else []
-                right.append(operand)
-                factors.append(Leaf("", None, len(leaves)))
-                leaves[factors[-1]] = len(leaves)
-            products.append(Call("Mul", tuple(factors)))
-        return right, Call("Add", tuple(products)), leaves
+            products.append([(write.old, Ink.OLD)])
+        calls, pieces, count = list[Call](), list[str | Operand](), itertools.count()
+        for product in products:
+            factors = [Operand(Leaf("", None, next(count)), *each) for each in product]
+            for n, operand in enumerate(factors):
+                pieces += [" × " if n else " + "] if pieces else []
+                pieces.append(operand)
+            calls.append(Call("Mul", tuple(operand.leaf for operand in factors)))
+        return Call("Add", tuple(calls)), pieces
 
-    def _formula(self, event: Event, write: Write) -> Right | None:
+    def _formula(self, event: Event, write: Write) -> RightSide | None:
         """Return the right side of a forward write in numbers; None for arrays."""
         formula = self.formula_of(event, write)
         if formula is None or event.step is None:
             return None
-        reads = dict(zip(leaves_of(formula.expression), write.reads, strict=False))
-        if any(np.ndim(read.value) for read in reads.values()):
+        leaves = leaves_of(formula.expression)
+        operands = [
+            Operand(leaf, read.value, INKS.get(read.role, Ink.SAVED))
+            for leaf, read in zip(leaves, write.reads, strict=False)
+        ]
+        if any(np.ndim(operand.value) for operand in operands):
             return None
-        marks = {leaf: n for n, leaf in enumerate(reads)}
-        line = render(formula.expression, lambda leaf: f"{MARK}{marks[leaf]}{END}")
-        right: list[str | PrintedOperand] = []
-        leaves: dict[Leaf, int] = {}
-        ordered, count = list(reads), 0
-        for n, chunk in enumerate(line.split(MARK)):
-            mark, _, rest = chunk.partition(END) if n else ("", "", chunk)
-            if mark:
-                leaf = ordered[int(mark)]
-                read, ink = reads[leaf], INKS.get(reads[leaf].role, Ink.SAVED)
-                place = self._place(read.value)
-                right.append(PrintedOperand(read.value.item(), ink, NumberStyle.FACTOR, place))
-                leaves.setdefault(leaf, count)
-                count += 1
-            right += [rest] if rest else []
-        return right, formula.expression, leaves
+        line = render(formula.expression, lambda leaf: f"{MARK}{leaves.index(leaf)}{MARK}")
+        pieces = [  # texts and numbers take turns
+            operands[int(piece)] if n % 2 else piece for n, piece in enumerate(line.split(MARK))
+        ]
+        return formula.expression, [piece for piece in pieces if piece]
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
         """Return the sentence of a formula of arrays, in symbols."""
