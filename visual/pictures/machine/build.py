@@ -3,18 +3,19 @@
 `lab.events` decides all roles and sums.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 
-from lab.equations.events.events import Events, events
+from lab.equations.events.events import events
 from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Read, Slot, SlotRole, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
-from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import Trace
 from visual.layout.cells import full_text
@@ -64,31 +65,19 @@ def machine_of(
     return _Builder(trace, around, entry, most, program).machine()
 
 
-@dataclass(frozen=True, eq=False)
 class _Builder:
-    trace: Trace
-    around: int | None = None
-    entry: int | None = None
-    most: int = MOST_COLUMNS
-    program: Program | None = None
-
-    @cached_property
-    def places(self) -> Places | None:
-        """The instructions that compute the numbers; None without a program."""
-        return None if self.program is None else Places(self.events, self.program)
-
-    @cached_property
-    def events(self) -> Events:
-        return events(self.trace)
-
-    @cached_property
-    def columns(self) -> Columns:
-        """The rows and the columns of the run."""
-        return Columns(self.trace, self.around, self.most)
-
-    @cached_property
-    def wording(self) -> Wording:
-        return Wording(self.events, self.entry, self.places)
+    def __init__(
+        self,
+        trace: Trace,
+        around: int | None,
+        entry: int | None,
+        most: int,
+        program: Program | None,
+    ) -> None:
+        self.trace, self.events = trace, events(trace)
+        self.columns = Columns(trace, around, most)
+        self.places = None if program is None else Places(self.events, program)
+        self.wording = Wording(self.events, entry, self.places)
 
     def machine(self) -> MachineContent:
         if not any(scan.steps for scan in self.trace.scans):
@@ -99,41 +88,37 @@ class _Builder:
                 f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. "
                 "Choose a lower order, or draw the tapes of one Scan."
             )
-        shown_events = list(self._events())
-        ends = {event.number: moment for moment, event in enumerate(shown_events, start=1)}
-        cells = tuple(self._cell(place, shown_events, ends) for place in self.columns.places)
+        every = groupby(self._events(), lambda event: bool(event.groups))
+        played = [each for is_shown, series in every for each in [*series][0 if is_shown else -1 :]]
+        cells = tuple(self._cell(place, played) for place in self.columns.places)
         rows = tuple(tape_row(self.wording, row) for row in self.columns.rows)
         return MachineContent(
-            title=title_of(self.trace, common_factor(shown_events, cells, rows)),
-            scans=tuple(scan_rows(self.wording, self.columns, shown_events)),
+            title=title_of(self.trace, common_factor(played, cells, rows)),
+            scans=tuple(scan_rows(self.wording, self.columns, played)),
             rows=rows,
             cells=cells,
-            events=tuple(shown_events),
+            events=tuple(played),
             times=self.columns.shown,
             results=tuple(results(self.trace, self.wording, self.places)),
         )
 
-    def _cell(
-        self, place: Address, played: Sequence[MachineEvent], ends: Mapping[int, int]
-    ) -> SlotCell:
+    # Cells.
+
+    def _cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
         row, column = self.columns.places[place]
         if self.columns.rows[row].taps:
             read = self._given(place)
             states = self._given_states(self.columns.numbers[place], read.value, played)
             return SlotCell(row, column, place[2], read.name, keys_of(self.wording, states))
-        slot = self.events.slot(*place)
-        keys = keys_of(self.wording, self._states(slot, ends))
-        scan = self.trace.scans[slot.scan]
-        tape = scan.tape(slot.argument)
-        assert tape is not None
-        has_seed = (
-            scan.parent is not None
-            and bool(tape.tape.reads)
-            and bool(np.any(tape.initial[slot.row : slot.row + 1]))
+        slot, scan = self.events.slot(*place), self.trace.scans[place[0]]
+        keys = keys_of(self.wording, self._states(slot, [event.number for event in played]))
+        has_seed = any(
+            scan.parent is not None and np.any(tape.initial[slot.row : slot.row + 1])
+            for tape in scan.tapes
+            if tape.argument == slot.argument and tape.tape.reads
         )
-        return SlotCell(
-            row, column, slot.position, self.wording.quantity(slot), keys, has_seed=has_seed
-        )
+        name = self.wording.quantity(slot)
+        return SlotCell(row, column, slot.position, name, keys, has_seed)
 
     def _given(self, place: Address) -> Read:
         """Return a read of a given value by a step of the loop."""
@@ -155,41 +140,32 @@ class _Builder:
             is_read = any(cell in part.reads for part in parts)
             yield moment, SlotRole.READ if is_read else SlotRole.INPUT, value
 
-    def _states(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[State]:
+    def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
 
-        `ends` maps the number of each shown event to the moment at which the event ends.
+        `numbers` are the numbers of the shown events.
         """
-        changes = {n + d for n in self.events.moments(slot) for d in (0, 1)}
-        before = -1
-        for number, moment in {0: 0, **ends}.items():
-            if number == 0 or not changes.isdisjoint(range(before + 1, number + 1)):
+        changes = {number + d for number in self.events.moments(slot) for d in (0, 1)}
+        for moment in sorted({0, *(bisect_left(numbers, number) + 1 for number in changes)}):
+            if moment <= len(numbers):
+                number = numbers[moment - 1] if moment else 0
                 value = self.events.value(slot, number)
                 if self.places is not None:
                     self.places.store_slot(slot, number, value)
                 yield moment, self.events.role(slot, number), value
-            before = number
 
     # Events.
 
     def _events(self) -> Iterator[MachineEvent]:
-        skipped: RunEvent | None = None
+        """Yield all events; events that change only hidden slots have no groups."""
         for number in self._shown_events():
             event = self.events[number - 1]
             if self.places is not None:
                 self.places.store_event(event)
             groups = tuple(self._groups(event))
-            if groups:
-                if skipped is not None:
-                    yield self._skip(skipped)
-                yield MachineEvent(
-                    number, event.scan + 1, event.step, groups, self.wording.heading(event)
-                )
-                skipped = None
-            else:
-                skipped = event
-        if skipped is not None:
-            yield self._skip(skipped)
+            heading = self.wording.heading(event)
+            heading = heading if groups else f"{heading}: its slots are not shown"
+            yield MachineEvent(number, event.scan + 1, event.step, groups, heading)
 
     def _shown_events(self) -> list[int]:
         """Return the numbers of the events that touch a shown slot or end a hidden series."""
@@ -203,30 +179,24 @@ class _Builder:
         last = {n - 1 for n in touched if n > 1} | {total}
         return sorted(touched | last)
 
-    def _skip(self, event: RunEvent) -> MachineEvent:
-        heading = f"{self.wording.heading(event)}: its slots are not shown"
-        return MachineEvent(event.number, event.scan + 1, event.step, (), heading)
-
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
         writes = [write for write in event.writes if self._target(write) is not None]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
             summary = (filling_sentence(self.wording, event),)
-            named = self.columns.named[event.scan]
+            named = self.wording.named[event.scan]
             order = named.scan.order
             cost = () if named.seeded_by() else self.trace.names[order - 1 : order]
             reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
             yield PartGroup(parts, summary, reason)
             return
-        is_quiet: dict[bool, list[Write]] = {True: [], False: []}
-        for write in writes:
-            is_quiet[write.kind is WriteKind.RESTORED or _is_zero(write)].append(write)
-        if quiet := is_quiet[True]:
+        loud = [w for w in writes if w.kind is not WriteKind.RESTORED and not _is_zero(w)]
+        if quiet := [write for write in writes if write not in loud]:
             parts = tuple(self._part(event, write) for write in quiet)
             zeros = sum(part.kind is PartKind.SUM for part in parts)
             reason = self.wording.reason(event, quiet[0])
             yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
-        for write in is_quiet[False]:  # last: the final group has the words that end the event
+        for write in loud:  # last: the final group has the words that end the event
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
@@ -310,24 +280,20 @@ def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iter
 def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
     source = term.source
     cell = None if source is None else cell_of(source)
-    has_factor = _is_elementwise(term) and wording.scalar(term.factor) is not None
+    factor = term.factor
+    if source is None or factor is None or np.shape(factor) not in ((), np.shape(source.value)):
+        factor = None
+    has_factor = wording.scalar(factor) is not None
     reads = (read for read in term.reads if read is not source)
     saved = dict.fromkeys(n for n in map(cell_of, reads) if n is not None)
     return Movement(
         cell,
         wording.number(source.value) if source is not None and cell is not None else "",
-        wording.number(term.factor) if has_factor else "",
+        wording.number(factor) if has_factor else "",
         term.symbols if has_factor or cell is None else "",
         wording.number(term.value),
         tuple(saved),
     )
-
-
-def _is_elementwise(term: RunTerm) -> bool:
-    """Return whether a term is the elementwise product of a factor and a value."""
-    if term.factor is None or term.source is None:
-        return False
-    return np.shape(term.factor) in ((), np.shape(term.source.value))
 
 
 def _is_zero(write: Write) -> bool:

@@ -6,16 +6,15 @@ the nodes of all tapes, in the order in which the program appended them.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from lab.eager.records import GRADIENTS, Recording
-from lab.equations.events.events import EventSequence, events
+from lab.equations.events.events import events
 from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
-from lab.records import cached_property
 from visual.pictures.machine.build import State, keys_of, part_of
 from visual.pictures.machine.content import (
     Ink,
@@ -74,28 +73,13 @@ class _Wording(Wording):
         return Sentence((name, new, Phrase(f" ← {write.formula.partition(' ← ')[2]}")))
 
 
-@dataclass(frozen=True, eq=False)
 class _Builder:
-    recording: Recording
-    entry: int | None
-
-    @cached_property
-    def events(self) -> EventSequence:
-        return events(self.recording)
-
-    @cached_property
-    def wording(self) -> Wording:
-        return _Wording(self.events, self.entry)
-
-    @cached_property
-    def rows(self) -> list[tuple[int, int]]:
-        """The tape and the argument of every row, in the order of their first writes."""
-        return list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
-
-    @cached_property
-    def numbers(self) -> dict[Slot | None, int]:
-        """The index of the cell of every slot."""
-        return {slot: n for n, slot in enumerate(self.events.slots)}
+    def __init__(self, recording: Recording, entry: int | None) -> None:
+        self.recording, self.events = recording, events(recording)
+        self.wording = _Wording(self.events, entry)
+        # The tape and the argument of every row, in the order of their first writes.
+        self.rows = list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
+        self.numbers: dict[Slot | None, int] = {slot: n for n, slot in enumerate(self.events.slots)}
 
     def machine(self) -> MachineContent:
         result = self.recording.result.value
@@ -112,20 +96,22 @@ class _Builder:
 
     def _scans(self) -> Iterator[ScanRows]:
         """Yield a `ScanRows` for each row; its events end before the next row's first write."""
-        writes = [(write.slot.scan, write.slot.argument) for e in self.events for write in e.writes]
-        starts = [*map(writes.index, self.rows), len(writes)]
+        writes = [self._row(write.slot) for event in self.events for write in event.writes]
+        starts = [*map(writes.index, range(len(self.rows))), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):
             function = self.recording.tapes[tape].function
             span = range(starts[n], starts[n + 1])
             yield ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
 
+    def _row(self, slot: Slot) -> int:
+        return self.rows.index((slot.scan, slot.argument))
+
     def _cell(self, slot: Slot) -> SlotCell:
         writes = {e.number: w for e in self.events for w in e.writes if w.slot == slot}
         keys = keys_of(self.wording, self._states(slot, writes))
-        row = self.rows.index((slot.scan, slot.argument))
         column = self.recording.tapes[slot.scan].nodes[slot.row]
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
-        return SlotCell(row, column, slot.position, slot.label, keys, has_seed=is_end)
+        return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
 
     def _states(self, slot: Slot, writes: Mapping[int, Write]) -> Iterator[State]:
         value = None
@@ -137,15 +123,12 @@ class _Builder:
         (write,) = event.writes
         slot, target = write.slot, self.numbers[write.slot]
         part = part_of(self.wording, lambda read: self.numbers.get(read.slot), event, write, target)
-        if write.terms and write.terms[0].source is None:
-            part = replace(part, kind=PartKind.FILL)
-        number = self.rows.index((slot.scan, slot.argument)) + 1
-        reason = write.formula.replace(" = given", " is an argument") + "."
         heading = f"{slot} is appended to the tape"
         if write.terms:
             source = write.terms[0].source
             origin = "its seed" if source is None else f"a contribution from {source.name}"
             heading = f"{slot} receives {origin}"
-        return MachineEvent(
-            event.number, number, event.step, (PartGroup((part,), reason=reason),), heading
-        )
+            part = part if source else replace(part, kind=PartKind.FILL)
+        reason = write.formula.replace(" = given", " is an argument") + "."
+        group = PartGroup((part,), reason=reason)
+        return MachineEvent(event.number, self._row(slot) + 1, event.step, (group,), heading)

@@ -131,8 +131,9 @@ class Wording:
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that a cell shows; None for the norm of an array."""
-        index = None if value is None else self._index(value)
-        return None if index is None else np.ravel(value)[index].item()
+        if value is None or (index := self._index(value)) is None:
+            return None
+        return np.ravel(value)[index].item()
 
     def ink(self, event: Event, read: Read | None) -> Ink:
         """Return the color of a value that a sum reads."""
