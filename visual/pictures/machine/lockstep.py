@@ -27,14 +27,12 @@ def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent
 
     If only one run has an event, the other run gets an event without groups.
     """
-    events = [_events(machine) for machine in (first, second)]
-    ticks = sorted({*events[0], *events[1]})
+    common = dict(sorted({**_ticks(second), **_ticks(first)}.items()))
     times = tuple(with_gaps({*numbers(first.times), *numbers(second.times)}))
-    common = {tick: events[0].get(tick) or events[1][tick] for tick in ticks}
     return _on_clock(first, common, times), _on_clock(second, common, times)
 
 
-def _events(machine: MachineContent) -> dict[Tick, MachineEvent]:
+def _ticks(machine: MachineContent) -> dict[Tick, MachineEvent]:
     """Return the events of a machine by their ticks."""
     return {(e.scan, -1 if e.step is None else e.step): e for e in machine.events}
 
@@ -43,11 +41,9 @@ def _on_clock(
     machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
 ) -> MachineContent:
     """Return a machine with the columns `times`, whose events end at the ticks of `common`."""
-    own = {tick: moment for moment, tick in enumerate(_events(machine), start=1)}
-    played = [
-        machine.events[own[tick] - 1] if tick in own else replace(event, groups=())
-        for tick, event in common.items()
-    ]
+    own = _ticks(machine)
+    order = [*own]
+    played = [own.get(tick, replace(event, groups=())) for tick, event in common.items()]
     scans = []
     for scan in machine.scans:
         steps = [n for n, tick in enumerate(common) if tick[0] == scan.number]
@@ -55,13 +51,13 @@ def _on_clock(
 
     def on_clock(cell: SlotCell) -> SlotCell:
         """Return a cell on the common clock; no step touches the cell while its run rests."""
-        keys, last = [cell.keys[0]], 0
+        keys, key = [cell.keys[0]], cell.keys[0]
         for moment, tick in enumerate(common, start=1):
-            last = own.get(tick, last)
-            key = cell.at(last)
-            role = key.role if tick in own else resting_role(key.role)
-            if (role, key.text) != (keys[-1].role, keys[-1].text):
-                keys.append(replace(key, moment=moment, role=role))
+            key = replace(key, role=resting_role(key.role))
+            if tick in own:
+                key = cell.at(order.index(tick) + 1)
+            if (key.role, key.text) != (keys[-1].role, keys[-1].text):
+                keys.append(replace(key, moment=moment))
         return replace(cell, column=times.index(machine.times[cell.column]), keys=tuple(keys))
 
     return replace(
@@ -90,12 +86,11 @@ def merge(
     """
     names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
     moved_rows = [replace(row, scan=row.scan + below, is_second=True) for row in second.rows]
-    places = [(row.scan, n, False, n) for n, row in enumerate(first.rows)]
-    for n, row in enumerate(moved_rows):
-        if n in shown:
-            place = names.get((row.scan, row.name), len(names))
-            places.append((row.scan, place, True, n))
-    order = [(is_second, n) for _, _, is_second, n in sorted(places)]
+    places = {(False, n): (row.scan, n) for n, row in enumerate(first.rows)}
+    for n in shown:
+        row = moved_rows[n]
+        places[True, n] = row.scan, names.get((row.scan, row.name), len(names))
+    order = sorted(places, key=lambda row: (*places[row], *row))
     cells = [replace(cell, row=order.index((False, cell.row))) for cell in first.cells]
     targets: list[int] = []
     for twin, cell in zip(twins, second.cells, strict=True):
@@ -147,37 +142,30 @@ class _Pairing:
         for group in (_signed(group, self.runs[1]) for group in other.groups):
             rest = []
             for part in group.parts:
-                twin = self.twins[part.target]
-                if twin == self.targets[part.target]:
-                    continue
+                twin, moved = self.twins[part.target], self._moved(part)
                 owner = None if twin is None else owners.get(twin)
                 if group.summary and groups:
                     owner = 0  # both events fill tapes
+                if twin == moved.target:
+                    continue
                 if owner is None:
-                    rest.append(self._moved(part))
+                    rest.append(moved)
                 else:
-                    pairs[owner].append((group, self._moved(part)))
+                    pairs[owner].append((group, moved))
             if rest:
                 yield replace(group, parts=tuple(rest))
         for group, others in zip(groups, pairs, strict=True):
-            yield self._pair(group, others) if others else group
+            yield self._pair(group, others[0][0], [part for _, part in others]) if others else group
 
-    def _pair(self, group: PartGroup, others: Sequence[tuple[PartGroup, Part]]) -> PartGroup:
+    def _pair(self, group: PartGroup, other: PartGroup, others: Sequence[Part]) -> PartGroup:
         """Return a group with the sums of both runs; `others` are the sums of the second run."""
-        other = others[0][0]
-        reasons = {run: each.reason for run, each in zip(self.runs, (group, other), strict=True)}
-        reason = group.reason
-        if self.has_both_reasons and other.reason != group.reason:
-            reason = "  ".join(f"{run}: {text}" for run, text in reasons.items() if text)
-        summary = group.summary
+        both = [*zip(self.runs, (group, other), strict=True)]
+        reason, summary = group.reason, group.summary
+        if self.has_both_reasons and other.reason != reason:
+            reason = "  ".join(f"{run}: {each.reason}" for run, each in both if each.reason)
         if other.summary != summary:
-            summary = tuple(
-                (Phrase(f"{run} "), *line)
-                for run, each in zip(self.runs, (group, other), strict=True)
-                for line in each.summary
-            )
-        parts = (*group.parts, *(part for _, part in others))
-        return replace(group, parts=parts, summary=summary, reason=reason)
+            summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
+        return replace(group, parts=(*group.parts, *others), summary=summary, reason=reason)
 
     def _moved(self, part: Part) -> Part:
         """Return a sum of the second run with the new indices of its cells."""
@@ -195,12 +183,9 @@ class _Pairing:
 def _signed(group: PartGroup, run: str) -> PartGroup:
     """Return a group in which the sentence of each sum begins with the sign of its run."""
     sign = Phrase(f"{run} ")
-    parts = (
-        replace(
-            part,
-            sentence=(sign, *part.sentence),
-            by_entry=tuple((sign, *pieces) for pieces in part.by_entry),
-        )
-        for part in group.parts
-    )
-    return replace(group, parts=tuple(parts))
+
+    def signed(part: Part) -> Part:
+        entries = tuple((sign, *pieces) for pieces in part.by_entry)
+        return replace(part, sentence=(sign, *part.sentence), by_entry=entries)
+
+    return replace(group, parts=tuple(map(signed, group.parts)))

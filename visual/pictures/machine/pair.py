@@ -4,7 +4,7 @@ With a faulty rule, rows that never differ appear once. Below each other row is 
 faulty run, and both versions of a sum play together.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from visual.pictures.machine.columns import MOST_COLUMNS
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
+    Part,
     PartGroup,
     Phrase,
     RuleEffect,
@@ -89,54 +90,48 @@ def _with_red_numbers(machine: MachineContent) -> MachineContent:
         wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
 
         def rank(group: PartGroup, wrong: set[int] = wrong) -> tuple[bool, bool]:
-            second = [part.target for part in group.parts if part.is_second]
-            return bool(wrong & {*second}), bool(second)
+            second = {part.target for part in group.parts if part.is_second}
+            return bool(wrong & second), bool(second)
 
-        groups = map(_with_marks, sorted(event.groups, key=rank))
+        groups = []
+        for group in sorted(event.groups, key=rank):
+            correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
+            parts = tuple(_with_red(part, correct) for part in group.parts)
+            groups.append(replace(group, parts=parts))
         events.append(replace(event, groups=tuple(groups)))
     return replace(machine, events=tuple(events))
 
 
-def _with_marks(group: PartGroup) -> PartGroup:
-    """Return a group in which the wrong numbers of the faulty rule are red."""
-    correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
-    parts = (
-        replace(part, sentence=_with_red(part.sentence, correct[part.sentence[1].text]))
-        if part.is_second and part.sentence[1].text in correct
-        else part
-        for part in group.parts
-    )
-    return replace(group, parts=tuple(parts))
+def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
+    """Return a sum of the faulty rule, with red numbers where the correct sentence differs.
 
-
-def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
-    """Return the sentence of the faulty rule, with red numbers where the correct sentence differs.
-
-    If the sums have different terms, only the written values are compared.
+    `correct` has the sentences of the correct rule by quantity. If the sums have different terms,
+    only the written values are compared.
     """
-    compared = len(faulty) if len(faulty) == len(correct) else 3
-    pairs = zip(faulty[:compared], correct[:compared], strict=True)
+    faulty, other = part.sentence, correct.get(part.sentence[1].text, ())
+    if not part.is_second or not other:
+        return part
+    compared = len(faulty) if len(faulty) == len(other) else 3
     red = (
         replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and a.text != b.text else a
-        for a, b in pairs
+        for a, b in zip(faulty[:compared], other, strict=False)
     )
-    return (*red, *faulty[compared:])
+    return replace(part, sentence=(*red, *faulty[compared:]))
 
 
 def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
     """Return the correct run, with the faulty row below each row in which a number differs."""
     twins = _twins(correct, faulty, lambda row, cell: (row.scan, row.name, cell.column, cell.name))
-    starts = [
-        None if twin is None else _first_difference(correct.cells[twin], cell)
-        for twin, cell in zip(twins, faulty.cells, strict=True)
-    ]
+    cells = []
+    for cell, twin in zip(faulty.cells, twins, strict=True):
+        start = None if twin is None else _first_difference(correct.cells[twin], cell)
+        cells.append(replace(cell, wrong_from=start))
     differing = {
         cell.row
-        for cell, twin, start in zip(faulty.cells, twins, starts, strict=True)
-        if twin is None or start is not None
+        for cell, twin in zip(cells, twins, strict=True)
+        if twin is None or cell.wrong_from is not None
     }
-    marked = zip(faulty.cells, starts, strict=True)
-    faulty = replace(faulty, cells=tuple(replace(c, wrong_from=start) for c, start in marked))
+    faulty = replace(faulty, cells=tuple(cells))
     both = merge(correct, faulty, SIGNS, twins, differing)
     rows = (replace(row, name=f"✗ {row.name}") if row.is_second else row for row in both.rows)
     return replace(both, rows=tuple(rows))
@@ -145,8 +140,7 @@ def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> Machin
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
     """Return the first moment at which the numbers of two cells differ, or None."""
     moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
-    differing = (m for m in moments if _differ(correct.at(m).full, faulty.at(m).full))
-    return next(differing, None)
+    return next((m for m in moments if _differ(correct.at(m).full, faulty.at(m).full)), None)
 
 
 def _differ(correct: str, faulty: str) -> bool:
