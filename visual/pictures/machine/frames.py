@@ -1,22 +1,34 @@
-"""The shapes of a frame: cells, and the lines, factors, and numbers of the present sum."""
+"""The shapes of a frame: cells, and the lines, factors, and numbers of the present sum.
+
+`frame_of` returns the shapes by layer. The shapes of a later layer cover the shapes of an earlier
+layer.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
 from visual.pictures.machine.content import LISTED, Key, Part, PartKind, key_at
+from visual.pictures.machine.foot import words_below
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
-from visual.pictures.machine.tracks import Track, factor_size, factor_text, split_line
+from visual.pictures.machine.tracks import (
+    Track,
+    factor_size,
+    factor_text,
+    group_tracks,
+    split_line,
+    track,
+)
 from visual.pictures.machine.wording import parenthesize
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline, walk
+from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
-Frame = dict[str, Shape]
+LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel", "foot")
+Frame = dict[str, list[Shape]]  # the shapes of each layer
 NEW = ("result", "written")  # roles with a heavy border
 ROLES = {
     "overwritten": Role.OVERWRITTEN,
@@ -29,92 +41,123 @@ ROLES = {
 }
 
 
-def clear_names(shapes: Frame) -> None:
-    """Remove the names of cells that a factor or a line from a saved value would cover."""
-    covers = [*_covers_of(shapes)]
-    for key, cell in shapes.items():
-        if key.startswith("cell ") and isinstance(cell, Shapes):
-            uncovered = tuple(
-                s
-                for s in cell.shapes
-                if not (isinstance(s, Text) and any(_covers(box, s) for box in covers))
-            )
-            shapes[key] = replace(cell, shapes=uncovered)
+def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
+    """Return all shapes of a frame, by layer."""
+    frame = Frame({layer: [] for layer in LAYERS})
+    _add_headings(arrangement, frame)
+    frame["arrow"] += _arrows(arrangement, moment)
+    adders = dict[int, Shape]()
+    if moment.group is not None:
+        tracks = group_tracks(arrangement, moment.group)
+        for part, ways in zip(moment.group.parts, tracks, strict=True):
+            _add_moves(arrangement, part, ways, frame)
+            if moment.share < MOVED:
+                frame["travel"] += _travels(part, ways)
+            if added := _adder(arrangement, part, moment.share):
+                adders[part.target] = added
+    frame["adder"] += adders.values()
+    _add_cells(arrangement, moment, frame, adders)
+    covers = [*_covers(frame)]
+    names = (name for name in frame["name"] if isinstance(name, Text))
+    frame["name"] = [name for name in names if not any(_meet(name, box) for box in covers)]
+    frame["foot"] += words_below(arrangement, moment)
+    return frame
 
 
-def _covers_of(shapes: Frame) -> Iterator[Box]:
-    """Yield the boxes of factors, and a box for each piece of a line from a saved value."""
-    for shape in walk(shape for key, shape in shapes.items() if key.startswith(("pill ", "move "))):
-        if isinstance(shape, Box):
-            yield shape
-        elif isinstance(shape, Arrow) and shape.saved:
+def _covers(frame: Frame) -> Iterator[Box]:
+    """Yield the boxes of factors, and a box around each piece of a line from a saved value."""
+    yield from (shape for shape in frame["pill"] if isinstance(shape, Box))
+    for shape in frame["move"]:
+        if isinstance(shape, Arrow) and shape.saved:
             for (x0, y0), (x1, y1) in pairwise(shape.points):
                 yield Box(min(x0, x1), min(y0, y1), abs(x1 - x0), abs(y1 - y0), Role.READ)
 
 
-def _covers(box: Box, name: Text) -> bool:
+def _meet(name: Text, box: Box) -> bool:
     across = box.x < name.left + name.width and name.left < box.x + box.width
-    return name.muted and across and box.y < name.y and name.y - name.size < box.y + box.height
+    return across and box.y < name.y and name.y - name.size < box.y + box.height
 
 
-def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the shapes of the lines of a part, and of the factors on the lines."""
-    shapes: Frame = {}
-    if part.kind is PartKind.RESTORED:
-        return shapes
-    size = factor_size(arrangement)
-    for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
-        lines = [Arrow(line, saved=True, straight=True) for line in way.drops]
-        lines.append(Arrow(way.points, accent=True, straight=True))
-        shapes[f"move {name} {n}"] = Shapes(tuple(lines))
+def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
+    """Add the names of rows and Scans, and the numbers of hidden columns."""
+    for label in arrangement.headings:
+        size = 13 if label.is_bold else 11
+        role = Role.WRONG if label.is_second and arrangement.machine.mistake else None
+        muted = not (label.is_bold or label.has_ground or role)
+        text = fitted(
+            label.x,
+            label.y,
+            label.text,
+            label.room,
+            size,
+            bold=label.is_bold,
+            muted=muted,
+            role=role,
+        )
+        layer = frame["heading" if label.has_ground or role else "ground"]
+        if label.has_ground:  # a strip behind the text covers lines
+            layer.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
+        if role is not None:
+            layer.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))
+        layer.append(text)
+    for x, hidden in arrangement.gaps:
+        y = arrangement.boxes[0].y + 4
+        frame["ground"].append(Text(x, y, f"⋯ {hidden:,}", 11, "middle", muted=True))
+
+
+def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
+    """Yield the lines of all events; the lines of later events are lighter.
+
+    Low rows show lines to other rows only while the sum plays.
+    """
+    rows = [cell.row for cell in arrangement.machine.cells]
+    for number, event in enumerate(arrangement.machine.events, start=1):
+        is_past = number <= moment.p
+        for part in (part for group in event.groups for part in group.parts):
+            for term in part.terms:
+                if part.kind is PartKind.FILL or term.source in (None, part.target):
+                    continue
+                if arrangement.is_tall or rows[term.source] == rows[part.target]:
+                    points = track(arrangement, part, term).points
+                    yield Arrow(points, faint=is_past, faded=not is_past, straight=True)
+
+
+def _add_moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], frame: Frame) -> None:
+    """Add the lines of a part, and the factors on the lines."""
+    for term, way in zip(part.terms, tracks, strict=True):
+        frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
+        frame["move"].append(Arrow(way.points, accent=True, straight=True))
         if way.chip is not None and (term.factor or term.symbol):
-            pill = _pill(way.chip, factor_text(term), size, Role.READ)
-            shapes[f"pill {name} {n}"] = Shapes(tuple(pill))
-    return shapes
+            size = factor_size(arrangement)
+            frame["pill"] += _pill(way.chip, factor_text(term), size, Role.READ)
 
 
-def is_travel(shape: Shape | None) -> bool:
-    """Return whether a shape is a group of values that a film moves along lines."""
-    inside = shape.shapes if isinstance(shape, Shapes) else ()
-    return any(isinstance(inner, Shapes) and inner.path for inner in inside)
-
-
-def timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
-    """Yield the moving values one after the other, between the frames `start` and `until`."""
-    share = (until - start) / len(travel.shapes)
-    for n, value in enumerate(travel.shapes):
-        first = start + share * n
-        assert isinstance(value, Shapes)
-        yield replace(value, step=first, until=first + share)
-
-
-def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
-    """Return the moving values of a part. A value that passes its factor becomes the product."""
-    result: Frame = {}
-    for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
+def _travels(part: Part, tracks: Sequence[Track]) -> Iterator[Shapes]:
+    """Yield the values that move to a sum one after the other, each on its part of a line."""
+    for term, way in zip(part.terms, tracks, strict=True):
         if part.kind is not PartKind.SUM or not term.value:
             continue
-        product = term.product or term.value
         pills = [(way.points, term.value, Role.PRESERVED)]
         if way.chip is not None and term.factor:
             before, after = split_line(way.points, way.turn)
+            product = term.product or term.value
             pills = [(before, term.value, Role.PRESERVED), (after, product, Role.OVERWRITTEN)]
-        values = (Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
-        result[f"travel {name} {n}"] = Shapes(tuple(values))
-    return result
+        yield Shapes(
+            tuple(Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
+        )
 
 
-def adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
+def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
     """Return the shapes of an addition in its slot: the summands, and from `ADDED` on the equation.
 
     The result is None if the cell shows only its number: before `MOVED`, if nothing is added, or if
     the cell has no space for the equation.
     """
-    place = arrangement.boxes[part.target]
-    size = 13 if arrangement.is_tall else 11
-    summands = [part.old, *(term.product or term.value for term in part.terms)]
     if not part.is_addition or share < MOVED:
         return None
+    place, role = arrangement.boxes[part.target], Role.OVERWRITTEN
+    size = 13 if arrangement.is_tall else 11
+    summands = [part.old, *(term.product or term.value for term in part.terms)]
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
     equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))
@@ -124,23 +167,17 @@ def adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
-    if share < ADDED:
-        for n, text in enumerate(summands):
-            y = place.top + 3 + line * (n + 0.8)
-            if n:
-                inside.append(Text(left + 6, y, "+", size, bold=True, role=Role.OVERWRITTEN))
-            inside.append(
-                Text(left + wide - 7, y, text, size, "end", bold=True, role=Role.OVERWRITTEN)
-            )
-    else:
-        y = place.top + high - (high - 14) / 2 + size * 0.42
-        inside.append(
-            fitted(place.x, place.top + 12, equation, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
-        )
-        inside.append(
-            Text(place.x, y, part.new, size + 2, "middle", bold=True, role=Role.OVERWRITTEN)
-        )
+    inside: list[Shape] = [Box(left, place.top, wide, high, role)]
+    if share >= ADDED:
+        x, y = place.x, place.top + high - (high - 14) / 2 + size * 0.42
+        inside.append(fitted(x, place.top + 12, equation, wide - 6, 11, "middle", role=role))
+        inside.append(Text(x, y, part.new, size + 2, "middle", bold=True, role=role))
+        return Shapes(tuple(inside))
+    for n, text in enumerate(summands):
+        y = place.top + 3 + line * (n + 0.8)
+        if n:
+            inside.append(Text(left + 6, y, "+", size, bold=True, role=role))
+        inside.append(Text(left + wide - 7, y, text, size, "end", bold=True, role=role))
     return Shapes(tuple(inside))
 
 
@@ -150,66 +187,56 @@ def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
     yield Text(center[0], center[1] + 0.36 * size, text, size, "middle", bold=True, role=role)
 
 
-def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
-    """Yield the number of a cell, the numbers of a short array, or a strip of bars."""
-    count = len(key.entries)
-    widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
-    if 1 < count <= LISTED and widest <= place.width - 4:
-        for n, number in enumerate(key.entries):
-            y = place.y + ENTRY * (n - (count - 1) / 2) + 4
-            yield fitted(place.x, y, number, place.width - 4, 11, "middle", bold=True, role=role)
-        return
-    if count:
-        yield from _strip(place, key.entries)
-        return
-    middle, room = place.y + 0.36 * place.letters, place.width - 4
-    yield fitted(place.x, middle, key.text, room, place.letters, "middle", bold=True, role=role)
-
-
-def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
-    """Yield a bar for each number, upward or downward from the middle of the cell."""
-    values = [float(number) for number in entries]
-    largest = max((abs(v) for v in values if np.isfinite(v)), default=0.0) or 1.0
-    apart = (place.width - 8) / len(values)
-    for n, value in enumerate(values):
-        x = place.left + 4 + apart * (n + 0.5)
-        high = (place.height / 2 - 3) * max(
-            -1.0, min(1.0, value / largest if value == value else 0)
-        )
-        yield Polyline(((x, place.y), (x, place.y - high)))
-
-
-def cells(arrangement: Arrangement, moment: Moment) -> Frame:
-    """Return the shapes of all cells at a moment."""
-    machine, shapes = arrangement.machine, Frame()
+def _add_cells(
+    arrangement: Arrangement, moment: Moment, frame: Frame, adders: dict[int, Shape]
+) -> None:
+    """Add all cells and their names; cells with an addition do not have their number."""
+    machine = arrangement.machine
     few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
     places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)
     for number, (cell, keys, place) in enumerate(places):
         key = key_at(keys, moment.p)
-        role = key.role
-        is_near = few or machine.rows[cell.row].scan == open_scan
-        named = arrangement.is_tall or is_near or role in COLORED
         is_wrong = cell.wrong_from is not None and cell.wrong_from <= moment.p
-        look = Role.WRONG if is_wrong else ROLES.get(role, Role.INTERMEDIATE)
-        box = Box(place.left, place.top, place.width, place.height, look)
-        inside: list[Shape] = [box]
-        if role in NEW:
-            inside.append(
-                outline(place.left + 1.5, place.top + 1.5, place.width - 3, place.height - 3)
-            )
-        if cell.has_seed and role != "empty":
+        look = Role.WRONG if is_wrong else ROLES.get(key.role, Role.INTERMEDIATE)
+        left, top = place.left, place.top
+        inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
+        if key.role in NEW:
+            inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
+        if cell.has_seed and key.role != "empty":
             size = 6 if key.entries else 8  # numbers of an array reach into the corner
-            corner = (
-                (place.left + 1, place.top + 1 + size),
-                (place.left + 1, place.top + 1),
-                (place.left + 1 + size, place.top + 1),
-            )
-            inside.append(Polyline((*corner, corner[0])))
-        if role == "restored":
-            inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
-        inside += _numbers(place, key, box.role)
-        if named and place.label:
-            inside.append(Text(place.x, place.top - 4, place.label, 11, "middle", muted=True))
+            x, y = left + 1, top + 1
+            inside.append(Polyline(((x, y + size), (x, y), (x + size, y), (x, y + size))))
+        if number not in adders:
+            if key.role == "restored":
+                inside.append(Text(place.right - 3, top + 11, "↺", 11, "end", role=look))
+            inside += _numbers(place, key, look)
         title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
-        shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
-    return shapes
+        frame["cell"].append(Shapes(tuple(inside), title=title))
+        is_near = few or machine.rows[cell.row].scan == open_scan
+        if place.label and (arrangement.is_tall or is_near or key.role in COLORED):
+            frame["name"].append(Text(place.x, top - 4, place.label, 11, "middle", muted=True))
+
+
+def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
+    """Yield the number of a cell, the numbers of a short array, or a strip of bars."""
+    room, count = place.width - 4, len(key.entries)
+    widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
+    if 1 < count <= LISTED and widest <= room:
+        for n, number in enumerate(key.entries):
+            y = place.y + ENTRY * (n - (count - 1) / 2) + 4
+            yield fitted(place.x, y, number, room, 11, "middle", bold=True, role=role)
+    elif count:
+        yield from _strip(place, key.entries)
+    else:
+        y, size = place.y + 0.36 * place.letters, place.letters
+        yield fitted(place.x, y, key.text, room, size, "middle", bold=True, role=role)
+
+
+def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
+    """Yield a bar for each number, upward or downward from the middle of the cell."""
+    values = np.array([float(number) for number in entries])
+    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values)) or 1.0
+    apart = (place.width - 8) / len(values)
+    for n, share in enumerate(np.clip(np.nan_to_num(values / largest, nan=0.0), -1, 1).tolist()):
+        x = place.left + 4 + apart * (n + 0.5)
+        yield Polyline(((x, place.y), (x, place.y - (place.height / 2 - 3) * share)))

@@ -35,28 +35,28 @@ UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
     pairs = zip(_run_names(first), _run_names(second), strict=True)
-    names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
+    names = [pair for n, pair in enumerate(pairs) if n == 0 or pair[0] != pair[1]]
     parts = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
-    title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True))
-    machines = (machine_of(trace, entry=entry) for trace in (first, second))
-    a, b = align(*map(_with_sign, machines, LETTERS))
+    machines = []
+    for run, trace in zip(LETTERS, (first, second), strict=True):
+        machine = machine_of(trace, entry=entry)
+        scans = tuple(replace(scan, run=run) for scan in machine.scans)
+        results = tuple((f"{run} {name}", value) for name, value in machine.results)
+        machines.append(replace(machine, scans=scans, results=results))
+    a, b = align(*machines)
     twins = _twins(a, b, lambda row, cell: (row.scan, row.name, cell.column))
-    both = merge(a, b, LETTERS, twins, range(len(b.rows)), below=len(a.scans))
-    return replace(both, title=title, results=(*a.results, *b.results))
-
-
-def _with_sign(machine: MachineContent, run: str) -> MachineContent:
-    """Return a machine whose Scans and results have names with the sign of the run."""
-    scans = tuple(replace(scan, run=run) for scan in machine.scans)
-    results = tuple((f"{run} {name}", value) for name, value in machine.results)
-    return replace(machine, scans=scans, results=results)
+    return replace(
+        merge(a, b, LETTERS, twins, range(len(b.rows)), below=len(a.scans)),
+        title=" · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True)),
+        results=(*a.results, *b.results),
+    )
 
 
 def _run_names(trace: Trace) -> list[str]:
     """Return the properties of a run: name, taps, steps, order, and initial values."""
-    loop = trace.scans[0] if trace.scans else None
-    if loop is None:
+    if not trace.scans:
         return [""] * 5
+    loop = trace.scans[0]
     tapes = [t for t in loop.tapes if t.tape.reads]
     starts = [f"{t.name}₀ = {number_text(t.initial[0])}" for t in tapes if not t.initial[0].ndim]
     return [
@@ -190,18 +190,23 @@ def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
 def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
     """Return the effect of the faulty rule on the machine and on the results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
-    first = min(wrong.values(), default=None)
-    read = next(_wrong_reads(machine, wrong), None) if wrong else None
     entry, table = _entry(breakage), []
     for row in breakage.rows:
         estimate = None if row.differences is None else row.differences.value
-        values = (row.true, row.broken, estimate)
-        texts = [precise(None if value is None else value[entry]) for value in values]
-        ratio = _ratio(row.true[entry], None if row.broken is None else row.broken[entry])
-        table.append((_entry_name(row.name, entry), *texts, ratio))
+        values = [
+            each if each is None else each[entry] for each in (row.true, row.broken, estimate)
+        ]
+        ratio = _ratio(row.true[entry], values[1])
+        table.append((_entry_name(row.name, entry), *map(precise, values), ratio))
     rule = breakage.rule
-    example = EXAMPLES.get(rule.name) if breakage.visible is None else None
-    return RuleEffect(rule.name, rule.change, first, read, tuple(table), example)
+    return RuleEffect(
+        rule.name,
+        rule.change,
+        first_wrong=min(wrong.values(), default=None),
+        first_read=next(_wrong_reads(machine, wrong), None),
+        table=tuple(table),
+        example=EXAMPLES.get(rule.name) if breakage.visible is None else None,
+    )
 
 
 def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[int]:

@@ -4,9 +4,10 @@ A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draw
 each series of frames with the same shape.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
 from lab.equations.events.events import events
 from lab.traces.trace import Trace
@@ -16,21 +17,10 @@ from visual.pictures.machine.arrange import Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import MachineContent, PartKind, key_at
-from visual.pictures.machine.foot import heading, text_twin, words_below, words_height
-from visual.pictures.machine.frames import (
-    NEW,
-    Frame,
-    adder,
-    cells,
-    clear_names,
-    is_travel,
-    moves,
-    timed_values,
-    travels,
-)
+from visual.pictures.machine.foot import heading, text_twin, words_height
+from visual.pictures.machine.frames import LAYERS, NEW, Frame, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
-from visual.pictures.machine.tracks import group_tracks, track
-from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, folded, moved, walk
+from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
@@ -40,7 +30,6 @@ HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE = 30.0  # the height of the title, in pixels
 READING = 0.3  # the progress of a sum at which its values move
-LAYERS = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
 
 
 def still(
@@ -48,8 +37,8 @@ def still(
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
     moment = locate(arrangement.machine, number)
-    frame = _frame(arrangement, moment)
-    shapes = tuple(frame[name] for name in sorted(frame, key=_layer))
+    frame = frame_of(arrangement, moment)
+    shapes = [shape for layer in LAYERS for shape in frame[layer]]
     scene = _scene(arrangement, shapes, shapes, moment, sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
@@ -78,20 +67,20 @@ def film(arrangement: Arrangement) -> Scene:
     """Return a film: a scene with up to three moments for each sum."""
     machine = arrangement.machine
     moments = [locate(machine, p) for p in _film_times(machine)]
-    frames = [_frame(arrangement, moment) for moment in moments]
-    names = dict.fromkeys(key for frame in frames for key in frame)
-    labels = [Shapes((), n, moment=heading(machine, m)) for n, m in enumerate(moments)]
-    shapes: list[Shape] = [*labels]
-    for name in sorted(names, key=_layer):
-        shapes += _runs([frame.get(name) for frame in frames])
-    every = [shape for frame in frames for shape in frame.values()]
-    return _scene(arrangement, tuple(shapes), every, moments[-1], SCREEN)
+    frames = [frame_of(arrangement, moment) for moment in moments]
+    shapes: list[Shape] = [
+        Shapes((), n, moment=heading(machine, moment)) for n, moment in enumerate(moments)
+    ]
+    for layer in LAYERS:
+        shapes += _runs(layer, frames)
+    every = [shape for frame in frames for layer in frame.values() for shape in layer]
+    return _scene(arrangement, shapes, every, moments[-1], SCREEN)
 
 
 def _scene(
     arrangement: Arrangement,
-    shapes: tuple[Shape, ...],
-    explained_shapes: Iterable[Shape],
+    shapes: Sequence[Shape],
+    explained_shapes: Sequence[Shape],
     moment: Moment,
     sheet: Sheet,
 ) -> Scene:
@@ -140,79 +129,27 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
             yield from (past + start + (end - start) * share for share in shares)
 
 
-def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
-    """Yield the shapes of a film under one name: a group for each series of equal shapes."""
-    start = 0
-    for n in range(1, len(shapes) + 1):
-        if n == len(shapes) or shapes[n] != shapes[start]:
-            shape = shapes[start]
-            whole = start == 0 and n == len(shapes)
-            until = None if n == len(shapes) else n
-            if isinstance(shape, Shapes) and is_travel(shape):
-                yield from timed_values(shape, start, n)
-            elif shape is not None:
-                yield shape if whole else Shapes((shape,), start, until=until)
-            start = n
+def _runs(layer: str, frames: Sequence[Frame]) -> Iterator[Shape]:
+    """Yield the shapes of a layer of a film: a group for each series of frames with a shape."""
+    within = [dict.fromkeys(frame[layer]) for frame in frames]
+    for shape in dict.fromkeys(shape for shapes in within for shape in shapes):
+        start = 0
+        for is_shown, series in groupby(shape in shapes for shapes in within):
+            end = start + len([*series])
+            if not is_shown:
+                pass
+            elif layer == "travel" and isinstance(shape, Shapes):
+                yield from _timed_values(shape, start, end)
+            elif end - start == len(frames):
+                yield shape
+            else:
+                yield Shapes((shape,), start, until=None if end == len(frames) else end)
+            start = end
 
 
-def _layer(name: str) -> int:
-    return LAYERS.index(name.split(" ")[0])
-
-
-def _frame(arrangement: Arrangement, moment: Moment) -> Frame:
-    """Return all shapes of a frame, by name."""
-    shapes: Frame = {}
-    for n, label in enumerate(arrangement.headings):
-        size = 13 if label.is_bold else 11
-        role = Role.WRONG if label.is_second and arrangement.machine.mistake else None
-        text = fitted(label.x, label.y, label.text, label.room, size, bold=label.is_bold, role=role)
-        text = replace(text, muted=not (label.is_bold or label.has_ground or role))
-        ground = []
-        if label.has_ground:  # a strip behind the text covers lines
-            ground.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
-        if role is not None:
-            ground.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))
-        shapes[f"{'label' if ground else 'heading'} {n}"] = Shapes((*ground, text))
-    for n, (x, hidden) in enumerate(arrangement.gaps):
-        shapes[f"heading gap {n}"] = Text(
-            x, arrangement.boxes[0].y + 4, f"⋯ {hidden:,}", 11, "middle", muted=True
-        )
-    shapes |= _arrows(arrangement, moment)
-    shapes |= cells(arrangement, moment)
-    if moment.group is not None:
-        tracks = group_tracks(arrangement, moment.group)
-        for n, (part, ways) in enumerate(zip(moment.group.parts, tracks, strict=True)):
-            shapes |= moves(arrangement, part, ways, str(n))
-            if moment.share < MOVED:
-                shapes |= travels(part, ways, str(n))
-            added = adder(arrangement, part, moment.share)
-            if added is not None:
-                cell = shapes[f"cell {part.target}"]
-                assert isinstance(cell, Shapes)
-                boxes = tuple(s for s in cell.shapes if not isinstance(s, Text) or s.muted)
-                shapes |= {f"cell {part.target}": replace(cell, shapes=boxes), f"adder {n}": added}
-        clear_names(shapes)
-    shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
-    return shapes
-
-
-def _arrows(arrangement: Arrangement, moment: Moment) -> Frame:
-    """Return the lines of all events; the lines of later events are lighter.
-
-    Low rows show lines to other rows only while the sum plays.
-    """
-    shapes, rows = Frame(), [cell.row for cell in arrangement.machine.cells]
-    for number, event in enumerate(arrangement.machine.events, start=1):
-        parts = (part for group in event.groups for part in group.parts)
-        for n, part in enumerate(parts):
-            for k, term in enumerate(part.terms):
-                if part.kind is PartKind.FILL or term.source in (None, part.target):
-                    continue
-                if not arrangement.is_tall and rows[term.source] != rows[part.target]:
-                    continue
-                past = number <= moment.p
-                points = track(arrangement, part, term).points
-                shapes[f"arrow {number} {n} {k}"] = Arrow(
-                    points, faint=past, faded=not past, straight=True
-                )
-    return shapes
+def _timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shape]:
+    """Yield the moving values one after the other, between the frames `start` and `until`."""
+    share = (until - start) / len(travel.shapes)
+    for n, value in enumerate(travel.shapes):
+        if isinstance(value, Shapes):
+            yield replace(value, step=start + share * n, until=start + share * (n + 1))
