@@ -10,7 +10,7 @@ Related events of the recording share a moment.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from lab.eager.records import Recording
+from lab.eager.records import RecordedValue, Recording, Sent, Summed
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
@@ -18,7 +18,7 @@ from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.story import NodeStory, Received, factor_words, shown_rows, story
+from visual.pictures.eager.story import NodeStory, factor_words, moments, shown_rows, stories
 from visual.pictures.eager.words import (
     SAME,
     full_value_text,
@@ -26,7 +26,6 @@ from visual.pictures.eager.words import (
     node_name,
     same_as,
     value_cell,
-    value_key,
 )
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -92,7 +91,8 @@ class EagerTable(Table):
     label_width = 0.0
 
     def __init__(self, recording: Recording, opened: int | None) -> None:
-        self.recording, self.story, self.opened = recording, story(recording), opened
+        self.recording, self.opened = recording, opened
+        self.nodes, self.moments = stories(recording), moments(recording)
         priorities = sorted({tape.priority for tape in recording.tapes})
         if opened is not None:
             own = recording.tapes[opened].priority
@@ -123,7 +123,7 @@ class EagerTable(Table):
                 continue
             new = {self.recording.nodes[n].tape for n in item} - headed
             headed |= new
-            nodes = [self.story.nodes[n] for n in item]
+            nodes = [self.nodes[n] for n in item]
             lines = [line for node in nodes for line in self._lines(node, node.record.tape in new)]
             yield Row(lines=lines, edges=[edge for node in nodes for edge in self._edges(node)])
 
@@ -165,7 +165,7 @@ class EagerTable(Table):
             ]
         label = node_label(node.record)
         short = label if is_open else node_name(node.number) + same_as(node.record.value)
-        key = value_key(node.number)
+        key = f"value of node {node.number}"
         cell = value_cell(self._role(node), node.record.value, label, short, key)
         cell = replace(cell, id=("node", node.number), moment=self._at(node.creation))
         yield Line([((0, 0), cell)], heads=heads[0], part=self.part_of[tape.priority, False])
@@ -187,14 +187,14 @@ class EagerTable(Table):
             yield Edge(("total", node.number), ("received", sent), moment=self._at(sent))
 
     def _at(self, step: int) -> Moment:
-        return self.story.moments[step]
+        return self.moments[step]
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
             return Role.INPUT
-        if node.total is None:
+        if node.end is None:
             return Role.UNNEEDED
-        if any(received.source is None for received in node.received):
+        if node.is_seeded:
             return Role.SEED
         return Role.INTERMEDIATE if node.record.during is None else Role.BACKWARD
 
@@ -205,41 +205,41 @@ class EagerTable(Table):
 
     def _gradients(self, node: NodeStory) -> Iterator[Cell]:
         """Yield the gradients of a node in the order of arrival, and their sum."""
-        for item in shown_numbers(len(node.received), MOST_RECEIVED, range(FIRST)):
+        received = [*node.received.items()]
+        for item in shown_numbers(len(received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):
                 label = f"⋯ {counted(item.hidden, 'gradient')} hidden"
                 yield Cell(Role.PANEL, label, None, label=label)
             else:
-                yield self._received(node, item, node.received[item])
-        if node.total is not None:
-            name, total = node_name(node.number), node.total
-            label = f"sum of {len(node.received):,}" if total.is_sum else "gradient"
-            label = (label if node.received else "zeros") + same_as(total.gradient)
-            key = f"gradient of node {node.number}"
-            role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
-            title = (
-                f"gradient of the result wrt {name}, {label.removesuffix(same_as(total.gradient))}"
-            )
-            id, moment = ("total", node.number), self._at(total.step)
-            cell = value_cell(role, total.gradient, title, label, key)
-            yield replace(cell, id=id, moment=moment, digits=node.digits)
-        elif node.popped is not None:
-            label = "no gradient"
-            yield Cell(Role.PANEL, label, None, label=label, moment=self._at(node.popped))
+                yield self._received(node, item, *received[item])
+        if node.end is not None:
+            yield self._total(node, node.end.total)
+        elif node.removal is not None:
+            label, moment = "no gradient", self._at(node.removal)
+            yield Cell(Role.PANEL, label, None, label=label, moment=moment)
 
-    def _received(self, node: NodeStory, number: int, received: Received) -> Cell:
-        name = node_name(node.number)
+    def _total(self, node: NodeStory, gradient: RecordedValue) -> Cell:
+        """Return the total gradient of a node."""
+        label = f"sum of {len(node.received):,}" if isinstance(node.end, Summed) else "gradient"
+        label = label if node.received else "zeros"
+        title = f"gradient of the result wrt {node_name(node.number)}, {label}"
+        role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
+        key = f"gradient of node {node.number}"
+        cell = value_cell(role, gradient, title, label + same_as(gradient), key)
+        id, moment = ("total", node.number), self._at(node.end_step)
+        return replace(cell, id=id, moment=moment, digits=node.digits)
+
+    def _received(self, node: NodeStory, number: int, step: int, sent: Sent) -> Cell:
+        """Return the gradient with this number among the gradients that a node received."""
+        name, key = node_name(node.number), f"gradient of node {node.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {name} wrt itself"
         factor = ""
-        if received.source is not None:
-            role, source = Role.WAITING, self.story.nodes[received.source]
-            label = f"from {node_name(received.source)}{same_as(received.gradient)}"
-            title = f"gradient {number + 1} of {name}, {label}"
-            factor = factor_words(source.total, received.gradient)
-        is_total = node.total is not None and not node.total.is_sum
-        own = f"gradient of node {node.number}"
-        key = own if is_total else f"{own}, part {number}"
-        moment, id = self._at(received.step), ("received", received.step)
-        cell = value_cell(role, received.gradient, title, label + factor, key)
-        short = label if factor else ""
+        if sent.source is not None:
+            label = f"from {node_name(sent.source)}{same_as(sent.gradient)}"
+            role, title = Role.WAITING, f"gradient {number + 1} of {name}, {label}"
+            factor = factor_words(self.nodes[sent.source], sent.gradient)
+        if node.end is None or isinstance(node.end, Summed):
+            key += f", part {number}"
+        cell = value_cell(role, sent.gradient, title, label + factor, key)
+        id, moment, short = ("received", step), self._at(step), label if factor else ""
         return replace(cell, id=id, moment=moment, digits=node.digits, short=short)

@@ -5,6 +5,7 @@ A step is the index of an event in `Recording.events`. Related events form a mom
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import numpy as np
 
@@ -24,79 +25,70 @@ from lab.eager.records import (
 from lab.notation import counted, number_text
 from lab.records import cached_property
 from visual.layout.columns import Gap, shown_numbers
-from visual.pictures.eager.words import digits_of_sum, node_name
+from visual.pictures.eager.words import node_name
 
 # The most rows; in a longer run, the rows next to each end of the run, and of a tape.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 
-@dataclass(frozen=True)
-class Received:
-    """A gradient that a node received at a step, from the node `source` or, for None, as a seed."""
-
-    step: int
-    source: int | None
-    gradient: RecordedValue
-
-
-@dataclass(frozen=True)
-class GradientTotal:
-    """The total gradient of a node; `is_sum` states whether the node received several gradients."""
-
-    step: int
-    gradient: RecordedValue
-    is_sum: bool
-
-
 @dataclass
 class NodeStory:
-    """The events of a node, by their steps: creation, received and sent gradients, and removal."""
+    """The events of a node, by their steps: creation, received and sent gradients, and removal.
+
+    The event `end` of step `end_step` contains the total gradient; it is None without a gradient.
+    """
 
     record: NodeRecord
     creation: int
-    received: list[Received] = field(default_factory=list)
-    total: GradientTotal | None = None
-    popped: int | None = None
+    received: dict[int, Sent] = field(default_factory=dict)
     sent: list[int] = field(default_factory=list)
+    removal: int | None = None
+    end: PassedOn | Summed | None = None
+    end_step: int = 0
 
     @property
     def number(self) -> int:
         """The number of the node."""
         return self.record.number
 
+    @property
+    def is_seeded(self) -> bool:
+        """Whether one of the received gradients is the seed of a backward pass."""
+        return any(sent.source is None for sent in self.received.values())
+
     @cached_property
     def digits(self) -> int:
         """The least number of digits, 4 or 5, with which the printed gradients add up."""
-        if self.total is None or not self.total.is_sum:
+        if not isinstance(self.end, Summed):
             return 4
-        return digits_of_sum((received.gradient for received in self.received), self.total.gradient)
+        gradients = [sent.gradient for sent in self.received.values()]
+        values = [gradient.value for gradient in (*gradients, self.end.total)]
+        arrays = [value for value in values if isinstance(value, np.ndarray)]
+        numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]
+        if len(numbers) == len(values) and np.isfinite(numbers).all():
+            for digits in (4, 5):
+                *summands, total = (Decimal(number_text(value, digits)) for value in numbers)
+                if sum(summands) == total:
+                    return digits
+        return 4
 
 
-@dataclass(frozen=True)
-class Story:
-    """The events by node, and for each event, the first step and the name of its moment."""
-
-    nodes: list[NodeStory]
-    moments: list[tuple[int, str]]
-
-
-def story(recording: Recording) -> Story:
-    """Group the events of a recording by nodes."""
-    result = Story([], moments(recording))
+def stories(recording: Recording) -> list[NodeStory]:
+    """Return the events of each node of a recording."""
+    nodes: list[NodeStory] = []
     for step, event in enumerate(recording.events):
         match event:
             case Appended(node):
-                result.nodes.append(NodeStory(recording.nodes[node], step))
-            case Sent(source, target, gradient):
-                result.nodes[target].received.append(Received(step, source, gradient))
+                nodes.append(NodeStory(recording.nodes[node], step))
+            case Sent(source, target):
+                nodes[target].received[step] = event
                 if source is not None:
-                    result.nodes[source].sent.append(step)
+                    nodes[source].sent.append(step)
             case Popped(node):
-                result.nodes[node].popped = step
-            case PassedOn(node, total) | Summed(node, total):
-                is_sum = isinstance(event, Summed)
-                result.nodes[node].total = GradientTotal(step, total, is_sum)
-    return result
+                nodes[node].removal = step
+            case PassedOn(node) | Summed(node):
+                nodes[node].end, nodes[node].end_step = event, step
+    return nodes
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
@@ -105,14 +97,16 @@ def moments(recording: Recording) -> list[tuple[int, str]]:
     Events that share a moment are, for example, the opening of a tape and its first node, the
     removal of a node and its sum, or all contributions that a node sends.
     """
-    runs: list[list[int]] = []
-    for number, event in enumerate(recording.events):
-        if number and _continues(recording.events[number - 1], event):
-            runs[-1].append(number)
+    runs: list[list[Event]] = []
+    for event in recording.events:
+        if runs and _continues(runs[-1][-1], event):
+            runs[-1].append(event)
         else:
-            runs.append([number])
-    named = [(run[0], _words(recording, [recording.events[n] for n in run])) for run in runs]
-    return [moment for moment, run in zip(named, runs, strict=True) for _ in run]
+            runs.append([event])
+    result: list[tuple[int, str]] = []
+    for run in runs:
+        result += [(len(result), _words(recording, run))] * len(run)
+    return result
 
 
 def _continues(before: Event, event: Event) -> bool:
@@ -151,37 +145,30 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
     raise AssertionError(events)  # all other events continue a moment
 
 
-def factor_words(total: GradientTotal | None, contribution: RecordedValue) -> str:
+def factor_words(source: NodeStory, contribution: RecordedValue) -> str:
     """Return the local derivative as text, `` · 0.95``; return "" for 1 and for arrays."""
-    sent, received = None if total is None else total.gradient.value, contribution.value
+    sent, received = None if source.end is None else source.end.total.value, contribution.value
     if not isinstance(sent, np.ndarray) or not isinstance(received, np.ndarray):
         return ""
     is_factor = not sent.ndim and not received.ndim and sent != 0 and received != sent
     return f" · {number_text(received / sent)}" if is_factor else ""
 
 
-# The selection of nodes.
-
-
-def all_rows(recording: Recording) -> list[tuple[int, ...]]:
-    """Return the numbers of the nodes of each operation, the outermost node first."""
-    rows: list[tuple[int, ...]] = []
-    for node in recording.nodes:
-        if node.value.node is not None and rows and rows[-1][-1] == node.value.node:
-            rows[-1] = (*rows[-1], node.number)
-        else:
-            rows.append((node.number,))
-    return rows
-
-
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
     """Yield the shown rows of tapes with these priorities, and a note for each hidden part.
 
-    A long run shows the rows near its ends, and the rows near the ends of its first two tapes.
+    A row contains the nodes of an operation, the outermost node first. A long run shows the rows
+    near its ends, and the rows near the ends of its first two tapes.
     """
-    tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
-    every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]
-    rows = [tuple(row) for row in every if row]
+    every: list[list[NodeRecord]] = []
+    for node in recording.nodes:
+        if node.value.node is not None and every and every[-1][-1].number == node.value.node:
+            every[-1].append(node)
+        else:
+            every.append([node])
+    tapes = {tape.number for tape in recording.tapes if tape.priority in priorities}
+    shown = (tuple(node.number for node in row if node.tape in tapes) for row in every)
+    rows = [row for row in shown if row]
     row_numbers = {node: number for number, row in enumerate(rows) for node in row}
     centers = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]

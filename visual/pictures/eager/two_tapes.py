@@ -22,8 +22,8 @@ from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
 from visual.pictures.eager.scan_side import START, StoredQuantity, TapeSide, scan_side
-from visual.pictures.eager.story import NodeStory, story
-from visual.pictures.eager.words import node_label, node_name, value_cell, value_key
+from visual.pictures.eager.story import NodeStory, stories
+from visual.pictures.eager.words import node_label, node_name, value_cell
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -169,8 +169,8 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
     side, outer_nodes = TapeSide(), recording.nodes_of(0)
     steps = [node.step for node in outer_nodes if node.step is not None]
     first = next((node.number for node in outer_nodes if node.step is not None), 0)
-    stories = story(recording).nodes
-    for each in stories:
+    nodes = stories(recording)
+    for each in nodes:
         row = each.record.step
         if row is None:
             row = START if each.number <= first else max(steps, default=-1) + 1
@@ -178,10 +178,10 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
             name = node_name(each.number)
             side.add(row, _of_node(each))
             side.value_arrows.extend((node_name(parent), name) for parent in each.record.parents)
-            sources = [received.source for received in each.received]
+            sources = [sent.source for sent in each.received.values()]
             side.gradient_arrows.extend((node_name(s), name) for s in sources if s is not None)
-    totals = [stories[node.number].total for node in outer_nodes]
-    size = sum(_size(total.gradient) for total in totals if total is not None)
+    ends = [nodes[node.number].end for node in outer_nodes]
+    size = sum(_size(end.total) for end in ends if end is not None)
     side.sums.append(
         f"eager tape: {counted(len(recording.nodes), 'node')}, {recording.bytes(0):,} bytes of "
         f"values, and an operation for each; {size:,} bytes of gradients"
@@ -196,17 +196,20 @@ def _size(recorded: RecordedValue) -> int:
 
 
 def _of_node(story: NodeStory) -> StoredQuantity:
+    """Return the value of a node, with its total gradient."""
     node, name = story.record, node_name(story.number)
     role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
-    value, gradient = value_cell(role, node.value, label, label, value_key(node.number)), None
-    if story.total is not None:
-        seed = all(received.source is None for received in story.received)
-        role = Role.SEED if seed else Role.INTERMEDIATE
+    value, gradient = (
+        value_cell(role, node.value, label, label, f"value of node {node.number}"),
+        None,
+    )
+    if story.end is not None:
+        is_seed = len(story.received) == story.is_seeded
+        role = Role.SEED if is_seed else Role.INTERMEDIATE
         role = role if node.operation else Role.RESULT
         meaning, label = f"gradient of the result wrt {name}", f"dC/d{name}"
-        gradient = value_cell(
-            role, story.total.gradient, meaning, label, f"gradient of node {node.number}"
-        )
+        key = f"gradient of node {node.number}"
+        gradient = value_cell(role, story.end.total, meaning, label, key)
     return StoredQuantity(name, value, gradient)
 
 

@@ -1,12 +1,10 @@
 """The names and keys of the nodes of an eager tape, and the cells of their values."""
 
-from collections.abc import Iterable
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.notation import number_text, value_symbol
+from lab.notation import value_symbol
 from visual.layout.cells import MOST_ENTRIES, full_text
 from visual.layout.table import Cell
 from visual.scene.theme import Role
@@ -49,24 +47,6 @@ def same_as(recorded: "RecordedValue") -> str:
     return "" if recorded.node is None else SAME + node_name(recorded.node)
 
 
-def value_key(number: int) -> str:
-    """Return the key of a node's value."""
-    return f"value of node {number}"
-
-
-def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
-    """Return the least number of digits, 4 or 5, with which the printed parts add up."""
-    values = [recorded.value for recorded in (*parts, total)]
-    arrays = [value for value in values if isinstance(value, np.ndarray)]
-    numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]
-    if len(numbers) == len(values) and np.isfinite(numbers).all():
-        for digits in (4, 5):
-            *summands, result = (Decimal(number_text(value, digits)) for value in numbers)
-            if sum(summands) == result:
-                return digits
-    return 4
-
-
 def full_value_text(recorded: "RecordedValue") -> str:
     """Return a value with all its digits, and the indices of a sparse gradient."""
     if isinstance(recorded.value, np.ndarray):
@@ -80,21 +60,14 @@ def full_value_text(recorded: "RecordedValue") -> str:
     return words
 
 
-def value_cell(
-    role: Role,
-    recorded: "RecordedValue",
-    name: str,
-    label: str,
-    key: str,
-) -> Cell:
+def value_cell(role: Role, recorded: "RecordedValue", name: str, label: str, key: str) -> Cell:
     """Return a cell with a value and its `label`; the tooltip has the `name` and all digits."""
-    value: np.ndarray | None = None
-    lines: tuple[str, ...] = ()
-    if isinstance(recorded.value, np.ndarray):
-        value = recorded.value
-    elif isinstance(recorded.value, str):
-        lines = (recorded.value,)
+    value, lines, content = None, tuple[str, ...](), recorded.value
+    if isinstance(content, str):
+        lines = (content,)
+    elif isinstance(content, np.ndarray):
+        value = content
     else:
-        value, label = recorded.value.value, f"{label} at [{recorded.value.index}]"
+        value, label = content.value, f"{label} at [{content.index}]"
     title = f"{name} = {full_value_text(recorded)}"
     return Cell(role, name, value, key=key, label=label, lines=lines, title=title)
