@@ -1,5 +1,6 @@
 """One step of a tape, its transpose as routing, and the same step of the backward Scan."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,29 +8,33 @@ import numpy as np
 from lab.equations.events.events import Events
 from lab.traces.trace import TapeTrace, Trace
 
+Values = Mapping[int, np.ndarray | None]  # by the row of their slot; None is uninitialized
+
 
 @dataclass(frozen=True, eq=False)
 class TransposedStep:
     """A step of a loop's tape, its transpose as routing, and the traced tape of the gradient.
 
-    All arrays have the rows of `tape`, except `read` and `gradient_read`, with a row for each read
-    tap, and `written` and `gradient_written`, with a row for each write tap. `gradient_rest` is the
-    gradient wrt the slots that the step does not write; the other slots contain zero.
+    All arrays and values have the rows of `tape`. `read` and `written`, and their gradients, are
+    the values in the slots that the step reads or writes. `gradient_rest` is the gradient wrt the
+    slots that the step does not write; the other slots contain zero. `spent` are the slots that no
+    later step reads: their gradient remains on the `traced` tape.
     """
 
     tape: TapeTrace
     reverse: TapeTrace
     step: int
-    before: np.ndarray
-    read: np.ndarray
-    written: np.ndarray
-    after: np.ndarray
+    before: Values
+    read: Values
+    written: Values
+    after: Values
     gradient_after: np.ndarray
-    gradient_written: np.ndarray
+    gradient_written: Values
     gradient_rest: np.ndarray
-    gradient_read: np.ndarray
+    gradient_read: Values
     gradient_before: np.ndarray
     traced: np.ndarray
+    spent: frozenset[int]
 
 
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
@@ -62,35 +67,45 @@ def transposed_step(
     """Return a step of `tape`, its transpose, and the same step of Scan `later` on `reverse`."""
     from lab import structural  # only this picture imports the package
 
-    back = trace.scans[later].steps - 1 - step
+    back, taps = trace.scans[later].steps - 1 - step, tape.tape
+    reads, writes = ([taps.row(step, tap) for tap in some] for some in (taps.reads, taps.writes))
     gradient_after = reverse.contents(back - 1)[::-1]
     before = tape.contents(step - 1)[: len(gradient_after)]  # shorter if the loop stopped early
     written = np.stack([access.values[step] for access in tape.writes])
     event = Events(trace).step(later, back)
-    gradient_read = np.zeros((len(tape.tape.reads), *before.shape[1:]), before.dtype)
-    for n, tap in enumerate(tape.tape.reads):
+    gradient_read = np.zeros((len(reads), *before.shape[1:]), before.dtype)
+    for n, tap in enumerate(taps.reads):
         write = event.write(reverse.argument, -tap)
-        is_replaced = tap in tape.tape.overwritten
         total = sum(term.value for term in write.terms)
-        gradient_read[n] = write.new if is_replaced else total
-    results, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
+        gradient_read[n] = write.new if tap in taps.overwritten else total
+    results, pullback = structural.vjp(structural.tape_step(taps, step), [before, written])
     rest, gradient_written = pullback(
         np.concatenate([np.zeros_like(gradient_read), gradient_after])
     )
     gradient_before, _ = pullback(np.concatenate([gradient_read, gradient_after]))
-    reads = len(tape.tape.reads)
+
+    def initialized(values: np.ndarray, steps: int) -> Values:
+        """Return the values after the first `steps`, with None for uninitialized slots."""
+        filled = {int(access.rows[n]) for access in tape.writes for n in range(steps)}
+        empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
+        return {row: None if row in empty else value for row, value in enumerate(values)}
+
+    unread = {*taps.writes} - {*taps.reads}
     return TransposedStep(
         tape=tape,
         reverse=reverse,
         step=step,
-        before=before,
-        read=results[:reads],
-        written=written,
-        after=results[reads:],
+        before=initialized(before, step),
+        read=dict(zip(reads, results[: len(reads)], strict=True)),
+        written=dict(zip(writes, written, strict=True)),
+        after=initialized(results[len(reads) :], step + 1),
         gradient_after=gradient_after,
-        gradient_written=gradient_written,
+        gradient_written=dict(zip(writes, gradient_written, strict=True)),
         gradient_rest=rest,
-        gradient_read=gradient_read,
+        gradient_read=dict(zip(reads, gradient_read, strict=True)),
         gradient_before=gradient_before,
         traced=reverse.contents(back)[::-1],
+        spent=frozenset(
+            taps.row(n, tap) for n in range(step, trace.scans[later].steps) for tap in unread
+        ),
     )

@@ -22,7 +22,12 @@ from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import check_trace
-from visual.pictures.routing.step import TransposedStep, differentiated_scans, transposed_step
+from visual.pictures.routing.step import (
+    TransposedStep,
+    Values,
+    differentiated_scans,
+    transposed_step,
+)
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -36,7 +41,6 @@ WORDS: Mapping[Role, str] = {
     Role.UNNEEDED: "zero",
     Role.SPENT: "unchanged; no later step reads this slot",
 }
-Values = Mapping[int, np.ndarray | None]  # the values by the row of their slot
 NO_VALUES: Values = MappingProxyType({})
 NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 
@@ -82,20 +86,12 @@ class StepTable(Table):
     def __init__(self, trace: Trace, number: int, later: int, step: TransposedStep) -> None:
         self.trace, self.number, self.later, self.step = trace, number, later, step
         self.named, self.scan = NamedScan(trace, number), trace.scans[number]
-        tape = step.tape.tape
-        self.reads = {tape.row(step.step, tap): n for n, tap in enumerate(tape.reads)}
-        self.writes = {tape.row(step.step, tap): n for n, tap in enumerate(tape.writes)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the first and last slots, the slots of the step, and the slots next to them."""
-        neighbors = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
-        size = len(self.step.before)
-        return (
-            {
-                (0, row)
-                for row in numbers(shown_numbers(size, MOST_SLOTS, neighbors & {*range(size)}))
-            },
-        )
+        slots, size = (*self.step.read, *self.step.written), len(self.step.before)
+        neighbors = {row + d for row in slots for d in (-1, 0, 1)} & {*range(size)}
+        return ({(0, row) for row in numbers(shown_numbers(size, MOST_SLOTS, neighbors))},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step, its transpose, and the step of the backward Scan."""
@@ -106,30 +102,28 @@ class StepTable(Table):
 
     def _forward(self) -> Row:
         """Return the block of the step: the tape before and after, and the values between them."""
-        step, scan = self.step, self.scan
-        read, written = self._by_slot(step.read, step.written)
+        step, read, written = self.step, self.step.read, self.step.written
         used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
         old = {row: step.before[row] for row in written if row in read}
-        positions = integers(*map(step.tape.position, written))
-        before, after = self._initialized(step.before, 0), self._initialized(step.after, 1)
+        note = f"set_subtensor at pos {integers(*map(step.tape.position, written))}"
         replaced = dict.fromkeys(old, Role.OVERWRITTEN)
         lines = [
-            self._line(0, "tape before", before, used),
+            self._line(0, "tape before", step.before, used),
             self._line(0, "read", read, dict.fromkeys(read, Role.READ), note="narrow: a copy"),
             self._line(0, "written", written, note="the step computes it"),
-            self._line(0, "tape after", after, replaced, old, f"set_subtensor at pos {positions}"),
+            self._line(0, "tape after", step.after, replaced, old, note),
         ]
         lines[0] = replace(lines[0], heads=self._heads())
-        title = f"step {step.step} of {scan.name}, as routing"
+        title = f"step {step.step} of {self.scan.name}, as routing"
         words = [f"{step.tape.name}: {step.tape.tape}"]
         edges = [*_edges(lines[:2], read), *_edges(lines[2:], written)]
         return _block(0, "forward", title, words, lines, edges)
 
     def _transposed(self) -> Row:
         """Return the transpose of the step by the rules of routing."""
-        step = self.step
-        read, written = self._by_slot(step.gradient_read, step.gradient_written)
-        scattered = {**dict.fromkeys(self.slots, np.zeros_like(step.before[0])), **read}
+        step, read, written = self.step, self.step.gradient_read, self.step.gradient_written
+        zero = np.zeros_like(step.gradient_after[0])
+        scattered = {**dict.fromkeys(self.slots, zero), **read}
         roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
         old = {row: step.gradient_after[row] for row in written}
         ended, result = dict.fromkeys(old, Role.OVERWRITTEN), dict.fromkeys(read, Role.RESULT)
@@ -148,22 +142,15 @@ class StepTable(Table):
 
     def _traced(self) -> Row:
         """Return the tape of the gradient before and after the same step of the backward Scan."""
-        step, tape, scan = self.step, self.step.tape.tape, self.trace.scans[self.later]
-        spent = {
-            tape.row(n, tap)
-            for n in range(step.step, self.scan.steps)
-            for tap in {*tape.writes} - {*tape.reads}
-        }
-        alive = [row for row in range(len(step.traced)) if row not in spent]
+        step, scan = self.step, self.trace.scans[self.later]
+        alive = [row for row in range(len(step.traced)) if row not in step.spent]
         distance = np.max(np.abs(step.traced - step.gradient_before)[alive], initial=0)
-        roles = {tape.row(step.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
-        roles |= {tape.row(step.step, tap): Role.PRESERVED for tap in tape.preserved}
-        roles |= dict.fromkeys(spent, Role.SPENT)
-        old = {row: step.gradient_after[row] for row in self.reads}
+        roles = {r: Role.OVERWRITTEN if r in step.written else Role.PRESERVED for r in step.read}
+        roles |= dict.fromkeys(step.spent, Role.SPENT)
+        old = {row: step.gradient_after[row] for row in step.read}
+        after, note = step.gradient_after, "the gradient after, from above"
         lines = [
-            self._line(
-                2, "tape before", step.gradient_after, note="the gradient after, from above"
-            ),
+            self._line(2, "tape before", after, note=note),
             self._line(2, "tape after", step.traced, roles, old, "preserved: old + new value"),
         ]
         title = f"step {scan.steps - 1 - step.step} of {scan.name}"
@@ -172,21 +159,6 @@ class StepTable(Table):
             f"largest difference from the gradient before, above: {float(distance)!r}",
         ]
         return _block(2, "traced", title, words, lines, [])
-
-    def _by_slot(self, read: np.ndarray, written: np.ndarray) -> tuple[Values, Values]:
-        """Return the values of the read taps and of the write taps, by the rows of their slots."""
-        by_read = {row: read[n] for row, n in self.reads.items()}
-        return by_read, {row: written[n] for row, n in self.writes.items()}
-
-    def _initialized(self, values: np.ndarray, more: int) -> Values:
-        """Return the values of the slots, with None for slots that are still uninitialized.
-
-        `more` is 0 before the step, and 1 after the step.
-        """
-        tape, steps = self.step.tape, range(self.step.step + more)
-        filled = {int(access.rows[n]) for access in tape.writes for n in steps}
-        empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
-        return {row: None if row in empty else value for row, value in enumerate(values)}
 
     def _heads(self) -> dict[Key, Head]:
         tape = self.step.tape
