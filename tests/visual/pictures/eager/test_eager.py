@@ -9,7 +9,16 @@ from functools import lru_cache
 import numpy
 import pytest
 from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES
-from pictures import at_step, cell_groups, keyed_boxes, keyed_values, number_of, touches
+from pictures import (
+    arrows,
+    at_step,
+    box_at,
+    cell_groups,
+    keyed_boxes,
+    keyed_values,
+    number_of,
+    touches,
+)
 from twins import assert_twin
 
 import visual
@@ -71,12 +80,10 @@ def unlike_events(run, scene):
                     told[f"gradient of node {node}", text_of(event.total)] += 1
         own = [group for group, begin in cells if begin == moment]
         shown = Counter((g.cell.split(", part")[0], value_in(g.title)) for g in own)
-        arrows = [shape for shape in at_step(scene, moment) if isinstance(shape, Arrow)]
-        ends = [touches(a.points[-1], g.shapes[0], 1.1) for a in arrows for g in own]
-        found = Counter(
-            o for a in arrows for o, box in owners.items() if touches(a.points[0], box, 1.1)
-        )
-        if shown != told or found != starts or sum(ends) != len(arrows):
+        paths = [shape.points for shape in at_step(scene, moment) if isinstance(shape, Arrow)]
+        ends = [touches(path[-1], g.shapes[0], 1.1) for path in paths for g in own]
+        found = Counter(o for p in paths for o, box in owners.items() if touches(p[0], box, 1.1))
+        if shown != told or found != starts or sum(ends) != len(paths):
             wrong.append(moment)
     return wrong
 
@@ -111,45 +118,34 @@ def test_a_wrong_moment_is_found():
 # Folding.
 
 
-@pytest.mark.parametrize("name", FOLDED)
-def test_long_programs_fold_and_say_so(name):
-    run = recorded(name)
-    scene = visual.eager(run, all=True)
-    shown = set(boxes(scene)[0])
-    told = re.findall(r"⋯ ([\d,]+) nodes? hidden: n(\S+) to n(\S+)", "\n".join(
-        texts(scene.walk())
-    ))  # fmt: skip
-    hidden = set()
-    for count, first, last in told:
-        ends = number_of(_subscript(first)), number_of(_subscript(last))
-        assert ends[1] - ends[0] + 1 == int(count.replace(",", ""))
-        hidden |= set(range(ends[0], ends[1] + 1))
-    assert shown | hidden == set(range(len(run.nodes)))
-    assert not shown & hidden
-    assert {0, len(run.nodes) - 1} <= shown
-
-
-def _subscript(name):
-    return "n" + name.strip("[]").translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+def hidden_nodes(scene):
+    """Return the numbers of the nodes that notes report as hidden."""
+    notes = "\n".join(texts(scene.walk()))
+    digits, numbers = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "[]"), set()
+    for count, *ends in re.findall(r"⋯ ([\d,]+) nodes? hidden: n(\S+) to n(\S+)", notes):
+        first, last = (int(end.translate(digits)) for end in ends)
+        assert last - first + 1 == int(count.replace(",", ""))
+        numbers |= set(range(first, last + 1))
+    return numbers
 
 
 @pytest.mark.parametrize(
-    ("name", "tape"),
+    ("name", "options"),
     [
-        (name, tape)
-        for name in {**RUNS, **FOLDED}
-        for tape in (None, 1)
-        if tape is None or len(recorded(name).tapes) > 1
+        *((name, {"all": True}) for name in FOLDED),
+        *((name, {}) for name in {**RUNS, **FOLDED}),
+        *((n, {"tape": 1}) for n in {**RUNS, **FOLDED} if len(recorded(n).tapes) > 1),
     ],
 )
-def test_one_tape_is_open_where_several_have_no_room(name, tape):
+def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
     """The open tape has the gradients of its nodes; the nodes of other tapes are small."""
-    run = recorded(name)
-    scene = visual.eager(run, tape=tape)
-    nodes, totals = boxes(scene)
-    told = re.findall(r"⋯ ([\d,]+) nodes? hidden", "\n".join(texts(scene.walk())))
-    assert len(nodes) + sum(int(count.replace(",", "")) for count in told) == len(run.nodes)
-    if drawn(name).width > 840 or tape is not None:
+    run, tape = recorded(name), options.get("tape")
+    scene = visual.eager(run, **options)
+    (nodes, totals), hidden = boxes(scene), hidden_nodes(scene)
+    assert nodes.keys() | hidden == set(range(len(run.nodes)))
+    assert not nodes.keys() & hidden
+    assert nodes.keys() >= {n.number for n in (*run.nodes[:1], *run.nodes[-1:])}
+    if not options.get("all") and (drawn(name).width > 840 or tape is not None):
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
         assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
     for key, values in keyed_values(scene).items():  # as they are where all is open
@@ -225,25 +221,13 @@ def unmatched(scene, wrt):
     return wrong
 
 
-# The first step of coupled computes hunters₁ without birth, and therefore without a node.
-@pytest.mark.parametrize(("name", "wrt"), [c for c in TWO_TAPES if c != ("coupled", "birth")])
-def test_both_sides_have_the_same_values_in_every_moment(name, wrt):
-    scene = both_tapes(name, wrt)
-    assert unmatched(scene, wrt) == []
-    steps = loops[name].trace(wrt=wrt).scans[0].steps
-    assert sum(", slot " in title for _, title, _ in keyed_boxes(scene)) > steps
-
-
-def test_another_value_on_one_side_is_noticed():
-    scene = both_tapes("square", "x")
-    box = Box(middle(scene), 0, 9, 9, Role.SEED)
-    wrong = Group((box,), 1, cell="x", title="x₂, slot 2 of x = 0.8146", moment="step 1")
-    assert unmatched(replace(scene, shapes=(*scene.shapes, wrong)), "x") == [wrong.title]
-
-
 @pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
-def test_moments_are_in_the_order_of_the_run_and_no_gradient_comes_early(name, wrt):
+def test_both_sides_have_the_same_values_in_the_order_of_the_run(name, wrt):
+    """No moment of the forward pass shows a gradient."""
     scene, steps = both_tapes(name, wrt), range(loops[name].trace(wrt=wrt).scans[0].steps)
+    if wrt != "birth":  # the first step computes hunters₁ without birth, therefore without a node
+        assert unmatched(scene, wrt) == []
+        assert sum(", slot " in title for _, title, _ in keyed_boxes(scene)) > len(steps)
     outside = ("after the loop", "gradients of what follows the loop")
     assert [moment for moment in scene.moments.values() if moment not in outside] == [
         *(f"step {step} of the loop" for step in steps),
@@ -256,21 +240,21 @@ def test_moments_are_in_the_order_of_the_run_and_no_gradient_comes_early(name, w
     assert [word for word in shown if re.match("[d∂]", word)] == []
 
 
+def test_another_value_on_one_side_is_noticed():
+    scene = both_tapes("square", "x")
+    box = Box(middle(scene), 0, 9, 9, Role.SEED)
+    wrong = Group((box,), 1, cell="x", title="x₂, slot 2 of x = 0.8146", moment="step 1")
+    assert unmatched(replace(scene, shapes=(*scene.shapes, wrong)), "x") == [wrong.title]
+
+
 def arrows_of(scene, right):
     """(from, to) of all arrows of one half, by the labels of their boxes, values and gradients."""
-    boxes = {}
-    for shape in scene.groups():
-        if shape.cell and (shape.shapes[0].x > middle(scene) - 1) == right:
-            boxes[shape.shapes[0]] = shape.title.split(" ")[0].rstrip(",")
-            if shape.title.startswith("gradient of the result wrt "):
-                boxes[shape.shapes[0]] = f"dC/d{shape.title.split()[5]}"
-    found = set()
-    for arrow in scene.walk():
-        if isinstance(arrow, Arrow) and (arrow.points[0][0] > middle(scene)) == right:
-            (start,) = [n for box, n in boxes.items() if touches(arrow.points[0], box, 1.1)]
-            (end,) = [n for box, n in boxes.items() if touches(arrow.points[-1], box, 1.1)]
-            found.add((start, end))
-    return found
+    names, edge = {}, middle(scene)
+    for _, title, box in keyed_boxes(scene):
+        is_gradient = title.startswith("gradient of the result wrt ")
+        names[box] = f"dC/d{title.split()[5]}" if is_gradient else re.match("[^ ,]+", title)[0]
+    pairs = (arrow.points for arrow in arrows(scene) if (arrow.points[0][0] > edge) == right)
+    return {tuple(names[box_at(points[n], names)] for n in (0, -1)) for points in pairs}
 
 
 def test_arrows_of_the_square_loop():

@@ -1,5 +1,7 @@
 """The routing picture: every number, mark and arrow against numpy, and against moved names."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +21,8 @@ from twins import assert_twin
 
 import visual
 from visual.scene.shapes import Group, Text, walk
+
+VECTORS = DRAWN["where, vectors"]
 
 
 def check_all(case, scene):
@@ -46,7 +50,6 @@ def test_random_calls(case):
 
 def changed(scene, old, new):
     """The scene with another tooltip in its cells."""
-    from dataclasses import replace
 
     def turned(shape):
         if not isinstance(shape, Group):
@@ -71,14 +74,11 @@ def test_the_checkers_see_what_is_wrong():
         check(case, scene)
         with pytest.raises(AssertionError):
             check(case, changed(scene, old, new))
-    other = drawn(Case("where", case.inputs, {"condition": ~case.metadata["condition"]}))
-    for check in (check_numbers, check_marks):
-        with pytest.raises(AssertionError):
-            check(case, other)
-    vectors = DRAWN["where, vectors"]
-    other = drawn(Case("where", vectors.inputs, {"condition": ~vectors.metadata["condition"]}))
-    with pytest.raises(AssertionError):
-        check_arrows(vectors, other)
+    for other, checks in ((case, (check_numbers, check_marks)), (VECTORS, (check_arrows,))):
+        opposite = Case("where", other.inputs, {"condition": ~other.metadata["condition"]})
+        for check in checks:
+            with pytest.raises(AssertionError):
+                check(other, drawn(opposite))
 
 
 # Own tangents, formats, errors

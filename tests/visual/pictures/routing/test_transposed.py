@@ -4,43 +4,33 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import arrows, cells
 from strange_loops import trace_of
 from twins import assert_twin
 
 import visual
 from lab.loops import gallery
 from visual.pictures.routing.step import differentiated_scans, transposed_step
-from visual.scene.shapes import Group, walk
 from visual.scene.theme import Role
 
 
 def rows_of(scene):
     """(block, row) -> the values of the row by the names of the slots, and their roles."""
     values, roles = {}, {}
-    for block in scene.shapes:
-        if isinstance(block, Group) and block.step is not None:
-            for group in block.shapes:
-                if isinstance(group, Group):
-                    told, _, value = group.title.partition(" = ")
-                    told = told.removesuffix(": not written yet").removeprefix("g of ")
-                    slot, _, row = told.partition(": ")
-                    number = float(value.split(" (before")[0]) if value else None
-                    values.setdefault((block.step, row), {})[slot] = number
-                    roles.setdefault((block.step, row), []).append(group.shapes[0].role)
+    for _, role, _, title, block in cells(scene):
+        name, _, value = title.partition(" = ")
+        name = name.removesuffix(": not written yet").removeprefix("g of ")
+        slot, _, row = name.partition(": ")
+        number = float(value.split(" (before")[0]) if value else None
+        values.setdefault((block, row), {})[slot] = number
+        roles.setdefault((block, row), []).append(role)
     return values, roles
-
-
-def squares(steps=4, start=0.95):
-    x = [start]
-    for _ in range(steps):
-        x.append(x[-1] ** 2)
-    return np.array(x)
 
 
 @pytest.mark.parametrize("step", range(4))
 def test_the_gradient_of_the_square_loop_by_hand(step):
     """dx[s+1] = 2 x dx[s] + dx[s+1], where s counts the steps backwards; then transposed."""
-    x = squares()
+    x = 0.95**2.0 ** np.arange(5)
     tape = np.zeros(5)
     tape[0] = 1
     for s in range(step):
@@ -78,7 +68,7 @@ def test_the_gradient_of_the_square_loop_by_hand(step):
     assert roles[1, "wrt the rest"].count(Role.OVERWRITTEN) == 1
     assert roles[2, "tape after"].count(Role.OVERWRITTEN) == 1
     assert roles[2, "tape after"].count(Role.PRESERVED) == 1
-    assert len([a for a in walk(scene.shapes) if type(a).__name__ == "Arrow"]) == 6
+    assert len(arrows(scene)) == 6
 
 
 def test_a_preserved_tap_is_a_sum():

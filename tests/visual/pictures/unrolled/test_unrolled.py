@@ -4,55 +4,44 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pictures import arrows
 from strange_loops import trace_of
 
 import lab
 import visual
 from lab.loops import gallery
 from visual.pictures.unrolled.graph import unrolling
-from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
 x0 = pt.dscalar("x0")
 
 
-def scan(step, start, steps, **options):
-    if steps is not None:
-        options["n_steps"] = steps
+def scan(step, start, **options):
     return pytensor.scan(step, outputs_info=[start], return_updates=False, **options)
 
 
-def traced(cost, order=1, at=0.5):
-    return lab.trace(lab.derivative(cost, x0, order).values, {x0: at})
-
-
-def named(graph):
-    return [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
-
-
-def two_loops():
-    """v is doubled and summed; the second loop reads all values of the first."""
-    first = scan(lambda v: pt.sin(v) * 2, x0, 4)
-    return first, scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[first])
+def nodes_of(cost):
+    return unrolling(lab.trace(lab.derivative(cost, x0).values, {x0: 0.5})).nodes
 
 
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
-    trace = traced(two_loops()[1][-1])
-    graph = unrolling(trace)
-    first = [n for n, node in enumerate(graph.nodes) if node.lane.scan == 0]
-    second = [n for n, node in enumerate(graph.nodes) if node.lane.scan == 1]
-    read = [(a, b) for a, b in graph.edges if a in first and b in second]
+    """v is doubled and summed; the second loop reads all values of the first."""
+    first = scan(lambda v: pt.sin(v) * 2, x0, n_steps=4)
+    second = scan(lambda s, v: s * v + pt.cos(v), x0, sequences=[first])
+    graph = unrolling(lab.trace(lab.derivative(second[-1], x0).values, {x0: 0.5}))
+    pairs = [(graph.nodes[a], graph.nodes[b]) for a, b in graph.edges]
     # step t of the second loop reads the value that step t of the first computes
-    steps = [(graph.nodes[a].step, graph.nodes[b].step) for a, b in read]
+    steps = [(a.step, b.step) for a, b in pairs if (a.lane.scan, b.lane.scan) == (0, 1)]
     assert sorted(steps) == [(t, t) for t in range(4)]
-    assert not any(graph.nodes[n].role is Role.SEED for n in first)
-    assert not any(graph.nodes[n].role is Role.RESULT for n in second)
+    roles = {(node.lane.scan, node.role) for node in graph.nodes}
+    assert not {(0, Role.SEED), (1, Role.RESULT)} & roles
 
 
 def test_a_nonlinear_cost_needs_the_last_state():
-    xs = scan(lambda v: v**2, x0, 3)
-    linear = {n.label: n.faded for n in unrolling(traced(xs[-1])).nodes}
-    square = {n.label: n.faded for n in unrolling(traced((xs**2).sum())).nodes}
+    xs = scan(lambda v: v**2, x0, n_steps=3)
+    linear, square = (
+        {n.label: n.faded for n in nodes_of(cost)} for cost in (xs[-1], (xs**2).sum())
+    )
     last = max(label for label in linear if not label.startswith(("d", "∂")))
     assert linear[last]
     assert not square[last]
@@ -69,10 +58,15 @@ def test_a_nonlinear_cost_needs_the_last_state():
 )
 def test_zeros_by_chance_change_no_edge(name, options, values):
     loop = gallery.loops[name]
-    usual = unrolling(loop.trace(2, **options))
-    chance = unrolling(loop.trace(2, at=values, **options))
-    assert named(chance) == named(usual)
-    assert [n.faded for n in chance.nodes] == [n.faded for n in usual.nodes]
+    graphs = (unrolling(loop.trace(2, **more, **options)) for more in ({}, {"at": values}))
+    usual, chance = (
+        (
+            [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges],
+            [node.faded for node in graph.nodes],
+        )
+        for graph in graphs
+    )
+    assert chance == usual
 
 
 def perturbed(loop, order, name, index, change=1e-6):
@@ -82,13 +76,12 @@ def perturbed(loop, order, name, index, change=1e-6):
         state = loop.step(**{k: v for k, v in values.items() if k not in ("bump", "here")})
         return state + pt.switch(pt.eq(values["here"], index - 1), values["bump"], 0.0)
 
-    steps = loop.steps
     moved = lab.Loop(
         step,
         states=loop.states,
-        sequences=(*loop.sequences, lab.Sequence("here", np.arange(steps))),
+        sequences=(*loop.sequences, lab.Sequence("here", np.arange(loop.steps))),
         parameters=(*loop.parameters, lab.Parameter("bump", change)),
-        n_steps=steps,
+        n_steps=loop.steps,
     )
     return moved.trace(order, at={"bump": change}).outputs[-1]
 
@@ -97,24 +90,15 @@ def perturbed(loop, order, name, index, change=1e-6):
 def test_faded_states_change_nothing(name, order):
     """A state is faded if, and only if, a change of it does not change the derivative."""
     loop = gallery.loops[name]
-    state = loop.states[0].name
-    nodes = {n.label: n for n in unrolling(loop.trace(order)).nodes}
+    state, nodes = loop.states[0].name, unrolling(loop.trace(order)).nodes
+    faded = {n.index: n.faded for n in nodes if n.variable == state and n.lane.scan == 0}
     still = perturbed(loop, order, state, 1, 0.0)
     for index in range(1, loop.steps + 1):
-        node = next(
-            n
-            for n in nodes.values()
-            if n.variable == state and n.index == index and n.lane.scan == 0
-        )
-        moves = abs(perturbed(loop, order, state, index) - still) > 0
-        assert moves != node.faded, node.label
-
-
-# Moments of the run.
+        assert (perturbed(loop, order, state, index) != still) != faded[index], index
 
 
 def bent(scene):
-    return [s for s in scene.walk() if isinstance(s, Arrow) and len(s.points) > 2]
+    return [arrow for arrow in arrows(scene) if len(arrow.points) > 2]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -122,9 +106,5 @@ def test_gradients_that_feed_each_other_are_neighbours(order):
     """All arrows of coupled are straight, and cross at the same places at all orders."""
     scene = visual.draw(gallery.loops["coupled"], "unrolled", order=order)
     assert bent(scene) == []
-    across = [s for s in scene.walk() if isinstance(s, Arrow) and len({x for x, _ in s.points}) > 1]
-    assert len(across) == 2 * 4 * 3  # four uses in three steps
-
-
-def test_a_bent_arrow_is_detected():
-    assert bent(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))
+    assert len([a for a in arrows(scene) if len({x for x, _ in a.points}) > 1]) == 2 * 4 * 3
+    assert bent(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))  # bent arrows are detected
