@@ -21,7 +21,7 @@ COMMANDS = {
     "explain": "reports",
     "compare": "reports",
     "compiled": "reports",
-    "why": "why",
+    "why": "reports",
     "page": "page",
     "lessons": "lessons",
     "score": "lessons",

@@ -4,9 +4,9 @@ import argparse
 
 from lab.errors import ArgumentError, LabError, listing, shorten
 from lab.loops.loop import Loop
-from visual.cli.shared import Commands, add, load_loop, show, typed_options
+from visual.cli.shared import Commands, add, load, show, typed_options
 from visual.options import TAPS, words
-from visual.player.grid import CHOICES, LOOPS, TITLE
+from visual.player.grid import CHOICES, LOOPS, TITLE, loops_of
 from visual.player.page import Page
 
 EXAMPLES = """\
@@ -52,9 +52,9 @@ def add_commands(commands: Commands) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
-    loops = [load_loop(name, "--loops") for name in words(options.loops) or LOOPS]
+    loops = loops_of([load("--loops", name) for name in words(options.loops)] or None, LOOPS)
     page = Page(
-        loops=loops if options.loops else None,
+        loops=loops,
         taps=dict(_taps(text, loops) for text in options.taps),
         **typed_options(options, CHOICES),
         title=options.title,
@@ -66,7 +66,7 @@ def _page(options: argparse.Namespace) -> None:
     show(f"{path}: {count} machines, {size:.1f} MB{more}.")
 
 
-def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
+def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
     """Split ``square=-1/-2,-1`` into the name of a loop and a list of tap patterns."""
     name, equals, patterns = text.rpartition("=")
     if not equals:

@@ -1,4 +1,4 @@
-"""The commands ``scantape explain``, ``compare``, and ``compiled``, which report on a graph."""
+"""The commands that report on a graph: ``explain``, ``compare``, ``compiled``, and ``why``."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TypeVar
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError
+from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
 from lab.reports.compare.compare import compare
@@ -15,13 +16,25 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation, ScanReport
+from lab.reports.runs.first import first
 from lab.reports.tables import Report, Section
+from lab.traces.trace import Trace
 from visual.backends.page import save_report
-from visual.cli.shared import Commands, add, load, load_graph, show, typed_options
+from visual.cli.shared import (
+    Commands,
+    add,
+    drawing_arguments,
+    load,
+    load_graph,
+    show,
+    typed_value,
+)
 from visual.drawing.catalogue import SCAN
-from visual.options import ORDER, THEME, WRT, words
+from visual.drawing.draw import study_of
+from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, words
 
 Item = TypeVar("Item")
+MANY_STEPS = 20_000  # PyTensor runs longer loops, because their traces would need too much memory
 
 
 def add_commands(commands: Commands) -> None:
@@ -59,6 +72,25 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
     add(parser, SCAN, help="show only this Scan (default: all)")
 
+    parser = commands.add_parser(
+        "why", help="find the first nan or other value of a run, and its causes"
+    )
+    parser.add_argument(
+        "graph",
+        metavar="NAME",
+        help="gallery loop, or module:function that returns a loop, (cost, wrt, given), or a "
+        "model; given has the values of inputs, which --at can set as well",
+    )
+    parser.add_argument(
+        "--value",
+        default="nan",
+        metavar="VALUE",
+        help="nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)",
+    )
+    add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
+    add(parser, STEPS, help="number of steps")
+    parser.set_defaults(run=_why)
+
 
 def _add_command(
     commands: Commands,
@@ -87,11 +119,9 @@ def _add_command(
     add(parser, THEME)
 
     def run(options: argparse.Namespace) -> None:
-        theme = {
-            name: THEME.check(value) for name, value in typed_options(options, [THEME]).items()
-        }
+        theme = THEME.check(typed_value(options, THEME))
         result = report(options)
-        show(result if options.out == "-" else save_report(result, options.out, **theme))
+        show(result if options.out == "-" else save_report(result, options.out, theme))
 
     parser.set_defaults(run=run)
     return parser
@@ -99,7 +129,7 @@ def _add_command(
 
 def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
     """Return the entry of `scans` with the number in ``--scan``, or None without this option."""
-    number = typed_options(options, [SCAN]).get(SCAN.name)
+    number = typed_value(options, SCAN)
     if number is None or number in range(1, len(scans) + 1):
         return scans[number - 1] if number else None
     several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
@@ -119,7 +149,7 @@ def _explain(options: argparse.Namespace) -> Report:
 
 def _explanation(options: argparse.Namespace) -> Explanation:
     """Return the explanation of a graph or of a model."""
-    subject, wrt = load("NAME", options.graph), typed_options(options, [WRT]).get(WRT.name)
+    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
     if log_density(subject) is not None:
         return explain(subject, words(wrt) or None)
     if wrt is not None:
@@ -129,22 +159,21 @@ def _explanation(options: argparse.Namespace) -> Explanation:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    subject, order = load("NAME", options.graph), typed_options(options, [ORDER])
+    subject, order = load("NAME", options.graph), typed_value(options, ORDER)
     if isinstance(subject, Loop):
-        return compare(subject, **order)
-    return compare(*load_graph("NAME", options.graph, subject), **order)
+        return compare(subject, order=order)
+    return compare(*load_graph("NAME", options.graph, subject), order=order)
 
 
 def _compiled(options: argparse.Namespace) -> Report:
-    report = _compilation(load("NAME", options.graph), options)
+    report = _compilation(load("NAME", options.graph), typed_value(options, WRT), options.mode)
     return _select_scan(options, report.after) or report
 
 
-def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
+def _compilation(subject: object, wrt: str | None, mode: str | None) -> Compiled:
     """Return the report on the compilation of a loop, a graph, or a function."""
-    wrt = typed_options(options, [WRT]).get(WRT.name)
     if isinstance(subject, Loop):
-        return compiled(subject, wrt, options.mode)
+        return compiled(subject, wrt, mode)
     if wrt is not None:
         raise ArgumentError(
             f"--wrt {wrt}: this option is only for loops. For a graph, return (cost, wrt) from "
@@ -152,7 +181,25 @@ def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
         )
     match subject:
         case (Variable() as cost, Variable() as variable):
-            return compiled(cost, variable, options.mode)
+            return compiled(cost, variable, mode)
         case (Variable() as cost, Variable() as variable, None | Mapping() as given):
-            return compiled(cost, variable, options.mode, given)
-    return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # `compiled` checks the type
+            return compiled(cost, variable, mode, given)
+    return compiled(subject, mode=mode)  # type: ignore[arg-type]  # `compiled` checks the type
+
+
+def _why(options: argparse.Namespace) -> None:
+    run = _run(options)
+    origin = first(run, options.value)
+    where = "any step"
+    if isinstance(run, Trace):
+        steps = sum(scan.steps for scan in run.scans)
+        where = f"{steps:,} steps of {len(run.scans):,} Scans"
+    show(f"{options.value}: not found in {where}." if origin is None else origin)
+
+
+def _run(options: argparse.Namespace) -> Trace | Derivative:
+    """Return the trace of the derivative, or the derivative itself for a loop with many steps."""
+    subject, given, about = drawing_arguments(options, options.graph, "NAME")
+    study = study_of(subject, given, about)
+    is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
+    return study.derivative if is_long else study.trace

@@ -1,8 +1,8 @@
 """Options of several commands, and the loop or graph that the command line names.
 
 Start with `add_drawing`. `visual.options` declares the options, `add` adds options to a parser, and
-`typed_options` returns the typed values. `load` returns a gallery loop or the object of
-``module:function``; `load_loop` and `load_graph` also check the type of the object.
+`typed_options` and `typed_value` return the typed values. `load` returns a gallery loop or the
+object of ``module:function``; `load_graph` also checks the type of the object.
 """
 
 import argparse
@@ -54,6 +54,11 @@ def typed_options(options: argparse.Namespace, choices: Iterable[Choice]) -> Opt
     return {
         choice.name: choice.parse(typed[choice.name]) for choice in choices if choice.name in typed
     }
+
+
+def typed_value(options: argparse.Namespace, choice: Choice) -> Value:
+    """Return the value of an option, or its default if the command line lacks the option."""
+    return typed_options(options, [choice]).get(choice.name, choice.default)
 
 
 def add_drawing(
@@ -127,14 +132,6 @@ def show(words: object, end: str = "\n") -> None:
         raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
 
 
-def load_loop(name: str, option: str) -> Loop:
-    """Return a gallery loop, or the Loop of ``module:function``; errors name the `option`."""
-    loop = load(option, name)
-    if not isinstance(loop, Loop):
-        raise _unexpected(option, name, loop, "a lab.Loop")
-    return loop
-
-
 def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
     """Return ``(cost, wrt, given)`` of `subject`, the object `name`; `given` may be None.
 
@@ -150,13 +147,10 @@ def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
             return cost, wrt, None
         case (Variable() as cost, wrt, None | Mapping() as given):
             return cost, wrt, given
-    raise _unexpected(option, name, subject, f"a lab.Loop, a PyMC model, {RETURNED}")
-
-
-def _unexpected(option: str, name: str, subject: object, expected: str) -> ArgumentError:
-    """Return the error for an object of the wrong type."""
     got = f"{quote(subject)} of type {type(subject).__name__}"
-    return ArgumentError(f"{option} {shorten(name)}: expected {expected}, got {got}.")
+    raise ArgumentError(
+        f"{option} {shorten(name)}: expected a lab.Loop, a PyMC model, {RETURNED}, got {got}."
+    )
 
 
 def load(option: str, name: str) -> object:
