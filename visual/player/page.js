@@ -92,8 +92,7 @@ class Lesson {
     }
     this.buttons = {};
     for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.undo(true)], ["reset", "back to the given values", () => this.change({})]]) {
-      this.buttons[label] = element("button", { type: "button", "aria-label": label, title: label }, text);
-      this.buttons[label].addEventListener("click", act);
+      this.buttons[label] = actionButton(text, act, { "aria-label": label, title: label });
       this.form.append(this.buttons[label]);
     }
   }

@@ -70,10 +70,8 @@ const MAKERS = {
   number: (control, ask) => labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
   buttons(control, ask) {
     const buttons = control.options.map((value) => {
-      const button = element("button", { type: "button", "aria-label": `${control.label} ${value}` }, value);
-      button.dataset.focus = focusName(control, value);
-      button.addEventListener("click", () => ask(value));
-      return button;
+      const attributes = { "aria-label": `${control.label} ${value}`, "data-focus": focusName(control, value) };
+      return actionButton(value, () => ask(value), attributes);
     });
     const set = (value) => buttons.forEach((button, number) => button.setAttribute("aria-pressed", control.options[number] === value));
     return { elements: [element("span", {}, control.label), ...buttons], set };

@@ -7,6 +7,13 @@ function element(name, attributes = {}, ...children) {
   return node;
 }
 
+// Create a button that calls `act`.
+function actionButton(text, act, attributes = {}) {
+  const button = element("button", { type: "button", ...attributes }, text);
+  button.addEventListener("click", act);
+  return button;
+}
+
 // Create the element of a widget. It stops keys that are shortcuts of a notebook: `d d` deletes a cell.
 function placed(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });

@@ -37,11 +37,8 @@ class Tabs {
 
   show({ views, view }) {
     if (!this.tabs.length) {
-      this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
-        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
-        tab.addEventListener("click", () => this.ask(["view"], name));
-        return tab;
-      });
+      this.tabs = views.slice(0, MAIN).map(({ name, about }) =>
+        actionButton(name, () => this.ask(["view"], name), { role: "tab", title: about, "data-view": name }));
       this.list.append(...this.tabs);
       this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, about)));
     }
@@ -191,22 +188,12 @@ function appear(root) {
 class Saving {
   /** @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python" */
   constructor(save, text) {
-    const row = () => element("div", { class: "scantape-saving", role: "group" });
-    const files = row(), copies = row();
-    files.setAttribute("aria-label", "save");
-    for (const format of ["svg", "pdf", "png", "html"]) {
-      const button = element("button", { type: "button" }, format.toUpperCase());
-      button.addEventListener("click", () => save(format));
-      files.append(button);
-    }
     this.source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
     this.copied = element("span", { role: "status" });
-    for (const [label, name, about] of [["copy link", "link", "for a page, and for visual.Workbench(…)"], ["copy as Python", "python", ""]]) {
-      const button = element("button", { type: "button", title: about, "data-copies": name }, label);
-      button.addEventListener("click", () => copyText(text(name), this.source, this.copied));
-      copies.append(button);
-    }
-    copies.append(this.copied);
+    const copy = (label, name, title) => actionButton(label, () => copyText(text(name), this.source, this.copied), { title, "data-copies": name });
+    const row = (label, ...inside) => element("div", { class: "scantape-saving", role: "group", "aria-label": label }, ...inside);
+    const files = row("save", ...["svg", "pdf", "png", "html"].map((format) => actionButton(format.toUpperCase(), () => save(format))));
+    const copies = row("copy", copy("copy link", "link", "for a page, and for visual.Workbench(…)"), copy("copy as Python", "python", ""), this.copied);
     const python = element("details", {}, element("summary", {}, "as Python"), this.source);
     this.root = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, files, copies, python));
     this.root.addEventListener("focusout", (event) => this.root.contains(event.relatedTarget) || phone.matches || (this.root.open = false));
@@ -223,11 +210,7 @@ class Saving {
 class Undoing {
   /** @param {HTMLElement} root @param {any} ask */
   constructor(root, ask) {
-    const button = (way, sign) => {
-      const node = element("button", { type: "button", title: `${way} the last choice`, "aria-label": way }, sign);
-      node.addEventListener("click", () => ask([way]));
-      return node;
-    };
+    const button = (way, sign) => actionButton(sign, () => ask([way]), { title: `${way} the last choice`, "aria-label": way });
     this.buttons = { undo: button("undo", "↶"), redo: button("redo", "↷") };
     this.root = element("span", { class: "scantape-undo" }, ...Object.values(this.buttons));
     root.addEventListener("keydown", (event) => {
@@ -263,13 +246,12 @@ class Bench {
     const { model, root } = this;
     this.stage = element("div", { class: "scantape-stage", role: "tabpanel" });
     const working = element("span", { role: "status" });
-    const cancel = element("button", { type: "button", hidden: "" }, "cancel");
+    const cancel = actionButton("cancel", () => this.requests.cancel(), { hidden: "" });
     this.requests = new Requests(model, (busy) => {
       working.textContent = busy === null ? "no kernel: run the cell again" : busy ? "working …" : "";
       cancel.hidden = !busy;
       root.setAttribute("aria-busy", Boolean(busy));
     });
-    cancel.addEventListener("click", () => this.requests.cancel());
     this.form = new Form(this.ask);
     this.tabs = new Tabs(this.stage, this.ask);
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
@@ -292,10 +274,9 @@ class Bench {
   prepare() {
     const { stage } = this;
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    const present = element("button", { type: "button", title: "the picture on the full screen (F)" }, "present");
-    const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
     const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen());
-    for (const button of [present, leave]) button.addEventListener("click", toggle);
+    const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
+    const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
     this.root.addEventListener("keydown", (event) => {
       if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
     }, { capture: true });
