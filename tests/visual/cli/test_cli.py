@@ -28,13 +28,6 @@ def test_every_option_changes_the_picture(capsys):
     assert len(set(pictures)) == len(pictures)
 
 
-def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):
-    folder = tmp_path / "set"
-    assert main(["export", "--loop", "fibonacci", "--formats", "svg,txt", "-o", str(folder)]) == 0
-    assert capsys.readouterr().out.strip() == str(folder / "index.html")
-    assert {path.suffix for path in folder.iterdir()} == {".svg", ".txt", ".html"}
-
-
 ROOTED = """
 import pytensor
 import pytensor.tensor as pt
@@ -47,52 +40,64 @@ xs = pytensor.scan(
 
 def graph():
     return xs[-1], x
+
+
+def with_value():
+    return xs[-1], x, {x: 9.0}
+
+
+nothing = 5
 """
 
 
-def test_export_accepts_a_graph_or_describes_it(tmp_path, monkeypatch, capsys):
-    told = ROOTED.replace("return xs[-1], x", "return xs[-1], x, {x: 9.0}")
-    (tmp_path / "exported.py").write_text(f"{told}\nnothing = 5\n")
-    monkeypatch.chdir(tmp_path)
-    assert main(["export", "--loop", "exported:graph", "--order", "1", "-o", "set"]) == 0
-    assert "-0.3564" in (tmp_path / "set" / "tapes.svg").read_text("utf-8")  # √(√(√9 − 1) − 1) − 1
-    capsys.readouterr()
-    for said, words in (
-        (["exported:nothing"], "expected a lab.Loop, a PyMC model"),
-        (["exported:graph", "--steps", "4"], "only for a loop. For a graph, pass --order or --at."),
-    ):
-        assert main(["export", "-o", "no", "--loop", *said]) == 2
-        assert words in capsys.readouterr().err
-
-
-def test_why_accepts_the_values_of_a_graph_or_asks_for_them(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def rooted(tmp_path, monkeypatch):
+    """A folder with the module `rooted`."""
     (tmp_path / "rooted.py").write_text(ROOTED)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_export_accepts_a_graph_and_prints_the_index(rooted, capsys):
+    words = ["--loop", "rooted:with_value", "--order", "1", "--formats", "svg,txt", "-o", "set"]
+    assert main(["export", *words]) == 0
+    assert capsys.readouterr().out.strip() == "set/index.html"
+    assert {path.suffix for path in (rooted / "set").iterdir()} == {".svg", ".txt", ".html"}
+    assert "-0.3564" in (rooted / "set" / "tapes.svg").read_text("utf-8")  # √(√(√9 − 1) − 1) − 1
+
+
+def test_why_accepts_the_values_of_a_graph(rooted, capsys):
     assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
     assert "step 2 of Scan 1 (scan_fn)" in capsys.readouterr().out
-    for said, words in (
-        ([], "no value for x. Use --at x=…"),
-        (["--at", "y=1"], "--at 'y': expected one of x"),
-        (["--at", "x=1.5", "--steps", "4"], "For a graph, pass --order or --at."),
-    ):
-        assert main(["why", "rooted:graph", *said]) == 2
-        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("export -o no --loop rooted:nothing", "expected a lab.Loop, a PyMC model"),
+        (
+            "export -o no --loop rooted:graph --steps 4",
+            "only for a loop. For a graph, pass --order",
+        ),
+        ("why rooted:graph", "no value for x. Use --at x=…"),
+        ("why rooted:graph --at y=1", "--at 'y': expected one of x"),
+        ("why rooted:graph --at x=1.5 --steps 4", "For a graph, pass --order or --at."),
+    ],
+)
+def test_an_option_that_does_not_fit_a_graph_is_refused(line, message, rooted, capsys):
+    assert main(line.split()) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_versions_are_printed(capsys, monkeypatch):
-    said = []
-    for lacking in (False, True):
-        if lacking:
-            monkeypatch.setattr("visual.cli.main.version", not_installed)
-        with pytest.raises(SystemExit) as ended:
+    def not_installed(name, installed=metadata.version):
+        if name == "scantape":
+            raise metadata.PackageNotFoundError
+        return installed(name)
+
+    for version, own in ((metadata.version, r"[\w.+]+"), (not_installed, r"\(not installed\)")):
+        monkeypatch.setattr("visual.cli.main.version", version)
+        with pytest.raises(SystemExit, match=r"^0$"):
             main(["--version"])
-        assert ended.value.code == 0
-        said.append(capsys.readouterr().out)
-    assert re.fullmatch(rf"scantape [\w.+]+, PyTensor {re.escape(pytensor.__version__)}\n", said[0])
-    assert said[1].startswith("scantape (not installed), PyTensor")
-
-
-def not_installed(name, real=metadata.version):
-    if name == "scantape":
-        raise metadata.PackageNotFoundError
-    return real(name)
+        pattern = rf"scantape {own}, PyTensor {re.escape(pytensor.__version__)}\n"
+        assert re.fullmatch(pattern, capsys.readouterr().out)

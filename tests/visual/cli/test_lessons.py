@@ -20,29 +20,18 @@ def two(tmp_path, monkeypatch):
     return source
 
 
-def cells(path):
-    return ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
-
-
-def test_lessons_are_copied_as_notebooks(two, tmp_path, capsys):
+def test_lessons_are_copied_as_notebooks_and_an_existing_file_stays(two, tmp_path, capsys):
     folder = tmp_path / "course"
     assert main(["lessons", "--no-open", str(folder)]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["01_loop.ipynb", "index.ipynb"]
-    assert cells(folder / "01_loop.ipynb") == ["# 01_loop", "1 + 1"]
     assert capsys.readouterr().out.count(".ipynb") == 2
-
-
-def names(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.ipynb"))
-
-
-def test_a_file_that_exists_stays(two, tmp_path):
-    folder = tmp_path / "course"
-    folder.mkdir()
-    (folder / "01_loop.ipynb").write_text("mine")
-    assert list(copies.copy_lessons(folder)) == [folder / "index.ipynb"]
-    assert names(folder) == ["01_loop.ipynb", "index.ipynb"]
-    assert (folder / "01_loop.ipynb").read_text() == "mine"
+    paths = [folder / "01_loop.ipynb", folder / "index.ipynb"]
+    assert sorted(folder.rglob("*")) == paths
+    cells = json.loads(paths[0].read_text())["cells"]
+    assert ["".join(cell["source"]) for cell in cells] == ["# 01_loop", "1 + 1"]
+    paths[0].write_text("mine")
+    paths[1].unlink()
+    assert list(copies.copy_lessons(folder)) == [paths[1]]
+    assert paths[0].read_text() == "mine"
     assert list(copies.copy_lessons(folder)) == []
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from workbenches import ask, own, rebuilt, sine
+from workbenches import ask, rebuilt
 
 import visual
 from lab.loops import gallery
@@ -38,13 +38,15 @@ def test_a_text_restores_loop_order_taps_values_rule_and_moment(monkeypatch):
     assert bench.breakage.true.outputs[0] == pytest.approx(sum(x[2:]))
 
 
-def test_link_and_copied_cell_open_the_same_workbench():
+def test_link_and_copied_cell_have_the_moment_until_another_run():
     bench = Workbench(gallery.loops["gap"], order=2, view="machine")
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
     again = rebuilt(bench)
     assert (again.state, again.moment, again.link) == (bench.state, 9, bench.link)
     assert bench.link == "loop=gap&order=2&moment=9"
+    bench.set(order=1)
+    assert bench.moment == -1
 
 
 def test_a_loop_that_is_written_is_in_its_link():
@@ -58,12 +60,6 @@ def test_a_loop_that_is_written_is_in_its_link():
     for _ in range(6):
         x = x * 3.25 * (1 - x)
     assert float(again.picture.trace.outputs[0]) == pytest.approx(x)
-
-
-def test_loops_and_graphs_from_code_have_no_link():
-    assert Workbench(own(), view="tapes").link == ""
-    cost, x0 = sine()
-    assert Workbench(cost, x0, {x0: 0.5}, view="tapes").link == ""
 
 
 @settings(max_examples=25, deadline=None)
@@ -137,12 +133,6 @@ def test_a_dragged_slider_is_undone_by_one_step(monkeypatch):
     assert bench.state.at == {"x": 0.7}
     bench.undo()
     assert bench.state.at == {}
-
-
-def test_another_run_starts_at_its_default_moment():
-    bench = Workbench(moment=7)
-    bench.set(order=2)
-    assert bench.moment == -1
 
 
 def test_the_example_of_a_rule_is_opened_by_its_text():
