@@ -15,6 +15,7 @@ from sites import ROOT
 import lab
 from lab.loops import gallery
 from visual.drawing.draw import draw
+from visual.scene.theme import DARK, LIGHT
 
 OPENING = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'], view='tapes')"
@@ -176,19 +177,27 @@ def test_the_picture_comes_first(opened):
     assert opened.bench.evaluate(SPACE)[1] > 200
 
 
-def test_the_picture_goes_with_a_dark_page(opened):
+def test_a_light_picture_and_the_machine_have_the_colors_of_a_dark_page(opened):
     opened.begin()
-    theme = """wanted => { document.body.dataset.jpThemeLight = String(wanted === 'light');
-        return document.querySelector('[data-focus*=theme]').value === wanted; }"""
-    for wanted in ("dark", "light"):
-        opened.page.wait_for_function(theme, arg=wanted)
-    opened.shows(tapes())
-    opened.page.evaluate("""async () => { for (const light of ["false", "true"]) {
-        document.body.dataset.jpThemeLight = light;
-        await new Promise(requestAnimationFrame); } }""")
-    opened.order(2)  # the answers come in the order of the requests
-    opened.shows(tapes(order=2))
-    assert opened.page.evaluate("document.querySelector('[data-focus*=theme]').value") == "light"
+    fills = """() => [...document.querySelectorAll('.picture svg rect:not([fill=none])')]
+        .map(box => getComputedStyle(box).fill)"""
+    for theme in (DARK, LIGHT):
+        is_light = str(theme is LIGHT).lower()
+        opened.page.evaluate("is => { document.body.dataset.jpThemeLight = is; }", is_light)
+        opened.page.locator(f".scantape-bench[data-theme={theme.name}]").first.wait_for()
+        root = ElementTree.fromstring(tapes().themed(theme.name).svg())
+        drawn = [box.get("fill") for box in root.iter("{http://www.w3.org/2000/svg}rect")]
+        ground, *boxes = (in_browser(fill) for fill in drawn if fill != "none")
+        assert opened.page.evaluate(fills) == ["none", *boxes]
+        if theme is DARK:
+            color = "machine => getComputedStyle(machine).backgroundColor"
+            assert opened.machine().evaluate(color) == ground
+            opened.begin()
+
+
+def in_browser(color):
+    """Return a color as a browser writes it."""
+    return f"rgb({', '.join(str(int(color[n : n + 2], 16)) for n in (1, 3, 5))})"
 
 
 def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):

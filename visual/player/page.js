@@ -219,7 +219,7 @@ class Lesson {
     const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
     const options = { moment, above: innerHeight - top > HIGH ? top : controls, onMoment: () => this.write() };
     this.machine = new Machine(data, this.stage, options);
-    followTheme(this.machine);
+    followTheme(this.machine.root);
     this.place.dataset.ready = "";
   }
 

@@ -1,22 +1,12 @@
 // The machine as a widget, and in pages without a kernel.
 
-/** Follow the theme of JupyterLab or of the screen; return a function that stops this. @param {any} machine */
-function followTheme(machine) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const look = () => { machine.root.dataset.theme = isJupyterDark() ?? (!("jpThemeLight" in document.body.dataset) && dark.matches) ? "dark" : "light"; };
-  look();
-  dark.addEventListener("change", look);
-  const stop = onTheme(look);
-  return () => { dark.removeEventListener("change", look); stop(); };
-}
-
 /** The widget: the kernel sends `data`; `moment` is synchronized. @param {any} widget */
 function render({ model, el }) {
   const machine = new Machine(model.get("data"), el, {
     moment: model.get("moment"), contributor: model.get("contributor"),
     onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
   });
-  const stopTheme = followTheme(machine);
+  const stopTheme = followTheme(machine.root);
   const stop = listening(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
@@ -29,7 +19,7 @@ function render({ model, el }) {
 for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-machine]:not([data-ready])"))) {
   place.dataset.ready = "";
   const { data, ...options } = JSON.parse(place.querySelector("script").textContent);
-  followTheme(new Machine(data, place, options));
+  followTheme(new Machine(data, place, options).root);
 }
 
 export default { render };

@@ -36,16 +36,21 @@ function share(model, values) {
   model.save_changes();
 }
 
-// Return whether JupyterLab has a dark theme; undefined outside JupyterLab.
-function isJupyterDark() {
-  return { true: false, false: true }[document.body.dataset.jpThemeLight];
-}
-
-// Call `look` after each change of JupyterLab's theme; return a function that stops the calls.
-function onTheme(look) {
+// Store the theme of JupyterLab, or elsewhere of the screen, as `data-theme`; return a function that stops.
+function followTheme(root) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const look = () => {
+    const isLight = { true: true, false: false }[document.body.dataset.jpThemeLight] ?? !dark.matches;
+    root.dataset.theme = isLight ? "light" : "dark";
+  };
   const watch = new MutationObserver(look);
+  look();
+  dark.addEventListener("change", look);
   watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
-  return () => watch.disconnect();
+  return () => {
+    dark.removeEventListener("change", look);
+    watch.disconnect();
+  };
 }
 
 function download(name, content) {

@@ -146,22 +146,6 @@ async function copyText(text, shown, note) {
   }
 }
 
-/** Return whether JupyterLab is dark; outside of JupyterLab, whether the reader's screen is dark. */
-const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
-
-/** Request the theme of the page after each change; return a function that stops. @param {any} model @param {any} ask */
-function follow(model, ask) {
-  let was = false;
-  const look = () => {
-    const chosen = model.get("form").controls.find(({ key }) => key[0] === "theme").value;
-    const is = isDark(); // `chosen` can be older than the last request
-    if (is !== was && chosen !== "print") ask(["theme"], is ? "dark" : "light");
-    was = is;
-  };
-  look();
-  return onTheme(look);
-}
-
 const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a notebook may scroll
 
 /**
@@ -311,7 +295,7 @@ class Bench {
     const elsewhere = ["view", "save", "link"].includes(shown.problem.key[0]);
     this.problem.textContent = elsewhere ? shown.problem.text : "";
     const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
-    this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
+    this.frame.className = `picture ${theme}`; // a page draws the colors of a light picture as its own theme requires
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
     this.requests.answered(shown.answered);
   }
@@ -331,7 +315,6 @@ class Bench {
         onExample: (link) => this.ask(["link"], link),
       });
     }
-    this.player.root.dataset.theme = isDark() ? "dark" : "light";
   }
 
   /** After a rest of the machine, send its moment to the kernel. @param {number=} moment */
@@ -385,7 +368,7 @@ class Bench {
     draw();
     this.show();
     write();
-    const ends = [stopListening, follow(model, this.ask), model.get("is_shown") ? () => {} : appear(this.root)];
+    const ends = [stopListening, followTheme(this.root), model.get("is_shown") ? () => {} : appear(this.root)];
     const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
     resized.observe(frame);
     phone.addEventListener("change", this.bend);

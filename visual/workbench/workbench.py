@@ -86,9 +86,9 @@ class ChangeHistory:
         return self._position < len(self._benches) - 1
 
     def note(self, bench: Bench) -> None:
-        """Store a bench, except for a change of the theme, which follows the theme of the page."""
+        """Store a bench if it differs from the present bench."""
         present = self._benches[self._position]
-        names = {*bench.state.differences_from(present.state)} - {"theme"}
+        names = {*bench.state.differences_from(present.state)}
         if getattr(bench, "loop", None) is not getattr(present, "loop", None):
             names.add("loop")
         if names:
