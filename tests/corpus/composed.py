@@ -15,18 +15,22 @@ from pytensor.graph.replace import vectorize_graph
 LINE = np.array([0.4, -0.7, 1.1])
 
 
+def last(step, start, n_steps=3, *parameters):
+    """Return the last value of a loop."""
+    return scan(step, outputs_info=[start], non_sequences=parameters, n_steps=n_steps)[-1]
+
+
 def squares(x, n_steps=3):
-    return scan(lambda x: x**2, outputs_info=[x], n_steps=n_steps)[-1]
+    return last(lambda x: x**2, x, n_steps)
 
 
 def roots(x, a):
-    return scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=2)[-1]
+    return last(lambda x, a: (x + a / x) / 2, x, 2, a)
 
 
 def a_loop_in_a_step():
     a, x = pt.dscalar("a"), pt.dscalar("x")
-    xs = scan(lambda x, a: 1 + roots(x, a), outputs_info=[x], non_sequences=[a], n_steps=3)
-    return xs[-1], a, {a: 2.0, x: 1.5}
+    return last(lambda x, a: 1 + roots(x, a), x, 3, a), a, {a: 2.0, x: 1.5}
 
 
 def a_batch():
@@ -36,10 +40,13 @@ def a_batch():
 
 def a_batch_of_two_axes():
     x, a = pt.dscalar("x"), pt.dscalar("a")
-    ys = scan(lambda y, a: pt.tanh(a * y) + 0.1, outputs_info=[x], non_sequences=[a], n_steps=3)
+    y = last(lambda y, a: pt.tanh(a * y) + 0.1, x, 3, a)
     many, weights = pt.dmatrix("xs"), pt.dvector("weights")
-    made = vectorize_graph(ys[-1], {x: many, a: weights})
-    return made.sum(), weights, {many: [LINE, 2 * LINE], weights: LINE}
+    return (
+        vectorize_graph(y, {x: many, a: weights}).sum(),
+        weights,
+        {many: [LINE, 2 * LINE], weights: LINE},
+    )
 
 
 def rows_with_weights():
@@ -81,38 +88,27 @@ def nothing_depends():
 
 def through_whole_numbers():
     n = pt.lscalar("n")
-    xs = scan(lambda x: x + 1, outputs_info=[n], n_steps=3)
-    return xs[-1] * 1.0, n, {n: 2}
+    return last(lambda x: x + 1, n) * 1.0, n, {n: 2}
 
 
 def through_complex_numbers():
     angle = pt.dscalar("angle")
     turn = pt.complex(pt.cos(angle), pt.sin(angle))
-    zs = scan(
-        lambda z, turn: z * turn,
-        outputs_info=[pt.constant(1.0 + 0.0j)],
-        non_sequences=[turn],
-        n_steps=3,
-    )
-    return pt.real(zs[-1]), angle, {angle: 0.4}
+    z = last(lambda z, turn: z * turn, pt.constant(1.0 + 0.0j), 3, turn)
+    return pt.real(z), angle, {angle: 0.4}
 
 
 def by_an_unknown_operation():
     """Return a loop whose step sorts its state."""
     x = pt.dvector("x")
-    xs = scan(lambda x: pt.sort(x) * 0.9, outputs_info=[x], n_steps=3)
-    return (xs[-1] * LINE).sum(), x, {x: LINE}
+    return (last(lambda x: pt.sort(x) * 0.9, x) * LINE).sum(), x, {x: LINE}
 
 
 def of_a_walk():
     """Return a loop whose steps draw from the same generator, without updates."""
     rng, x = pytensor.shared(np.random.default_rng(3), name="rng"), pt.dscalar("x")
-    xs = scan(
-        lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1],
-        outputs_info=[x],
-        n_steps=3,
-    )
-    return (xs**2).sum(), x, {x: 0.5}
+    draw = lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1]  # noqa: E731
+    return (scan(draw, outputs_info=[x], n_steps=3) ** 2).sum(), x, {x: 0.5}
 
 
 def in_operations():
@@ -139,23 +135,13 @@ def operations_in_a_step():
     x, flag, a = pt.dscalar("x"), pt.bscalar("flag"), pt.dscalar("a")
     twice = OpFromGraph([a], [a * a * 2 + 1])
     weight = pytensor.shared(0.7, name="weight")
-    xs = scan(
-        lambda x, w: twice(ifelse(flag, pt.sin(x) * w, x + 1)),
-        outputs_info=[x],
-        non_sequences=[weight],
-        n_steps=3,
-    )
-    return xs[-1] * weight, x, {x: 0.4, flag: 1}
+    result = last(lambda x, w: twice(ifelse(flag, pt.sin(x) * w, x + 1)), x, 3, weight)
+    return result * weight, x, {x: 0.4, flag: 1}
 
 
 def a_result_returned_twice():
     x = pt.dscalar("x")
-
-    def step(x, y):
-        new = pt.sin(x * y)
-        return new, new
-
-    xs, ys = scan(step, outputs_info=[x, x * 2], n_steps=3)
+    xs, ys = scan(lambda x, y: [pt.sin(x * y)] * 2, outputs_info=[x, x * 2], n_steps=3)
     return xs[-1] + 3 * ys[-1] * ys[0], x, {x: 0.6}
 
 

@@ -21,23 +21,15 @@ def power_of_unknown_steps():
 def polynomial():
     """Return a loop over two sequences, without a state."""
     coefficients, x = pt.dvector("coefficients"), pt.dscalar("x")
-    terms = scan(
-        lambda c, power, x: c * x**power,
-        sequences=[coefficients, pt.arange(100)],
-        non_sequences=[x],
-    )
+    sequences = [coefficients, pt.arange(100)]
+    terms = scan(lambda c, power, x: c * x**power, sequences=sequences, non_sequences=[x])
     return terms.sum(), x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
 
 
 def horner():
     coefficients, x = pt.dvector("coefficients"), pt.dscalar("x")
-    made = scan(
-        lambda c, value, x: value * x + c,
-        sequences=[coefficients],
-        outputs_info=[pt.zeros_like(x)],
-        non_sequences=[x],
-        go_backwards=True,
-    )
+    start = {"outputs_info": [pt.zeros_like(x)], "non_sequences": [x], "go_backwards": True}
+    made = scan(lambda c, value, x: value * x + c, sequences=[coefficients], **start)
     return made[-1], x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
 
 
@@ -55,12 +47,11 @@ def sequence_taps():
 def double_until():
     """Return a loop that doubles its state until the state exceeds a limit."""
     x, limit = pt.dscalar("x"), pt.dscalar("limit")
-    made = scan(
-        lambda x, limit: (x * 2, until(x * 2 > limit)),
-        outputs_info=[x],
-        non_sequences=[limit],
-        n_steps=50,
-    )
+
+    def step(x, limit):
+        return x * 2, until(x * 2 > limit)
+
+    made = scan(step, outputs_info=[x], non_sequences=[limit], n_steps=50)
     return made[-1], x, {x: 0.7, limit: 9.0}
 
 

@@ -50,12 +50,8 @@ def kalman():
         gain = ahead / (ahead + r)
         return mean + gain * (y - mean), (1 - gain) * ahead, normal(y, mean, pt.sqrt(ahead + r))
 
-    *_, told = scan(
-        step,
-        sequences=[pt.constant(RETURNS)],
-        outputs_info=[ZERO, ONE, None],
-        non_sequences=[q, r],
-    )
+    start = {"outputs_info": [ZERO, ONE, None], "non_sequences": [q, r]}
+    *_, told = scan(step, sequences=[pt.constant(RETURNS)], **start)
     return told.sum(), q, {q: 0.2, r: 0.5}
 
 
@@ -85,12 +81,11 @@ def runge_kutta():
 def gradient_in_a_step():
     """Return a loop of gradient descent, whose step contains PyTensor's gradient."""
     rate, x = pt.dscalar("rate"), pt.dvector("x")
-    xs = scan(
-        lambda x, rate: x - rate * pt.grad((pt.cos(x) * x).sum(), x),
-        outputs_info=[x],
-        non_sequences=[rate],
-        n_steps=4,
-    )
+
+    def step(x, rate):
+        return x - rate * pt.grad((pt.cos(x) * x).sum(), x)
+
+    xs = scan(step, outputs_info=[x], non_sequences=[rate], n_steps=4)
     return (xs[-1] ** 2).sum(), rate, {rate: 0.1, x: [1.0, -0.5]}
 
 
@@ -102,12 +97,7 @@ def noise():
         rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
         return 0.9 * x + drift + draw, rng
 
-    xs, _ = scan(
-        step,
-        outputs_info=[ZERO, rng],
-        non_sequences=[drift],
-        n_steps=4,
-    )
+    xs, _ = scan(step, outputs_info=[ZERO, rng], non_sequences=[drift], n_steps=4)
     return (xs**2).sum(), drift, {drift: 0.1}
 
 

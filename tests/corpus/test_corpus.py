@@ -1,10 +1,9 @@
 """Differentiate, explain, trace, verify, compare, and draw graphs that users write."""
 
-import importlib.util
 import inspect
 import os
-import sys
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytensor
@@ -21,7 +20,6 @@ from visual.drawing.catalogue import PICTURES, PictureKind
 from visual.drawing.draw import study_of
 from visual.scene.shapes import Scene
 
-HERE = Path(__file__).parent
 # Use all rewrites but no compiler; Numba would compile for two minutes. Without rewrites,
 # PyTensor 3.0 computes wrong gradients.
 MODE = Mode("py", "fast_run")
@@ -32,11 +30,10 @@ WIDEST = 840  # pixels
 
 def graphs(origin):
     """Yield the functions without parameters of a file; each builds a graph."""
-    spec = importlib.util.spec_from_file_location(f"corpus_{origin}", HERE / f"{origin}.py")
-    sys.modules[spec.name] = loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    for name, function in inspect.getmembers(loaded, inspect.isfunction):
-        if function.__module__ == loaded.__name__ and not inspect.signature(function).parameters:
+    names = run_path(str(Path(__file__).with_name(f"{origin}.py")), run_name=origin)
+    for name, function in names.items():
+        is_own = inspect.isfunction(function) and function.__module__ == origin
+        if is_own and not inspect.signature(function).parameters:
             yield name, function
 
 

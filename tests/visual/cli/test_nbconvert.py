@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pypdfium2
 import pytest
+from in_browser import forked_kernels
 from sites import ROOT
 
 import visual
@@ -72,7 +73,7 @@ def convert(text, start, folder, **environment):
         assert list(copies.copy_lessons(folder)) == [folder / "01_loop.ipynb"]
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, **forked_kernels.environment(), **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return words
