@@ -14,6 +14,7 @@ import re
 import jupytext
 import nbformat
 import pytest
+from documents import code_blocks
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -26,8 +27,7 @@ import visual
 
 LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # a kernel on TCP prints a warning
 CHECKS = ROOT / "tests" / "lessons"
-FOLDED = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
-FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 WORDS, AVERAGE, CHECKED = 600, 450, 3
 MOST, SLACK = 12, 0.25  # minutes; a few words of a picture change nothing
 A_MINUTE = 170  # words that a learner reads in a minute
@@ -37,7 +37,6 @@ QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for each line that learners wri
 APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
-SOLUTION = re.compile(r"<summary>One solution</summary>.*?```python\n(.*?)```", re.DOTALL)
 START = f"""\
 %reset -f
 %colors nocolor
@@ -51,14 +50,17 @@ warnings.simplefilter('ignore')
 __import__('solving').report(dict(globals()))"""
 
 
-def solutions(lesson):
-    """The code that is hidden in a lesson's text."""
-    told = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
-    return [code for _, hidden in FOLDED.findall(told) for code in FENCED.findall(hidden)]
+def text_of(lesson):
+    return "\n\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
 
 
 def code_cells(lesson):
     return [cell for cell in lesson.cells if cell.cell_type == "code"]
+
+
+def solutions(lesson):
+    """Return the code that is hidden in a lesson's text."""
+    return code_blocks("\n".join(FOLDED.findall(text_of(lesson))), "python")
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +74,10 @@ def kernel():
 def run(kernel, lesson, checks):
     """Run a lesson; return it with outputs, and whether the checks solve each exercise."""
     lesson = nbformat.from_dict(lesson)
-    told = (cell.source for cell in lesson.cells if cell.cell_type == "markdown")
-    calls = [call for source in told for call in inline_calls(source)]
-    elsewhere = "os.chdir(tempfile.mkdtemp())"  # where they write files
+    elsewhere = "os.chdir(tempfile.mkdtemp())"  # where calls write files
     solving = [*solutions(lesson), f"from solving import solve\n{checks}"]
-    parts = [START, *solving, elsewhere, *calls]
-    first, *others, last = map(nbformat.v4.new_code_cell, [*parts, END])
+    parts = [START, *solving, elsewhere, *inline_calls(text_of(lesson)), END]
+    first, *others, last = map(v4.new_code_cell, parts)
     lesson.cells = [first, *lesson.cells, *others, last]
     place = {"metadata": {"path": ROOT}}
     client = NotebookClient(lesson, km=kernel, timeout=120, resources=place)
@@ -90,8 +90,7 @@ def run(kernel, lesson, checks):
 
 def prose(lesson):
     """Return the words of a lesson that learners read."""
-    told = [cell.source for cell in lesson.cells if cell.cell_type == "markdown"]
-    return TOKEN.findall(APART.sub(" ", "\n\n".join(told)))
+    return TOKEN.findall(APART.sub(" ", text_of(lesson)))
 
 
 def is_symbol(word):
@@ -100,17 +99,18 @@ def is_symbol(word):
 
 
 def checked(lesson):
-    """Its questions, and the tasks that are run."""
+    """Return the cells with questions, and the cells with tasks."""
     code = code_cells(lesson)
     questions = [cell for cell in code if re.search(r"visual\.(Question|Exercise)\(", cell.source)]
     return questions, [cell for cell in code if "visual.Work(" in cell.source]
 
 
 def written(lesson):
-    """The lines of the solution that are not there before."""
-    (solution,) = SOLUTION.findall("\n".join(c.source for c in lesson.cells))
+    """Return the number of lines of the solution that learners write."""
+    (folded,) = (f for f in FOLDED.findall(text_of(lesson)) if "One solution<" in f)
     (begun,) = (c.source for c in lesson.cells if "mine-" in str(c.metadata.get("nbgrader")))
-    return len([one for one in lines(solution) if one not in begun.splitlines()])
+    solution = lines(code_blocks(folded, "python")[0])
+    return len([line for line in solution if line not in begun.splitlines()])
 
 
 def lines(source):
@@ -161,7 +161,7 @@ def test_a_lesson_runs_and_its_exercises_can_be_solved(kernel, path):
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_is_easy_to_read(path):
     lesson = jupytext.read(path)
-    text = "\n\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
+    text = text_of(lesson)
     shown = [cell for cell in code_cells(lesson) if "jupyter" not in cell.metadata]
     assert [cell.source for cell in shown if len(cell.source.splitlines()) > 10] == []
     lines = [line for cell in code_cells(lesson) for line in cell.source.splitlines()]
@@ -177,17 +177,14 @@ def test_a_lesson_is_easy_to_read(path):
 
 
 def test_what_is_wrong_with_a_lesson_is_found(kernel):
-    made = nbformat.v4.new_notebook()
-    source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
-    made.cells = [nbformat.v4.new_code_cell(source)]
-    assert run(kernel, made, "")[1] == {"left": False}
-    made.cells.append(nbformat.v4.new_markdown_cell("Call `visual.nothing(1)`."))
-    with pytest.raises(CellExecutionError, match="nothing"):
-        run(kernel, made, "")
-    broken = nbformat.v4.new_notebook()
-    broken.cells = [nbformat.v4.new_code_cell("import warnings; warnings.warn('old')")]
-    with pytest.raises(CellExecutionError, match="UserWarning: old"):
-        run(kernel, broken, "")
+    asked = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
+    assert run(kernel, v4.new_notebook(cells=[v4.new_code_cell(asked)]), "")[1] == {"left": False}
+    for cell, error in (
+        (v4.new_markdown_cell("Call `visual.nothing(1)`."), "name 'visual' is not defined|nothing"),
+        (v4.new_code_cell("import warnings; warnings.warn('old')"), "UserWarning: old"),
+    ):
+        with pytest.raises(CellExecutionError, match=error):
+            run(kernel, v4.new_notebook(cells=[cell]), "")
 
 
 @pytest.mark.parametrize(
@@ -204,20 +201,12 @@ def test_a_wrong_solution_is_detected(right, wrong, words):
         solve(visual.Question("?", 1, "Because it is."), right, *wrong)
 
 
-# how long they are
-
-
-@pytest.fixture(scope="module")
-def lessons():
-    return {path: jupytext.read(path) for path in LESSONS}
-
-
-def test_no_lesson_grows(lessons):
-    found = {path.stem: len(prose(one)) for path, one in lessons.items()}
-    assert {name: count for name, count in found.items() if count > WORDS} == {}
-    assert sum(found.values()) / len(found) <= AVERAGE, found
-    asked = {path.stem: sum(map(len, checked(one))) for path, one in lessons.items()}
-    assert {name: count for name, count in asked.items() if not 2 <= count <= CHECKED} == {}
+def test_no_lesson_grows():
+    lessons = [jupytext.read(path) for path in LESSONS]
+    words = [len(prose(lesson)) for lesson in lessons]
+    assert max(words) <= WORDS
+    assert sum(words) / len(words) <= AVERAGE
+    assert {sum(map(len, checked(lesson))) for lesson in lessons} <= {*range(2, CHECKED + 1)}
 
 
 TOLD = """Two words of [prose](x), `code` and x₀.

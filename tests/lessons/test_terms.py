@@ -3,7 +3,6 @@
 import re
 from functools import cache
 
-import jupytext
 import pytest
 from sites import LESSONS, ROOT
 
@@ -12,8 +11,11 @@ ENTRY = re.compile(
 )
 GLOSSARY = (ROOT / "notebooks" / "glossary.md").read_text(encoding="utf-8")
 TERMS = {entry["term"]: entry["lesson"] for entry in ENTRY.finditer(GLOSSARY)}
+FENCED = re.compile(r"^```.*?^```", re.S | re.M)
 # Excluded: fenced and inline code, headings, addresses, and solutions.
-OTHER = re.compile(r"```.*?```|`[^`\n]*`|^#[^\n]*$|\]\([^)]*\)|<details>.*?</details>", re.S | re.M)
+NOT_PROSE = r"```.*?```|`[^`\n]*`|^#[^\n]*$|<details>.*?</details>"
+OTHER = re.compile(rf"{NOT_PROSE}|\]\([^)]*\)", re.S | re.M)
+OTHER_TEXT = re.compile(rf"{NOT_PROSE}|\[[^\]]*\]\((?!glossary)[^)]*\)", re.S | re.M)
 
 
 def anchor(term):
@@ -29,50 +31,35 @@ def pattern(term):
 
 @cache
 def spoken(lesson):
-    """What a reader of a lesson reads: prose, and the texts of questions."""
-    parts = []
-    for cell in jupytext.reads(lesson, "md:myst").cells:
-        if cell.cell_type == "markdown":
-            parts.append(OTHER.sub("", cell.source))
-        elif "visual.Question(" in cell.source:
-            parts.append(" ".join(re.findall(r'"([^"\n]*)"', cell.source)))
-    return "\n".join(parts)
+    """Return the prose of a lesson, and the texts of its questions."""
+    questions = [block for block in FENCED.findall(lesson) if "visual.Question(" in block]
+    return "\n".join([OTHER.sub("", lesson), *re.findall(r'"([^"\n]*)"', "\n".join(questions))])
 
 
 def early(lessons):
-    """Return the terms that a lesson uses before their explanation, by lesson."""
+    """Yield the terms that a lesson uses before their explanation, which is in bold and linked."""
     for term, explained in TERMS.items():
-        for name, lesson in lessons.items():
-            if name == explained:
-                start = explains(lesson, term)
-                if start is None:
-                    yield f"{term}: {name} does not explain it"
-                elif pattern(term).search(OTHER.sub("", lesson[:start])):
-                    yield f"{term}: {name} uses it before it explains it"
-                break
-            if pattern(term).search(spoken(lesson)):
+        words, link = pattern(term), rf"\(glossary\.ipynb#{anchor(term)}\)"
+        before = [name for name in lessons if name < explained]
+        for name in before:
+            if words.search(spoken(lessons[name])):
                 yield f"{term}: {name} uses it, {explained} explains it"
-
-
-def explains(lesson, term):
-    """Where a lesson explains a term: in bold, with a link to the glossary."""
-    found = re.search(
-        rf"\[\*\*{pattern(term).pattern}\*\*\]\(glossary\.ipynb#{anchor(term)}\)", lesson
-    )
-    return found and found.start()
+        lesson = lessons[explained]
+        found = re.search(rf"\[\*\*{words.pattern}\*\*\]{link}", lesson)
+        if found is None:
+            yield f"{term}: {explained} does not explain it"
+        elif words.search(OTHER.sub("", lesson[: found.start()])):
+            yield f"{term}: {explained} uses it before it explains it"
 
 
 def unlinked(lesson):
-    """Terms whose first use in the prose of a lesson is not linked."""
-    prose = re.sub(
-        r"```.*?```|`[^`\n]*`|^#[^\n]*$|<details>.*?</details>", "", lesson, flags=re.S | re.M
-    )
-    prose = re.sub(r"\[[^\]]*\]\((?!glossary)[^)]*\)", "", prose)
+    """Yield the terms whose first use in the prose of a lesson is not linked."""
+    prose = OTHER_TEXT.sub("", lesson)
+    without_links = re.sub(r"\]\([^)]*\)", lambda m: " " * len(m[0]), prose)
     for term in TERMS:
-        first = pattern(term).search(re.sub(r"\]\([^)]*\)", lambda m: " " * len(m[0]), prose))
-        if first and not re.match(
-            rf"\**\]\(glossary\.ipynb#{anchor(term)}\)", prose[first.end() :]
-        ):
+        first = pattern(term).search(without_links)
+        link = re.compile(rf"\**\]\(glossary\.ipynb#{anchor(term)}\)")
+        if first and not link.match(prose, first.end()):
             yield term
 
 
@@ -97,22 +84,15 @@ def test_the_glossary_is_in_the_order_of_the_lessons():
 
 
 def test_what_is_wrong_is_found(lessons):
-    told = "[**tap**](glossary.ipynb#tap)"
-    wrong = {**lessons, "01_loop": lessons["01_loop"] + "\n\nIt reads at several taps.\n"}
-    assert list(early(wrong)) == ["tap: 01_loop uses it, 02_scan explains it"]
-    asked = (
-        lessons["01_loop"]
-        + '\n```{code-cell} ipython3\nvisual.Question("Which taps?", 1, "")\n```\n'
-    )
-    assert list(early({**lessons, "01_loop": asked})) == [
-        "tap: 01_loop uses it, 02_scan explains it"
-    ]
-    late = lessons["02_scan"].replace(
-        "# What does scan do with your arguments?\n", "# What?\n\nA tap is read.\n"
-    )
-    assert list(early({**lessons, "02_scan": late})) == [
-        "tap: 02_scan uses it before it explains it"
-    ]
-    none = lessons["02_scan"].replace(told, "**tap**")
-    assert list(early({**lessons, "02_scan": none})) == ["tap: 02_scan does not explain it"]
+    asked = '\n```{code-cell} ipython3\nvisual.Question("Which taps?", 1, "")\n```\n'
+    first, second = lessons["01_loop"], lessons["02_scan"]
+    none = second.replace("[**tap**](glossary.ipynb#tap)", "**tap**")
+    title = "# What does scan do with your arguments?\n"
+    for name, lesson, message in (
+        ("01_loop", f"{first}\n\nIt reads at several taps.\n", "uses it, 02_scan explains it"),
+        ("01_loop", first + asked, "uses it, 02_scan explains it"),
+        ("02_scan", second.replace(title, f"{title}\nA tap.\n"), "uses it before it explains it"),
+        ("02_scan", none, "does not explain it"),
+    ):
+        assert list(early(lessons | {name: lesson})) == [f"tap: {name} {message}"]
     assert list(unlinked(none)) == ["tap"]
