@@ -23,9 +23,8 @@ class Case:
 
     def __str__(self):
         shapes = ",".join(str(np.shape(value)) for value in self.inputs)
-        return f"{self.name}{shapes}" + ",".join(
-            f"{k}={v}" for k, v in self.metadata.items() if np.ndim(v) == 0
-        )
+        numbers = {name: value for name, value in self.metadata.items() if np.ndim(value) == 0}
+        return f"{self.name}{shapes} {numbers}"
 
 
 def reference(case, inputs=None):
@@ -54,26 +53,22 @@ def reference_tangent(case, tangents):
 
 def reference_gradients(case, cotangent):
     """Return the transpose, from the tangents of all basis vectors."""
-    found = []
-    for number, value in enumerate(case.inputs):
-        gradient = np.zeros(np.shape(value), np.asarray(cotangent).dtype)
+    dtype = np.asarray(cotangent).dtype
+    gradients, tangents = ([np.zeros(np.shape(v), dtype) for v in case.inputs] for _ in "ab")
+    for gradient, tangent in zip(gradients, tangents, strict=True):
         for place in np.ndindex(gradient.shape):
-            tangents = [np.zeros(np.shape(v), gradient.dtype) for v in case.inputs]
-            tangents[number][place] = 1
+            tangent[place] = 1
             gradient[place] = np.sum(reference_tangent(case, tangents) * cotangent)
-        found.append(gradient)
-    return found
+            tangent[place] = 0
+    return gradients
 
 
 def inner(first, second):
     """Return the real Frobenius inner product of two lists of arrays, in double precision."""
     total = 0.0
-    for a, b in zip(first, second, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
+    for a, b in zip(map(np.asarray, first), map(np.asarray, second), strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        total += float(
-            np.sum(a.real.astype(float) * b.real) + np.sum(a.imag.astype(float) * b.imag)
-        )
+        total += np.vdot(a.astype(complex), b).real
     return total
 
 
