@@ -54,14 +54,15 @@ def prose_of_python(source):
     """Return the comments, docstrings, and strings of at least four words."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     pieces = [token.string[1:] for token in tokens if token.type == tokenize.COMMENT]
-    tree = ast.parse(source)
-    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    inner = {id(part) for node in joined for part in ast.walk(node) if part is not node}
-    for node in joined:
-        values = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
-        pieces.append("".join(map(str, values)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+    inner = set()  # parts of f-strings, which come before their parts
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr):
+            inner.update(map(id, ast.walk(node)))
+            values = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+            pieces.append("".join(map(str, values)))
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner
+        ):
             pieces.append(re.sub(r"^\s*>>>.*", "", node.value, flags=re.MULTILINE))
     return [piece for piece in pieces if len(re.findall(r"[A-Za-z]{2,}", piece)) >= 4]
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -78,9 +79,7 @@ def import_graph(root):
 
 
 def layer(module):
-    while module not in LAYERS:
-        module = module.rpartition(".")[0]
-    return LAYERS.index(module)
+    return LAYERS.index(module) if module in LAYERS else layer(module.rpartition(".")[0])
 
 
 def upward_imports(graph):
@@ -148,13 +147,11 @@ def test_folders_and_modules_are_small():
         ["git", "ls-files", "-co", "--exclude-standard", "lab", "visual", "tests", "bench"],
         capture_output=True, text=True, cwd=ROOT, check=True,
     )  # fmt: skip
-    folders = {}
-    for line in tracked.stdout.splitlines():
-        parts = re.sub(r"\.pyi$", ".py", line).split("/")
-        for depth in range(1, len(parts)):
-            if parts[depth] not in ("py.typed", "retired.py"):  # a marker; a table
-                folders.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
-    large = {folder: len(names) for folder, names in folders.items() if len(names) > MOST_ENTRIES}
+    paths = [Path(re.sub(r"\.pyi$", ".py", line)) for line in tracked.stdout.splitlines()]
+    entries = {part for path in paths for part in (path, *path.parents)}
+    entries = {e for e in entries if e.name not in ("py.typed", "retired.py")}  # a marker; a table
+    counts = Counter(entry.parent.as_posix() for entry in entries)
+    large = {folder: count for folder, count in counts.items() if count > MOST_ENTRIES}
     assert set(large) <= WITHOUT_LIMIT, large
     for name, path in modules(ROOT):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, name
@@ -167,9 +164,7 @@ def test_public_names_are_few_and_documented_and_differ_from_modules(package):
     documented = set(re.findall(r"`(\w+)", package.__doc__))
     assert {name for name in public if name.islower()} - documented == set()
     stems = {path.stem for path in Path(package.__file__).parent.iterdir()}
-    assert {
-        name for name, value in public.items() if not hasattr(value, "__path__")
-    } & stems == set()
+    assert all(hasattr(public[name], "__path__") for name in stems & public.keys())
 
 
 def test_lab_imports_neither_drawing_nor_jupyter(graph):
