@@ -39,32 +39,25 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
 def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
     """Return the advance width of each character of a font, in units per em.
 
-    The widths are in the tables `cmap` and `hmtx` of the font file. For format 4 of `cmap`, see
+    The widths are in the tables `cmap` and `hmtx` of the font file. For format 12 of `cmap`, see
     https://learn.microsoft.com/typography/opentype/spec/cmap.
     """
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     data = (folder() / name).read_bytes()
 
-    def words(offset: int, count: int = 1, form: str = ">u2") -> list[int]:
+    def integers(offset: int, count: int, form: str = ">u4") -> list[int]:
         return np.frombuffer(data, form, count, offset).tolist()
 
-    entries = range(12, 12 + 16 * words(4)[0], 16)
-    tables = {data[entry : entry + 4]: words(entry + 8, form=">u4")[0] for entry in entries}
-    (count,) = words(tables[b"hhea"] + 34)
-    widths = words(tables[b"hmtx"], 2 * count)[::2]
+    entries = range(12, 12 + 16 * integers(4, 1, ">u2")[0], 16)
+    tables = {data[entry : entry + 4]: integers(entry + 8, 1)[0] for entry in entries}
+    (count,) = integers(tables[b"hhea"] + 34, 1, ">u2")
+    widths = integers(tables[b"hmtx"], 2 * count, ">u2")[::2]
     cmap = tables[b"cmap"]
-    starts = [cmap + words(cmap + 8 + 8 * n, form=">u4")[0] for n in range(words(cmap + 2)[0])]
-    start = next(start for start in starts if words(start) == [4])
-    segments = words(start + 6)[0] // 2
-    arrays = [start + 14 + skip + 2 * segments * n for n, skip in enumerate((0, 2, 2, 2))]
-    advance_of = {}
-    for n, (last, first, delta, offset) in enumerate(
-        zip(*(words(array, segments) for array in arrays), strict=True)
-    ):
-        codes = range(first, last + 1)
-        glyphs = words(arrays[3] + 2 * n + offset, len(codes)) if offset else codes
-        for code, glyph in zip(codes, glyphs, strict=True):
-            number = (glyph + delta) % 65536
-            if number and code < 0xFFFF:
-                advance_of[chr(code)] = widths[min(number, count - 1)]
-    return advance_of
+    offsets = integers(cmap + 4, 2 * integers(cmap + 2, 1, ">u2")[0])[1::2]
+    start = next(cmap + at for at in offsets if integers(cmap + at, 1, ">u2") == [12])
+    ranges = np.reshape(integers(start + 16, 3 * integers(start + 12, 1)[0]), (-1, 3)).tolist()
+    return {
+        chr(code): widths[min(glyph + code - first, count - 1)]
+        for first, last, glyph in ranges
+        for code in range(first, last + 1)
+    }
