@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visual.backends.svg import text
-from visual.scene.formats import as_report, register, write_whole
+from visual.scene.formats import register, report_path, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES, Theme
 
@@ -121,7 +121,7 @@ def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "li
 
     Raises ArgumentError for another suffix, or a path that cannot be written.
     """
-    place = as_report(path, (".html", ".txt"), "expected a file that ends in .html or .txt")
+    place = report_path(path, (".html", ".txt"), "expected a file that ends in .html or .txt")
     colors = THEMES[theme]
     content = f"{report}\n"
     if place.suffix.lower() == ".html":

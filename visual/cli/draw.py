@@ -2,7 +2,6 @@
 
 import argparse
 import re
-from pathlib import Path
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
@@ -12,7 +11,7 @@ from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export
 from visual.drawing.figures import FIGURES, figure
 from visual.options import DERIVATIVE, STEPS, THEME
-from visual.scene.formats import SUFFIXES, check_path, check_scale
+from visual.scene.formats import SUFFIXES, check_scale, picture_path
 from visual.scene.shapes import Scene
 
 EXAMPLES = """\
@@ -68,7 +67,7 @@ def _draw(options: argparse.Namespace) -> None:
     check_scale(options.scale)
     to_screen = options.out == "-"
     if not to_screen:
-        check_path(Path(options.out), options.animate)
+        picture_path(options.out, options.animate)
     elif options.animate:
         raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
     scene = _picture(options)

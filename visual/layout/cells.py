@@ -3,14 +3,25 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TypeGuard
+from typing import Unpack
 
 import numpy as np
 
 from lab.notation import number_text
 from visual.layout.table import Cell
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, groups_of, outline, shortened
+from visual.scene.shapes import (
+    Box,
+    Group,
+    Shape,
+    Text,
+    TextLook,
+    fitted,
+    groups_of,
+    outline,
+    replaced,
+    shortened,
+)
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
@@ -112,13 +123,15 @@ def draw_cell(each: Cell, box: Box) -> Group:
     has_name = box.width >= NARROW or (fits and each.old is None)
     draw = _array_inside if value.ndim and has_name else _number_inside
     shapes = (box, *draw(box, value, each.old, each.label))
-    return replace(_group(each, shapes, title), quantity=quantity(each.name), value=value)
+    return _group(each, shapes, title, value)
 
 
-def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
+def _group(
+    each: Cell, shapes: tuple[Shape, ...], title: str, value: np.ndarray | None = None
+) -> Group:
     """Return the shapes of a cell as a group; `title` is the tooltip if the cell has no title."""
-    step, moment = each.moment
-    return Group(shapes, step, each.key, each.title or title, moment)
+    (step, moment), name = each.moment, "" if value is None else quantity(each.name)
+    return Group(shapes, step, each.key, each.title or title, moment, quantity=name, value=value)
 
 
 def _number_inside(
@@ -158,28 +171,25 @@ def _array_inside(
 
 def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
     """Return the crossed-out old value, or the name of the cell."""
-    middle = anchor == "middle"
-    x = box.x + (box.width / 2 if middle else 6)
+    x = box.x + (box.width / 2 if anchor == "middle" else 6)
     if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
-        return inside(box, x, box.y + 16, shortened(label, box.width - 4, 11), 11, anchor)
+        return _inside(box, x, box.y + 16, shortened(label, box.width - 4, 11), 11, anchor)
     if old is None:
         short = shortened(label, room, 12, bold=True)
-        return inside(box, x, box.y + 16, short, 12, anchor, bold=True)
+        return _inside(box, x, box.y + 16, short, 12, anchor, bold=True)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
     top = min(16, box.height - 21)  # the text is above the value also in a low box
-    return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
+    return _inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
-def thin_width(value: np.ndarray, name: str) -> float:
-    """Return the least width of a low cell with its name next to its value."""
-    return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
+def low_width(value: np.ndarray, label: str, is_typical: bool = False) -> float:
+    """Return the least width of a low cell with its label next to its value.
 
-
-def usual_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a low cell for a typical number or norm, or the least width for zeros."""
-    if not value.any():
-        return thin_width(value, name)
-    return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
+    If `is_typical`, a typical number or norm replaces a value that is not zero.
+    """
+    typical = USUAL[min(value.ndim, 1)]
+    written = typical if is_typical and value.any() else value_text(value)
+    return 14 + text_width(f"{label}{written}", 11, mono=True)
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
@@ -200,12 +210,10 @@ def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
             written = value_within(value, box.width - 12 - name, 11)
         first, width = baseline, text_width(written, 11, mono=True) + 2
     label = shortened(label, box.width - 10 - width, 11, mono=True)
-    left = inside(box, box.x + 5, first, label, 11, "start", mono=True, bold=True)
-    right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
-    if not width:
-        right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
-    group = _group(each, (box, left, right), f"{each.name} = {full_text(value)}")
-    return replace(group, quantity=quantity(each.name), value=value)
+    left = _inside(box, box.x + 5, first, label, 11, "start", mono=True, bold=True)
+    x, anchor = (box.x + box.width - 5, "end") if width else (box.x + box.width / 2, "middle")
+    right = _inside(box, x, baseline, written, 11, anchor, mono=True)
+    return _group(each, (box, left, right), f"{each.name} = {full_text(value)}", value)
 
 
 def _words(each: Cell, box: Box) -> Iterator[Text]:
@@ -216,33 +224,25 @@ def _words(each: Cell, box: Box) -> Iterator[Text]:
     middle, first = box.x + box.width / 2, box.y + box.height / 2 + 4 - 8 * (len(lines) - 1)
     for n, line in enumerate(lines):
         content = shortened(line, room, SMALL_SIZE, bold=not n)
-        yield inside(box, middle, first + 16 * n, content, SMALL_SIZE, bold=not n)
+        yield _inside(box, middle, first + 16 * n, content, SMALL_SIZE, "middle", bold=not n)
 
 
-def inside(
-    box: Box,
-    x: float,
-    y: float,
-    words: str,
-    size: float,
-    anchor: str = "middle",
-    mono: bool = False,
-    bold: bool = False,
-    struck: bool = False,
+def _inside(
+    box: Box, x: float, y: float, words: str, size: float, anchor: str, **look: Unpack[TextLook]
 ) -> Text:
     """Return a text in the color of the role of a box."""
-    look = (x, y, words, size, anchor, mono, bold, False, struck)
-    return Text(*look, role=box.role, faded=box.faded)
+    return Text(x, y, words, size, anchor, role=box.role, faded=box.faded, **look)
 
 
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
+    """Return a number or a norm in the middle of a box, small if it does not fit."""
     room = box.width - (4 if box.width < NARROW else 6)
     if text_width(content, size, mono=True) > room:
         size = SMALL_SIZE
     content = shortened(content, room, size, mono=True)
-    return inside(box, box.x + box.width / 2, y, content, size, mono=True, bold=bold)
+    return _inside(box, box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold)
 
 
 def _sampled(length: int) -> np.ndarray:
@@ -277,25 +277,17 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
     All values of a quantity, and the direct parts (∂) of a gradient, have the same scale: the
     largest finite magnitude of their patches.
     """
-    shapes = tuple(shapes)
-    scales: dict[str, float] = {}
-    for group in groups_of(shapes):
-        for patch in filter(_is_patch, group.shapes):
-            size = abs(patch.heat or 0.0)
-            known = scales.get(group.quantity, 0.0)
-            scales[group.quantity] = max(known, size if np.isfinite(size) else 0.0)
-
-    def scaled(shape: Shape, name: str) -> Shape:
-        if isinstance(shape, Group):
-            own = tuple(scaled(inner, shape.quantity or name) for inner in shape.shapes)
-            return replace(shape, shapes=own)
-        return replace(shape, scale=scales[name]) if _is_patch(shape) else shape
-
-    return tuple(scaled(shape, "") for shape in shapes) if scales else shapes, scales
-
-
-def _is_patch(shape: Shape) -> TypeGuard[Box]:
-    return isinstance(shape, Box) and shape.heat is not None
+    shapes, scales = tuple(shapes), dict[str, float]()
+    patches = [
+        (patch, abs(patch.heat), group.quantity)
+        for group in groups_of(shapes)
+        for patch in group.shapes
+        if isinstance(patch, Box) and patch.heat is not None
+    ]
+    for _, size, name in patches:
+        scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
+    scaled = {id(patch): replace(patch, scale=scales[name]) for patch, _, name in patches}
+    return replaced(shapes, scaled), scales
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
@@ -312,20 +304,14 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
         for text in (s for s in group.shapes if isinstance(s, Text) and not s.struck):
             if text.content == number_text(value):
                 rows.setdefault((group.quantity, text.y), []).append((box, text, value))
-    longer: dict[int, str] = {}
+    longer: dict[int, Shape] = {}
     for row in rows.values():
         for box, text, value in row:
             alike = {v for _, other, v in row if other.content == text.content} - {value}
             if alike:
-                longer[id(text)] = _distinct(value, alike, box.width - 6, text)
-
-    def with_digits(shape: Shape) -> Shape:
-        if isinstance(shape, Group):
-            return replace(shape, shapes=tuple(map(with_digits, shape.shapes)))
-        content = longer.get(id(shape))
-        return replace(shape, content=content) if content and isinstance(shape, Text) else shape
-
-    return tuple(map(with_digits, shapes)) if longer else shapes
+                content = _distinct(value, alike, box.width - 6, text)
+                longer[id(text)] = replace(text, content=content)
+    return replaced(shapes, longer)
 
 
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:

@@ -12,18 +12,17 @@ import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
-from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, thin_width, usual_width
+from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, text_width
+from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, fitted, folded, text_width
 from visual.scene.theme import Role
 
 SMALL, LINE = 11, 15  # the font size of text next to cells; the height of a line of a formula
 LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
-STEPS = 64.0  # the width of the names of steps
 WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # the largest width of a gap, from this column distance on
 ROOMY = 66.0  # optional columns are shown if columns are at least this far apart
 PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
@@ -37,14 +36,14 @@ Blocks = Mapping[int, list[int | Gap]]
 
 @dataclass
 class PlacedPart:
-    """The columns and the gaps of a part with their left edges, and the width of a cell."""
+    """The left edges of the columns of a part, and the middles and counts of its gaps."""
 
     part: TablePart
     start: float
     pitch: float
     blocks: Blocks
     left: dict[Key, float] = field(default_factory=dict)
-    gaps: list[tuple[int, float, Gap]] = field(default_factory=list)
+    gaps: list[tuple[int, float, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cell = int(self.pitch * self.part.full)
@@ -53,18 +52,12 @@ class PlacedPart:
         for block, items in self.blocks.items():
             for item in items:
                 if isinstance(item, Gap):
-                    self.gaps.append((block, self.right, item))
-                    self.right += _gap_width(self.pitch)
+                    width = WIDEST_GAP * min(1.0, self.pitch / WIDE_PITCH)
+                    self.gaps.append((block, self.right + (width - self.apart) / 2, item.hidden))
+                    self.right += width
                 else:
                     self.left[block, item] = self.right
                     self.right += self.pitch
-
-    def gap_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
-        """Yield the numbers of hidden columns."""
-        for block, x, hidden in self.gaps:
-            if block in blocks:
-                middle = x + (_gap_width(self.pitch) - self.apart) / 2
-                yield Text(middle, y, f"⋯{hidden.hidden:,}", SMALL, "middle", muted=True)
 
 
 def lay_out(
@@ -105,33 +98,17 @@ def table_scene(
     )
 
 
-def _gap_width(pitch: float) -> float:
-    return WIDEST_GAP * min(1.0, pitch / WIDE_PITCH)
-
-
 def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> Blocks:
     """Return for each block the columns and the gaps, from left to right."""
     pairs = groupby(sorted(columns), key=lambda key: key[0])
     return {b: with_long_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
 
 
-def _counts(blocks: Blocks) -> tuple[int, int]:
-    """Return the numbers of columns and of gaps."""
-    items = [item for items in blocks.values() for item in items]
-    gaps = sum(isinstance(item, Gap) for item in items)
-    return len(items) - gaps, gaps
-
-
-def _span(blocks: Blocks, pitch: float) -> float:
-    """Return the width of the blocks, including the space after the last column."""
-    columns, gaps = _counts(blocks)
-    return columns * pitch + gaps * _gap_width(pitch)
-
-
 def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
     """Return the distance of columns, at most `part.wide`, that makes the blocks `room` wide."""
-    columns, gaps = _counts(blocks)
-    count = max(1, columns) - 1 + part.full
+    items = [item for items in blocks.values() for item in items]
+    gaps = sum(isinstance(item, Gap) for item in items)
+    count = max(1, len(items) - gaps) - 1 + part.full
     pitch = room / (count + gaps * WIDEST_GAP / WIDE_PITCH)
     pitch = (room - gaps * WIDEST_GAP) / count if pitch > WIDE_PITCH else pitch
     return min(part.wide, round(pitch, 10))
@@ -142,8 +119,8 @@ class _Layout:
 
     def __init__(self, table: Table, sheet: Sheet, all: bool) -> None:
         self.table, self.sheet, self.all = table, sheet, all
-        self.left = sheet.labels if len(table.parts) == 1 else sheet.margin + STEPS
-        self.left = self.left if table.label_width is None else sheet.margin + table.label_width
+        width = table.label_width
+        self.left = sheet.labels if width is None else sheet.margin + width
         self.right = sheet.width - sheet.margin
         self.parts: list[PlacedPart] = []
         self.boxes: dict[Hashable, Box] = {}
@@ -156,10 +133,11 @@ class _Layout:
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
         """Place the columns of all parts; return whether the columns fit, or True if `is_last`."""
         x, self.parts = self.left, []
-        widths = self._widths(shown, is_last)
-        for part, columns, width in zip(self.table.parts, shown, widths, strict=True):
+        pairs = [*zip(self.table.parts, shown, strict=True)]
+        widths = self._widths(pairs, is_last)
+        for (part, columns), width in zip(pairs, widths, strict=True):
             every = {} if self.parts else self.table.every()
-            fills = len(self.parts) == len(shown) - 1 and (part.title or not self.parts)
+            fills = len(self.parts) == len(pairs) - 1 and (part.title or not self.parts)
             room, pitch = self.right - x if fills else width, part.wide
             if not self.all:
                 whole = part if fills else replace(part, full=1.0)  # with the space after the part
@@ -176,23 +154,19 @@ class _Layout:
         self.right = max([self.right, *(area.right - area.apart for area in self.parts)])
         return True
 
-    def _widths(self, shown: Sequence[set[Key]], shrink: bool) -> list[float]:
+    def _widths(self, pairs: Sequence[tuple[TablePart, set[Key]]], shrink: bool) -> list[float]:
         """Return the width of each part; with `shrink`, a part can be narrower than its columns."""
-        pairs = [(part, _blocks(c, {})) for part, c in zip(self.table.parts, shown, strict=True)]
-        least = [_span(blocks, part.narrow) for part, blocks in pairs]
-        most = [_span(blocks, part.wide) for part, blocks in pairs]
-        room = self.right - self.left - PARTS * (len(pairs) - 1)
-        share = min(1.0, max(0.0, room - sum(least)) / max(1.0, sum(most) - sum(least)))
-        scale = min(1.0, room / max(1.0, sum(least))) if shrink else 1.0
-        return [scale * (low + share * (high - low)) for low, high in zip(least, most, strict=True)]
+        blocks = [(part, _blocks(columns, {})) for part, columns in pairs]
+        least = np.array([PlacedPart(part, 0.0, part.narrow, b).right for part, b in blocks])
+        most = np.array([PlacedPart(part, 0.0, part.wide, b).right for part, b in blocks])
+        room, total = self.right - self.left - PARTS * (len(pairs) - 1), least.sum()
+        share = min(1.0, max(0.0, room - total) / max(1.0, most.sum() - total))
+        scale = min(1.0, room / max(1.0, total)) if shrink else 1.0
+        return (scale * (least + share * (most - least))).tolist()
 
+    @staticmethod
     def _fitting(
-        self,
-        part: TablePart,
-        columns: set[Key],
-        every: Mapping[int, range],
-        room: float,
-        fold: bool,
+        part: TablePart, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
     ) -> set[Key]:
         """Return the columns to show; optional columns are shown only if they fit.
 
@@ -221,53 +195,61 @@ class _Layout:
             self.y += BEFORE if self.y else 0
             self.shapes += shifted(head, self.sheet.margin, self.y).shapes
             self.y += head.envelope.bottom
-            if any(area.part.title for area in self.parts):
+            if self.parts[0].part.title:
                 self.shapes += self._titles(self.y + 12)
                 self.y += 18
         if row.note:
-            self.shapes.append(
-                fitted(self.left, self.y + 14, row.note, self.right - self.left, 12, muted=True)
-            )
+            room = self.right - self.left
+            self.shapes.append(fitted(self.left, self.y + 14, row.note, room, 12, muted=True))
             self.y += 24
             return
-        name, edges = row.name, row.edges
         meaning = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
         if row.meaning and meaning.left >= 0:  # omitted in a narrow picture
             self.shapes.append(meaning)
-        first = {line.part: line for line in reversed(row.lines)}
-        self.y += HEADS * any(line.heads for line in first.values())
-        inside, bottoms = list[Shape](), [self.y for _ in self.parts]
-        for number, line in enumerate(row.lines):
-            area, y = self.parts[line.part], bottoms[line.part]
+        parts = [[line for line in row.lines if line.part == n] for n in range(len(self.parts))]
+        self.y += HEADS * any(lines[0].heads for lines in parts if lines)
+        inside, bottoms = list[Shape](), list[float]()
+        for area, lines in zip(self.parts, parts, strict=True):
+            shapes, bottom = self._lines(row, area, lines)
+            inside += shapes
+            bottoms.append(bottom)
+        if row.name and all(line.low for line in row.lines):
+            self.shapes += self._beside(self.y - 4, row.name)
+            bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
+        inside += route(row.edges, self.boxes, self.detours)
+        shapes, bottoms[0] = self._formulas(row, bottoms[0])
+        self.shapes.append(replace(row.moment, shapes=(*inside, *shapes)))
+        for n, (area, lines) in enumerate(zip(self.parts, parts, strict=True)):
+            bottoms[n] += area.part.apart - LOW_APART if lines and lines[-1].low else 0.0
+        self.y = max(bottoms)
+
+    def _lines(
+        self, row: Row, area: PlacedPart, lines: Sequence[Line]
+    ) -> tuple[list[Shape], float]:
+        """Return the cells of the lines of a row in one part, and the lower edge of the lines."""
+        named = next((line for line in row.lines if not line.low), None)
+        inside, bottom = list[Shape](), self.y
+        for number, line in enumerate(lines):
+            y = bottom
             if line.heads:
-                y += 0 if line is first[line.part] else HEADS
+                y += HEADS * (number > 0)
                 self.shapes += self._heads(area, line, y - HEADS)
             if line.low:
-                shapes, bottoms[line.part] = self._low(area, line, y)
+                shapes, bottom = self._low(area, line, y)
                 inside += shapes
                 continue
             ids = {cell.id for _, cell in line.cells if cell.id is not None}
-            own = [e for e in edges if not e.beside and (e.source in ids or e.target in ids)]
+            own = [e for e in row.edges if not e.beside and (e.source in ids or e.target in ids)]
             bows = [edge for edge in own if {edge.source, edge.target} <= ids]
             y += ABOVE * _has_bow_above(area, line, bows)
-            side_texts = [*self._beside(name or line.name, line, y)]
+            name = (row.name if line is named else "") or line.name
+            side_texts = [*self._beside(y, name, line.notes)]
             self.shapes += side_texts
-            name = ""
             inside += self._cells(area, line, y)
-            more = any(not o.low and o.part == line.part for o in row.lines[number + 1 :])
-            bottoms[line.part] = y + area.part.height + _beneath(area, bows, own, more)
-            notes_end = max((text.y + 2 for text in side_texts), default=0.0)
-            bottoms[line.part] = max(bottoms[line.part], notes_end)
-        if name:
-            self.shapes += self._beside(name, Line(()), self.y - 4)
-            bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
-        inside += route(edges, self.boxes, self.detours)
-        shapes, bottoms[0] = self._formulas(row, bottoms[0])
-        inside += shapes
-        self.shapes.append(replace(row.moment, shapes=tuple(inside)))
-        last = {line.part: line for line in row.lines}
-        aparts = {n: self.parts[n].part.apart - LOW_APART for n in last if last[n].low}
-        self.y = max(y + aparts.get(n, 0.0) for n, y in enumerate(bottoms))
+            has_next = any(not other.low for other in lines[number + 1 :])
+            bottom = y + area.part.height + _beneath(area, bows, own, has_next)
+            bottom = max([bottom, *(text.y + 2 for text in side_texts)])
+        return inside, bottom
 
     def _titles(self, y: float) -> Iterator[Text]:
         """Yield the titles of the parts."""
@@ -288,15 +270,14 @@ class _Layout:
             yield fitted(x, y + 14, head.label, room, SMALL, "middle", muted=True)
             yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
 
-    def _beside(self, name: str, line: Line, y: float) -> Iterator[Text]:
+    def _beside(self, y: float, name: str, notes: Sequence[str] = ()) -> Iterator[Text]:
         """Yield the name and the notes to the left of a line."""
         x, room = self.left - 12, self.left - self.sheet.margin - 12
         if name:
             size = 13 if text_width(name, 13, bold=True) <= room else SMALL
             yield fitted(x, y + 18, name, room, size, "end", bold=True)
-        notes = [part for note in line.notes for part in _folded(note, room)]
-        for number, note in enumerate(notes):
-            yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
+        for number, part in enumerate(part for note in notes for part in _folded(note, room)):
+            yield fitted(x, y + 32 + 13 * number, part, room, SMALL, "end", muted=True)
 
     def _cells(self, area: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
         """Yield the cells of a line, and the marks of its gaps."""
@@ -308,7 +289,10 @@ class _Layout:
             if each.id is not None:
                 self.boxes[each.id] = box
             yield draw_cell(each, box)
-        yield from area.gap_marks(line.blocks, y + area.part.height / 2 + 4)
+        for block, x, hidden in area.gaps:
+            if block in line.blocks:
+                low = y + area.part.height / 2 + 4
+                yield Text(x, low, f"⋯{hidden:,}", SMALL, "middle", muted=True)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
         """Return the low cells of a line, at most `STACKED` in a column, and their lower edge."""
@@ -316,24 +300,24 @@ class _Layout:
         for key, each in line.cells:
             x = area.start if key is None else area.left.get(key, area.start)
             stacks.setdefault(x, []).append(each)
-        shapes: list[Shape] = [*self._beside(line.name, Line(()), y - 4)]
+        shapes: list[Shape] = [*self._beside(y - 4, line.name)]
         most = area.pitch - 4
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
             labels = {
                 x: cell.short
-                if cell.short and thin_width(values[x], cell.label) > area.cell
+                if cell.short and low_width(values[x], cell.label) > area.cell
                 else cell.label
                 for x, cell in row.items()
             }
-            width = thin_width if self.all else usual_width  # values do not affect the layout
-            widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
-            high = TWO_LINES if widest > most else LOW
+            # Without `all`, values do not affect the layout.
+            needs = (low_width(v, labels[x], is_typical=not self.all) for x, v in values.items())
+            high = TWO_LINES if max(needs, default=0.0) > most else LOW
             for x, each in row.items():
-                value = values.get(x)
-                need = 0.0 if value is None else thin_width(value, labels[x])
-                wide = max(area.cell, min(need, most) if each.id is None else 0)
+                wide = float(area.cell)
+                if each.id is None and x in values:
+                    wide = max(wide, min(low_width(values[x], labels[x]), most))
                 box = Box(x - (wide - area.cell) / 2, y, wide, high, each.role)
                 if each.id is not None:
                     self.boxes[each.id] = box
@@ -348,26 +332,21 @@ class _Layout:
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
         """Return the formulas below the first part of a row, and the lower edge of the formulas."""
         shapes, wide = list[Shape](), SMALL * MONO_WIDTH
-        end = self.parts[1].start - 20 if self.parts[1:] else self.right
-        indent = 2 if self.parts[1:] else 4
+        end, indent = (self.parts[1].start - 20, 2) if self.parts[1:] else (self.right, 4)
         letters = int((end - self.left) / wide)
-
-        def write(line: str, whole: str, x: float, y: float, muted: bool) -> None:
-            x += self.left + (len(line) - len(line.lstrip())) * wide
-            title = whole if line.endswith("…") else ""
-            look = {"mono": True, "muted": muted, "title": title}
-            shapes.append(Text(x, y + 12, line.lstrip(), SMALL, **look))  # type: ignore[arg-type]
-
-        for formula in row.formulas:
-            symbols, numbers = formula.symbols, formula.numbers
+        for symbols, numbers in row.formulas:
             lines = formula_lines(symbols, letters, MOST_LINES, indent)
             more = formula_lines(numbers, letters, MOST_LINES) if numbers else []
             if more and len(lines) == 1 and len(lines[0]) + 4 + len(numbers) <= letters:
-                write(numbers, "", len(lines[0]) * wide + 24, y, muted=True)
+                x = self.left + len(lines[0]) * wide + 24
+                shapes.append(Text(x, y + 12, numbers, SMALL, mono=True, muted=True))
                 more = []
             for number, line in enumerate([*lines, *more]):
-                is_numbers = number >= len(lines)
-                write(line, numbers if is_numbers else symbols, 0.0, y, is_numbers)
+                is_numbers, words = number >= len(lines), line.lstrip()
+                whole = numbers if is_numbers else symbols
+                look = TextLook(mono=True, muted=is_numbers, title=whole * line.endswith("…"))
+                x = self.left + (len(line) - len(words)) * wide
+                shapes.append(Text(x, y + 12, words, SMALL, **look))
                 y += LINE
         return shapes, y + 12 * bool(row.formulas)
 

@@ -72,14 +72,6 @@ class Line:
     blocks: Collection[int] = (0,)
 
 
-@dataclass(frozen=True, eq=False)
-class FormulaText:
-    """A formula in symbols, and the same formula in numbers."""
-
-    symbols: str
-    numbers: str = ""
-
-
 @dataclass(frozen=True)
 class TableHeading:
     """A title with its tooltip `more`, and lines below the title."""
@@ -93,14 +85,15 @@ class TableHeading:
 class Row:
     """A named row of a table: lines of cells, edges between the cells, formulas, and a moment.
 
-    A row can begin with a `heading`. The `meaning` explains the heads of columns. A row with a
-    `note` has no other content; the note replaces hidden rows.
+    A formula is a text in symbols, and the same formula in numbers or an empty text. A row can
+    begin with a `heading`. The `meaning` explains the heads of columns. A row with a `note` has no
+    other content; the note replaces hidden rows.
     """
 
     name: str = ""
     lines: Sequence[Line] = ()
     edges: Sequence[Edge] = ()
-    formulas: Sequence[FormulaText] = ()
+    formulas: Sequence[tuple[str, str]] = ()
     moment: Group = field(default_factory=partial(Group, ()))
     heading: TableHeading | None = None
     meaning: str = ""

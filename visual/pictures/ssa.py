@@ -25,7 +25,6 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.layout.table import (
     Cell,
     Fold,
-    FormulaText,
     Head,
     Key,
     Line,
@@ -96,6 +95,7 @@ class Ssa(Table):
         TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
         TablePart(narrow=54, wide=102, height=44, title="single assignment"),
     )
+    label_width = 64.0
 
     def __init__(self, named: NamedScan, sheet: Sheet) -> None:
         self.named, self.scan, self.sheet = named, named.scan, sheet
@@ -154,9 +154,7 @@ class Ssa(Table):
         blocks = sorted({block for block, _ in self.columns}) if step is None else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
-            FormulaText(self._formula(v, w))
-            for v, w in now.items()
-            if (v.argument, v.row) in self.letters
+            (self._formula(v, w), "") for v, w in now.items() if (v.argument, v.row) in self.letters
         ]
         edges = [Edge(source, value) for value, w in now.items() for source in w.sources]
         number, moment = (None, "") if step is None else self.named.moment(step)

@@ -12,9 +12,10 @@ The design follows https://github.com/chalk-diagrams/chalk, whose envelopes can 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Unpack
 
 from lab.records import cached_property
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, moved
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, TextLook, moved
 
 ASCENT, DESCENT = 0.94, 0.24  # heights of a line of DejaVu above and below the baseline, in em
 
@@ -38,19 +39,14 @@ class Envelope:
         """The height in pixels."""
         return self.bottom - self.top
 
-    def place(self, across: float, down: float) -> tuple[float, float]:
-        """Return the point at two fractions of the size; (0, 0) is the upper left corner."""
-        return self.left + across * self.width, self.top + down * self.height
-
     def moved(self, right: float, down: float) -> "Envelope":
         """Return a copy of the rectangle, moved by `right` and `down` pixels."""
         return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
 
     def padded(self, across: float, down: float) -> "Envelope":
         """Return the rectangle with margins at the sides, and above and below."""
-        return Envelope(
-            self.left - across, self.top - down, self.right + across, self.bottom + down
-        )
+        left, top = self.left - across, self.top - down
+        return Envelope(left, top, self.right + across, self.bottom + down)
 
     def meets(self, other: "Envelope") -> bool:
         """Return whether the rectangles overlap; a common edge is not an overlap."""
@@ -113,9 +109,9 @@ def sized(width: float, height: float, *shapes: Shape) -> Piece:
     return replace(gap(width, height), placed=((0.0, 0.0, shapes),))
 
 
-def words(content: str, size: float, **look: object) -> Piece:
+def words(content: str, size: float, **look: Unpack[TextLook]) -> Piece:
     """Return a line of text; its envelope has the full height of a line."""
-    return piece(Text(0.0, ASCENT * size, content, size, **look))  # type: ignore[arg-type]
+    return piece(Text(0.0, ASCENT * size, content, size, **look))
 
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
@@ -152,11 +148,13 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
     for part in parts:
         if pieces:
             before, own = pieces[-1].envelope, part.envelope
-            (x0, y0), (x1, y1) = before.place(align, align), own.place(align, align)
+            right = before.left - own.left + align * (before.width - own.width)
+            down = before.top - own.top + align * (before.height - own.height)
             if across:
-                part = shifted(part, before.right + apart - own.left, y0 - y1)
+                right = before.right + apart - own.left
             else:
-                part = shifted(part, x0 - x1, before.bottom + apart - own.top)
+                down = before.bottom + apart - own.top
+            part = shifted(part, right, down)
         pieces.append(part)
     return over(*pieces)
 

@@ -46,33 +46,25 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
+def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
     """Return `path` as a Path; raise ArgumentError with this `reason` for another suffix."""
     path = as_path(path)
     if path.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")
-    _check_folder(path)
+    if not os.path.isdir(path.parent):  # False also for invalid names
+        raise argument_error("path", str(path), f"folder {quote(str(path.parent))} does not exist.")
     return path
 
 
-def _check_folder(path: Path) -> None:
-    if not os.path.isdir(path.parent):  # False also for invalid names
-        raise argument_error("path", str(path), f"folder {quote(str(path.parent))} does not exist.")
-
-
-def check_path(path: Path, animate: bool = False) -> None:
-    """Raise ArgumentError if `path` is no path of a picture or, with `animate`, of a film."""
-    suffix = path.suffix.lower()
+def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
+    """Return `path` as a Path; raise ArgumentError if no picture or, with `animate`, film fits."""
+    suffix = as_path(path).suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
-    if suffix not in SUFFIXES:
-        raise argument_error(
-            "path", str(path), f"the suffix selects the format and can be {listing(SUFFIXES)}."
-        )
-    if animate and suffix not in (".svg", *MOVING):
-        raise argument_error(
-            "animate", animate, f"expected a .svg or .gif file, got {quote(str(path))}."
-        )
-    _check_folder(path)
+    if animate and suffix in SUFFIXES and suffix not in (".svg", *MOVING):
+        expected = f"expected a .svg or .gif file, got {quote(str(path))}."
+        raise argument_error("animate", animate, expected)
+    reason = f"the suffix selects the format and can be {listing(SUFFIXES)}"
+    return report_path(path, SUFFIXES, reason)
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:

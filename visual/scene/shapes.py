@@ -6,13 +6,13 @@ the scene, and `Scene.save` writes the scene to a file. Each backend walks over 
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from html import escape
 from math import atan2, ceil, cos, sin
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -20,15 +20,7 @@ from lab.errors import argument_error, check_choice, check_type, listing, quote
 from lab.traces.trace import Trace
 from visual.retired import PICTURE_OPTIONS, refuse_retired
 from visual.scene.fonts import text_width
-from visual.scene.formats import (
-    MOVING,
-    SUFFIXES,
-    as_path,
-    check_path,
-    check_scale,
-    content,
-    write_whole,
-)
+from visual.scene.formats import MOVING, SUFFIXES, check_scale, content, picture_path, write_whole
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Options = ParamSpec("Options")
@@ -110,6 +102,16 @@ class Text:
     def left(self) -> float:
         """The x coordinate of the left end."""
         return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
+
+
+class TextLook(TypedDict, total=False):
+    """The font, the weight, and the tooltip of a `Text`."""
+
+    mono: bool
+    bold: bool
+    muted: bool
+    struck: bool
+    title: str
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,18 @@ def groups_of(shapes: Iterable[Shape]) -> Iterator[Group]:
             yield from groups_of(shape.shapes)
 
 
+def replaced(shapes: Iterable[Shape], changes: Mapping[int, Shape]) -> tuple[Shape, ...]:
+    """Return the shapes with other shapes in place of some; `changes` maps the `id` of a shape."""
+    if not changes:
+        return tuple(shapes)
+    return tuple(
+        replace(shape, shapes=replaced(shape.shapes, changes))
+        if isinstance(shape, Group)
+        else changes.get(id(shape), shape)
+        for shape in shapes
+    )
+
+
 def moved(shape: Shape, right: float, down: float) -> Shape:
     """Return a copy of a shape, moved by `right` and `down` pixels."""
     if not (right or down):
@@ -348,8 +362,7 @@ class Scene:
         The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
         cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
         """
-        path = as_path(path)
-        check_path(path, check_type("animate", animate, bool, "True or False"))
+        path = picture_path(path, check_type("animate", animate, bool, "True or False"))
         suffix = path.suffix.lower()
         if not self.can_be(suffix) or (animate and not self.can_move):
             others = listing(s for s in SUFFIXES if self.can_be(s))
@@ -428,15 +441,14 @@ def fitted(
     room: float,
     size: float,
     anchor: str = "start",
-    mono: bool = False,
-    bold: bool = False,
-    muted: bool = False,
     role: Role | None = None,
+    **look: Unpack[TextLook],
 ) -> Text:
     """Return a text of at most width `room`; a shortened text has its full content as tooltip."""
-    short = shortened(content, room, size, mono, bold)
-    title = content if short != content else ""
-    return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
+    short = shortened(content, room, size, look.get("mono", False), look.get("bold", False))
+    if short != content:
+        look["title"] = content
+    return Text(x, y, short, size, anchor, role=role, **look)
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:

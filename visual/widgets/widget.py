@@ -16,7 +16,7 @@ from pathlib import Path
 import traitlets
 
 from lab.errors import LabError
-from visual.scene.formats import as_report, write_whole
+from visual.scene.formats import report_path, write_whole
 from visual.scene.shapes import Scene
 
 try:
@@ -104,5 +104,5 @@ class Widget(Base):
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
     """Write a page to `path`, which ends in .html; after a failure, the old file is unchanged."""
-    path = as_report(path, (".html",), "a page ends in .html")
+    path = report_path(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

@@ -23,7 +23,7 @@ from visual.backends.page import document, to_page
 from visual.pictures.plots.values import values
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene import fonts
-from visual.scene.formats import check_path
+from visual.scene.formats import picture_path
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
@@ -190,7 +190,7 @@ DOT = replace(Scene(10, 10, (), "t", "d"), dot="digraph { a -> b }")
 def test_dot_is_saved_if_the_picture_has_it(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
     assert DOT.save(tmp_path / "a.PDF").read_bytes().startswith(b"%PDF")
-    check_path(tmp_path / "a.dot")
+    picture_path(tmp_path / "a.dot")
     with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and a genea"):
         visual.tapes(trace_of("square")).save(tmp_path / "b.dot")
     assert not (tmp_path / "b.dot").exists()

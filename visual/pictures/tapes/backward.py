@@ -21,7 +21,6 @@ from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,
     Fold,
-    FormulaText,
     Head,
     Key,
     Line,
@@ -144,7 +143,7 @@ class Backward(Table):
         )
         lines += [Line(outputs, low=True)] if outputs else []
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
-        formulas = [FormulaText(w.formula, self.spell.numbers(f, step)) for f, w in written]
+        formulas = [(w.formula, self.spell.numbers(f, step)) for f, w in written]
         edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
         number, moment = named.moment(step)
         group = Group((), number, moment=moment)
