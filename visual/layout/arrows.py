@@ -9,6 +9,8 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
+import numpy as np
+
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
@@ -117,15 +119,15 @@ def _is_next(source: Box, target: Box) -> bool:
 
 def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
     """Return a bow within a line; with `over`, an arrow to the next cell is straight."""
-    start_x, low = source.x + source.width / 2, source.y + source.height + 2
-    if not edge.over:
-        points = (start_x, low), (start_x, low + depth), (end_x, low + depth), (end_x, low)
-        return Arrow(points, accent=not (edge.plain or edge.faint), faint=edge.faint)
-    if _is_next(source, target):
+    start_x, y, end_y = source.x + source.width / 2, source.y, source.y - 1
+    if edge.over and _is_next(source, target):
         middle = source.y + source.height / 2
         return Arrow(((source.x + source.width, middle), (target.x - 1, middle)))
-    top = source.y
-    return Arrow(((start_x, top), (start_x, top - OVER), (end_x, top - OVER), (end_x, top - 1)))
+    if not edge.over:
+        y = end_y = source.y + source.height + 2
+    along = y - OVER if edge.over else y + depth
+    points = (start_x, y), (start_x, along), (end_x, along), (end_x, end_y)
+    return Arrow(points, accent=not (edge.over or edge.plain or edge.faint), faint=edge.faint)
 
 
 def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detours") -> Arrow:
@@ -197,13 +199,14 @@ def place_labels(
     A label can touch the path of its own arrow, but no other path, no other label, and no
     `occupied` rectangle. Arrows without a fitting candidate are omitted.
     """
-    rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
+    # A horizontal path has no height.
+    rooms = [envelope_of(Polyline(tuple(path))).padded(1, 1) for path in paths]
     occupied_rooms, labels_by_arrow = [*occupied], dict[int, Label]()
 
     def is_free(label: Label, own: int) -> bool:
         room = label.room
         box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-        others = (n for n, other in enumerate(rooms) if n != own and _is_near(room, other))
+        others = (n for n, other in enumerate(rooms) if n != own and room.meets(other))
         return not any(map(room.meets, occupied_rooms)) and not any(
             meets(*piece, box) for n in others for piece in pairwise(paths[n])
         )
@@ -214,10 +217,6 @@ def place_labels(
             occupied_rooms.append(free.room.padded(3, 1))
             labels_by_arrow[number] = free
     return labels_by_arrow
-
-
-def _is_near(room: Envelope, other: Envelope) -> bool:
-    return room.meets(other.padded(1, 1))  # a horizontal path has no height
 
 
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
@@ -233,18 +232,15 @@ def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
 
 def points_along(arrow: Arrow) -> list[Point]:
     """Return points along an arrow, from its start to its end."""
-    if not arrow.is_curve:
-        return [
-            (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)
-            for (x0, y0), (x1, y1) in pairwise(arrow.points)
-            for n in range(FINE + 1)
-        ]
-    points = []
-    for t in (n / FINE for n in range(FINE + 1)):
-        weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-        pairs = [*zip(weights, arrow.points, strict=True)]
-        points.append((sum(w * x for w, (x, _) in pairs), sum(w * y for w, (_, y) in pairs)))
-    return points
+    t = np.linspace(0.0, 1.0, FINE + 1)[:, None]
+    corners = np.array(arrow.points)
+    if arrow.is_curve:
+        points = (
+            np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3]) @ corners
+        )
+    else:
+        points = np.concatenate([a + (b - a) * t for a, b in pairwise(corners)])
+    return [(x, y) for x, y in points.tolist()]
 
 
 @dataclass

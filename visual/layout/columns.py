@@ -7,6 +7,7 @@ states the number of hidden steps or columns.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 
 from lab.errors import check_integer, check_sequence
@@ -32,16 +33,11 @@ class Gap:
     hidden: int
 
 
-def shown_steps(
-    steps: int, requested: Steps = None, ends: int | None = None, only: range | None = None
-) -> list[int | Gap]:
+def shown_steps(steps: int, requested: Steps = None, ends: int | None = None) -> list[int | Gap]:
     """Return the steps to show, from 0, and gaps for the other steps.
 
-    The steps are the first `ends`, the last `ends`, and the requested steps with their neighbors,
-    or exactly the steps `only`.
+    The steps are the first `ends`, the last `ends`, and the requested steps with their neighbors.
     """
-    if only is not None:
-        return with_gaps(only, range(steps))
     if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))
     ends = ENDS if ends is None else ends
@@ -58,19 +54,14 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
     With a range `every`, gaps also replace its numbers before the first chosen number, and after
     the last chosen number.
     """
-    chosen = sorted(set(chosen))
-    if chosen and every:
-        before, after = chosen[0] - min(every), max(every) - chosen[-1]
-        ends = [[Gap(n)] if n > 0 else [] for n in (before, after)]
-        return [*ends[0], *with_gaps(chosen), *ends[1]]
+    chosen = sorted({*chosen})
+    every = every or chosen
     result: list[int | Gap] = []
-    previous: int | None = None
-    for number in chosen:
-        if previous is not None and number > previous + 1:
-            result.append(Gap(number - previous - 1))
+    for before, number in pairwise([min(every, default=0) - 1, *chosen, max(every, default=0) + 1]):
+        if chosen and number > before + 1:
+            result.append(Gap(number - before - 1))
         result.append(number)
-        previous = number
-    return result
+    return result[:-1]
 
 
 def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:

@@ -7,7 +7,7 @@ itself from column to column. Below a lane, two arrows share a track if they lea
 do not touch.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Point = tuple[float, float]
@@ -73,11 +73,9 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
     """Return whether a straight arrow touches no other box."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
-    if source.lane == target.lane:
-        return False
     low, high = sorted((source.lane, target.lane))
-    between = (Spot(lane, source.column) for lane in range(low + 1, high))
-    return source.column == target.column and not any(spot in taken for spot in between)
+    between = {Spot(lane, source.column) for lane in range(low + 1, high)}
+    return source.column == target.column and low < high and not between & taken
 
 
 def assign_tracks(
@@ -88,17 +86,16 @@ def assign_tracks(
     below: dict[int, dict[Spot, list[int]]] = {}
     ends: dict[tuple[Spot, int], list[float]] = {}
     for source, target in edges:
-        side = _side(source, target)
+        side, down = _side(source, target), target.lane - source.lane
         if is_straight(source, target, taken):
             if source.column != target.column:
-                lean = LEAN * (target.lane - source.lane)
-                ends.setdefault((target, side), []).append(-lean)
+                ends.setdefault((target, side), []).append(-LEAN * down)
             continue
-        if source.lane != target.lane:
+        if down:
             gaps.setdefault((source.lane, target.lane), len(gaps))
-        if source.lane == target.lane or not _share_gap(source, target):
+        if not down or not _share_gap(source, target):
             reach = below.setdefault(_lane_above(source, target), {}).setdefault(source, [])
-            reach += (2 * source.column, 2 * target.column + side * (source.lane != target.lane))
+            reach += (2 * source.column, 2 * target.column + side * (down != 0))
     numbers = {lane: _number_tracks(reaches) for lane, reaches in below.items()}
     return Tracks(gaps, numbers, labeled, ends)
 
@@ -146,15 +143,15 @@ def _route(
         out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
         return (out, low), (out, along), (end, along), (end, low + 1)
     number, side = tracks.gaps[source.lane, target.lane], _side(source, target)
-    gap = x1 + side * (half + 8 + TRACK * number)
-    heads.append(_free_offset(_offset(number, tracks.count, high, side), heads, high))
-    enter = y1 + heads[-1]
-    into = (x1 + side * (half + 1), enter)
+    gap, offset = x1 + side * (half + 8 + TRACK * number), _offset(number, tracks.count, high, side)
+    free = [offset, *range(4 - int(high), int(high) - 3)]
+    free = [y for y in free if all(abs(y - head) >= HEAD for head in heads)]
+    heads.append(min(free, key=lambda y: abs(y - offset), default=offset))
+    enter = (gap, y1 + heads[-1]), (x1 + side * (half + 1), y1 + heads[-1])
     if _share_gap(source, target):
-        leave, way = y0 + _offset(number, tracks.count, high, side), 1 if gap > x0 else -1
-        return (x0 + way * half, leave), (gap, leave), (gap, enter), into
+        return (x0 + (half if gap > x0 else -half), y0 + offset), (gap, y0 + offset), *enter
     down, out = (1 if along > y0 else -1), x0 + 10 + 4 * track
-    return (out, y0 + down * high), (out, along), (gap, along), (gap, enter), into
+    return (out, y0 + down * high), (out, along), (gap, along), *enter
 
 
 def _side(source: Spot, target: Spot) -> int:
@@ -180,10 +177,3 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
     room = half - 5
     shift = 0 if side > 0 else 1
     return room * ((2 * (number + 1) + shift) / (count + 1) - 1) if count > 1 else side * room / 2
-
-
-def _free_offset(wanted: float, taken: Collection[float], half: float) -> float:
-    """Return the offset nearest to `wanted` at which an arrowhead does not touch the `taken`."""
-    offsets = [wanted, *range(4 - int(half), int(half) - 3)]
-    free = (offset for offset in offsets if all(abs(offset - other) >= HEAD for other in taken))
-    return min(free, key=lambda offset: abs(offset - wanted), default=wanted)

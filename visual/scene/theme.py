@@ -160,12 +160,9 @@ def _theme(name: str, number: int, background: str, text: str, muted: str, arrow
 
 def _washed(look: Look, background: str) -> Look:
     """Return a paler look with a legible text."""
-    fill, letters = mixed(look.fill, background, 0.6), look.text
-    for share in (0.5, 0.4, 0.3, 0.2, 0.1):
-        paler = mixed(look.text, background, share)
-        if contrast(paler, fill) >= LEGIBLE:
-            letters = paler
-            break
+    fill = mixed(look.fill, background, 0.6)
+    paler = (mixed(look.text, background, share) for share in (0.5, 0.4, 0.3, 0.2, 0.1, 0.0))
+    letters = next((text for text in paler if contrast(text, fill) >= LEGIBLE), look.text)
     return Look(fill, mixed(look.stroke, background, 0.5), letters, LineStyle.DOTTED)
 
 

@@ -149,7 +149,8 @@ def _shown_columns(
         only = range(first, first + 1)
     columns: set[int] = set()
     for of in (ScanOf(trace, number) for number in (chosen[-1:] if ends == 0 else chosen)):
-        steps = numbers(shown_steps(of.scan.steps, requested, ends, only))
+        every = shown_steps(of.scan.steps, requested, ends)
+        steps = numbers(every if only is None else only)
         columns |= touched_columns(of.scan, timeline(of.root.scan), steps)
     return columns
 
