@@ -1,13 +1,12 @@
-"""Questions as HTML, for an offline page without Python, and for a widget and its static form."""
+"""Questions as HTML, which a widget, its static form, and a page without Python contain."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from visual.backends.page import document, in_script, region
+from visual.backends.page import in_script, region
 from visual.backends.svg import text
 from visual.exercises.answers import Answer, ExerciseTask
 from visual.scene.shapes import Scene
-from visual.scene.theme import THEMES
 from visual.widgets.module import bundle
 
 FILE = Path(__file__).with_name("exercise.js")
@@ -20,26 +19,6 @@ SCORE = (
 )
 # The properties of an answer that `exercise.js` reads.
 DATA = ("expected", "right", "solution", "tolerance", "hints", "working", "otherwise", "incomplete")
-
-
-def to_page(tasks: Sequence[ExerciseTask]) -> str:
-    """Return an HTML page with questions and a score."""
-    plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
-    title = f"{plural}: predict, then reveal"
-    body = (
-        f"<h1>{text(title)}</h1>\n<p>Answer before you look. A right first answer scores 2 points, "
-        f"a right second answer 1.</p>\n{content(tasks)}"
-    )
-    shown = tasks[0].shown
-    return document(title, shown.theme if shown else THEMES["light"], body, MODULE, STYLE)
-
-
-def fragment(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions as HTML that any page can contain.
-
-    The script numbers all questions of the page and shows one score, below the last question.
-    """
-    return f'<style>{STYLE}</style>\n{content(tasks)}\n<script type="module">{MODULE}</script>\n'
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:

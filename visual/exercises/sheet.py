@@ -14,10 +14,12 @@ import traitlets
 
 from lab.errors import quote
 from visual.backends.dark import style
+from visual.backends.page import document
 from visual.exercises.answers import AnswerVerdict, ExerciseTask
-from visual.exercises.page import MODULE, STYLE, content, fragment, to_page
+from visual.exercises.page import MODULE, STYLE, content
 from visual.exercises.progress import AnswerRecord, load, path, read_record, save
 from visual.scene.shapes import Scene
+from visual.scene.theme import LIGHT
 from visual.widgets.module import DARK
 from visual.widgets.widget import Widget, in_notebook, save_page
 
@@ -80,8 +82,15 @@ class ExerciseSheet(Widget):
         return "\n\n".join(task.text() for task in self.tasks)
 
     def page(self) -> str:
-        """Return the questions as an HTML page that checks answers and loads nothing."""
-        return to_page(self.tasks)
+        """Return the questions and their score as an HTML page that loads nothing."""
+        count = "Exercise" if len(self.tasks) == 1 else f"{len(self.tasks)} exercises"
+        title = f"{count}: predict, then reveal"
+        body = (
+            f"<h1>{title}</h1>\n<p>Answer before you look. A right first answer scores 2 points, "
+            f"a right second answer 1.</p>\n{self.content}"
+        )
+        shown = self.tasks[0].shown
+        return document(title, shown.theme if shown else LIGHT, body, MODULE, STYLE)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, which ends in .html."""
@@ -94,7 +103,8 @@ class ExerciseSheet(Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         shown = next((task.shown for task in self.tasks if task.shown), None)
-        return fragment(self.tasks), self.text(), shown
+        script = f'<script type="module">{MODULE}</script>'
+        return f"<style>{STYLE}</style>\n{self.content}\n{script}\n", self.text(), shown
 
 
 class Single(ExerciseSheet):

@@ -107,7 +107,7 @@ class Picture {
     this.staged = "";
   }
 
-    headings() {
+  headings() {
     const { data } = this;
     for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
       const parent = has_ground ? this.strips : this.under;
@@ -271,18 +271,21 @@ class Picture {
     return node;
   }
 
-  /** @param {Part} part */
+  /** Draw the lines, the factor, the value, and the product of each term. @param {Part} part */
   prepare(part) {
-    const cell = this.data.cells[part.target];
-    const moves = part.terms.map((move) => ({
-      move,
-      lines: (isOne(move) ? [] : move.drops).map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
-      line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.lines),
-      factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
-      value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
-      product: this.pill(part.kind === "fill" ? "plain" : "product", move.product || move.value),
-    }));
-    return { part, cell, moves, adder: part.is_addition ? this.adder(part, cell) : null };
+    const isFill = part.kind === "fill";
+    const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
+    const moves = part.terms.map((move) => {
+      const drops = (isOne(move) ? [] : move.drops).map((points) => line(points, "drop"));
+      line(move.points, "arrow now");
+      return {
+        move, drops,
+        factor: move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null,
+        value: this.pill(isFill ? "plain" : "value", move.value),
+        product: this.pill(isFill ? "plain" : "product", move.product || move.value),
+      };
+    });
+    return { moves, adder: part.is_addition ? this.adder(part, this.data.cells[part.target]) : null };
   }
 
   /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {Cell} cell */
@@ -309,19 +312,16 @@ class Picture {
     return { group, rows, sum, fits };
   }
 
-  /** Move the acts of a part to a share of its time. @param {any} act @param {number} share */
-  move({ part, moves, adder }, share) {
-    const adding = share >= MOVE, quick = part.kind === "fill" || part.kind === "restored";
-    for (const { move, lines, line, factor, value, product } of moves) {
-      const go = ease(phase(share, READ, MOVE));
-      for (const drop of lines) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
-      line.style.opacity = "1";
-      const passed = (move.factor || move.symbol) && !isOne(move) && go >= move.turn;
-      if (factor) place(factor, move.chip, passed && !adding ? 0 : phase(share, 0.05, READ));
-      const here = along(move.points, go), moving = share > 0.02 && share < MOVE;
-      place(value, here, moving && !(passed || (!move.value && move.product)) ? 1 : 0);
-      place(product, here, moving && (passed || !move.value) ? 1 : 0);
-      if (quick && share >= MOVE) for (const each of [value, product]) each.style.opacity = "0";
+  /** Show a part at a share of its time. @param {any} act @param {number} share */
+  move({ moves, adder }, share) {
+    const go = ease(phase(share, READ, MOVE)), isMoving = share > 0.02 && share < MOVE;
+    for (const { move, drops, factor, value, product } of moves) {
+      for (const drop of drops) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
+      const isPast = hasFactor(move) && go >= move.turn, isProduct = isPast || !move.value;
+      if (factor) place(factor, move.chip, isPast && isMoving ? 0 : phase(share, 0.05, READ));
+      const here = along(move.points, go);
+      place(value, here, isMoving && !isProduct ? 1 : 0);
+      place(product, here, isMoving && isProduct ? 1 : 0);
     }
     if (!adder) return;
     const whole = share >= ADD;
@@ -334,6 +334,8 @@ Picture.count = 0;
 
 /** @param {Term} move */
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
+/** @param {Term} move */
+const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
 /** @param {Term} move */
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 

@@ -42,39 +42,34 @@ async def until(condition):
 
 
 def endless(started):
-    def make():
-        started.set()
-        while True:
-            pause()
-            time.sleep(0.001)
-
-    return make
+    started.set()
+    while True:
+        pause()
+        time.sleep(0.001)
 
 
-def test_a_job_that_lets_another_run_first_ends_too():
+@in_a_loop
+async def test_a_job_that_lets_another_run_first_ends_too():
     """The first job lets the second run, which never ends; nevertheless the first ends."""
+    started, second, long, found = threading.Event(), threading.Event(), Job(), []
 
-    async def play():
-        started, second, long, found = threading.Event(), threading.Event(), Job(), []
+    def first():
+        started.set()
+        while not second.is_set():  # until the second job runs
+            pause()
+        for _ in range(100):
+            pause()
+        return "first"
 
-        def first():
-            started.set()
-            while not second.is_set():  # until the second job runs
-                pause()
-            for _ in range(100):
-                pause()
-            return "first"
-
-        begin(first, Job(), lambda outcome: found.append(outcome.result()))
-        await until(started.is_set)
-        begin(endless(second), long, found.append)
-        try:
-            await asyncio.wait_for(until(lambda: found), 5)
-        finally:
-            long.cancel()
-        assert found == ["first"]
-
-    in_a_loop(play)()
+    begin(first, Job(), lambda outcome: found.append(outcome.result()))
+    await until(started.is_set)
+    begin(lambda: endless(second), long, found.append)
+    try:
+        await asyncio.wait_for(until(lambda: found), 5)
+    finally:
+        long.cancel()
+    assert found == ["first"]
+    await until(lambda: not at_work())
     with TURNS:
         pass
 
@@ -82,36 +77,26 @@ def test_a_job_that_lets_another_run_first_ends_too():
 # In a workbench
 
 
-def slow(monkeypatch, order=3):
-    """Let pictures of an order never end; return a list that grows with each of them."""
-    begun, draw = [], state.draw_study
+async def asked_for_the_endless(monkeypatch):
+    """Let pictures of order 3 never end; return a workbench whose page has asked for one."""
+    begun, draw, bench = threading.Event(), state.draw_study, Workbench(view="tapes")
 
     def drawn(study, *chosen):
-        if study.order != order:
-            return draw(study, *chosen)
-        begun.append(chosen)
-        while True:
-            pause()
-            time.sleep(0.001)
+        return endless(begun) if study.order == 3 else draw(study, *chosen)
 
     monkeypatch.setattr("visual.workbench.state.draw_study", drawn)
-    return begun
-
-
-def answered(bench, number):
-    return lambda: bench.form["answered"] == number
+    bench.receive({"number": 1, "key": ["order"], "value": "3"})
+    await until(begun.is_set)
+    assert (bench.state.order, bench.form["answered"]) == (1, -1)
+    return bench
 
 
 @in_a_loop
 async def test_a_change_cancels_the_previous_request(monkeypatch):
-    begun, bench, shown = slow(monkeypatch), Workbench(view="tapes"), []
+    shown, bench = [], await asked_for_the_endless(monkeypatch)
     bench.observe(lambda _: shown.append(bench.state), "svg")
-    before = bench.svg
-    bench.receive({"number": 1, "key": ["order"], "value": "3"})
-    await until(lambda: begun)
-    assert (bench.state.order, bench.svg, bench.form["answered"]) == (1, before, -1)
     bench.receive({"number": 2, "key": ["order"], "value": "2"})
-    await until(answered(bench, 2))
+    await until(lambda: bench.form["answered"] == 2)
     assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
     assert [state.order for state in shown] == [2]
     assert bench.form["problem"]["text"] == ""
@@ -126,23 +111,19 @@ async def test_a_change_cancels_the_previous_request(monkeypatch):
 )
 @in_a_loop
 async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
-    begun, bench = slow(monkeypatch), Workbench(view="tapes")
-    state, svg = bench.state, bench.svg
-    bench.receive({"number": 1, "key": ["order"], "value": "3"})
-    await until(lambda: begun)
+    bench = await asked_for_the_endless(monkeypatch)
+    before = (bench.state, bench.svg)
     bench.receive({"number": 2, **message})
     assert bench.form["answered"] == 2
     assert problem in bench.form["problem"]["text"]
     assert bool(problem) == bool(bench.form["problem"]["text"])
     await until(lambda: not at_work())
-    assert (bench.state, bench.svg) == (state, svg)
+    assert (bench.state, bench.svg) == before
 
 
 @in_a_loop
 async def test_a_choice_from_python_cancels_a_request(monkeypatch):
-    begun, bench = slow(monkeypatch), Workbench(view="tapes")
-    bench.receive({"number": 1, "key": ["order"], "value": "3"})
-    await until(lambda: begun)
+    bench = await asked_for_the_endless(monkeypatch)
     bench.set(taps={"x": (-2,)})
     assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
     assert bench.form["answered"] == 1
@@ -154,12 +135,10 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
 
 @in_a_loop
 async def test_another_workbench_does_not_wait(monkeypatch):
-    begun, one = slow(monkeypatch), Workbench(view="tapes")
+    one = await asked_for_the_endless(monkeypatch)
     other = Workbench(gallery.loops["gap"], view="tapes")
-    one.receive({"number": 1, "key": ["order"], "value": "3"})
-    await until(lambda: begun)
     other.receive({"number": 1, "key": ["order"], "value": "2"})
-    await until(answered(other, 1))
+    await until(lambda: other.form["answered"] == 1)
     assert other.state.order == 2
     assert one.form["answered"] == -1
     one.close()
@@ -196,7 +175,7 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
 async def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
-    monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
+    monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started))
     bench.is_shown = True
     await until(started.is_set)
     bench.receive({"number": 1, "key": ["order"], "value": 2})
