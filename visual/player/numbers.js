@@ -63,14 +63,11 @@ function roundNumber(value, digits) {
 
 /** @param {number} value @param {number} digits @param {boolean} keepsZeros */
 function writeNumber(value, digits, keepsZeros) {
-  const [mantissa, power] = roundNumber(value, digits);
-  const trimmed = (text) => (keepsZeros || !text.includes(".") ? text : text.replace(/\.?0+$/, ""));
-  const sign = value < 0 ? "-" : "";
-  if (power < -4 || power >= digits) return `${sign}${trimmed(mantissa)}e${power}`;
-  const all = mantissa.replace(".", "");
-  if (power < 0) return `${sign}${trimmed(`0.${"0".repeat(-power - 1)}${all}`)}`;
-  const behind = all.slice(power + 1);
-  return `${sign}${trimmed(behind ? `${all.slice(0, power + 1)}.${behind}` : all)}`;
+  const [mantissa, power] = roundNumber(value, digits), sign = value < 0 ? "-" : "";
+  const trimmed = (text) => sign + text.replace(keepsZeros ? /\.$/ : /\.?0*$/, "");
+  if (power < -4 || power >= digits) return `${trimmed(mantissa)}e${power}`;
+  const all = mantissa.replace(".", ""), point = power + 1;
+  return trimmed(point > 0 ? `${all.slice(0, point)}.${all.slice(point)}` : `0.${"0".repeat(-point)}${all}`);
 }
 
 const NOISE = 1e-12; // the largest relative rounding error, as in 0.1 + 0.2
