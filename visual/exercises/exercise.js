@@ -192,12 +192,12 @@ function answersOf(sheet) {
 // The entry point of anywidget, in a notebook.
 export default {
   render({ model, el }) {
-    const root = placed(el);
+    const root = createRoot(el);
     root.innerHTML = model.get("content");
     const follow = start(root, answersOf(root.firstElementChild), {
       load: () => ({ ...model.get("progress") }),
       save: (progress) => share(model, { progress }),
     });
-    return listening(model, { "change:progress": () => follow(model.get("progress")) });
+    return addListeners(model, { "change:progress": () => follow(model.get("progress")) });
   },
 };

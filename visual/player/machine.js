@@ -32,9 +32,8 @@ class Machine {
     this.pause();
     this.whole = data;
     this.picked = null;
-    this.said = ""; // the words of another machine are not up to date
     this.p = 0;
-    this.draw(this.suited());
+    this.draw(this.fittingData());
     this.title.textContent = data.title;
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
@@ -51,7 +50,7 @@ class Machine {
   }
 
   /** The arrangement for the present width. */
-  suited() {
+  fittingData() {
     const { whole } = this, room = this.stage.clientWidth;
     return whole.narrow && room && room < whole.width ? whole.narrow : whole;
   }
@@ -64,7 +63,6 @@ class Machine {
     const entry = this.picture?.entry ?? null;
     this.picture = new Picture(data, this.stage);
     this.picture.entry = entry;
-    this.picture.show(this.p);
   }
 
   /** Show or hide positions in buffers, and formulas in `buf[…]`. @param {any} isOn */
@@ -97,7 +95,10 @@ class Machine {
   /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
   fit() {
     if (!this.root.isConnected) return;
-    if (this.suited() !== this.data) this.draw(this.suited());
+    if (this.fittingData() !== this.data) {
+      this.draw(this.fittingData());
+      this.refresh();
+    }
     const { width, height } = this.data;
     const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight - this.inner.offsetHeight));
     const wide = this.stage.clientWidth || width;
@@ -131,10 +132,8 @@ class Machine {
       this.root.dataset.moment = moment;
       this.options.onMoment?.(moment);
     }
-    const said = `${at.number}.${at.group}`;
-    if (this.said === said || this.picked !== null) return;
-    this.said = said;
-    this.words.say(at, this.picture.entry, this.options.contributor);
+    if (!at.isNew || this.picked !== null) return;
+    this.words.describe(at, this.picture.entry, this.options.contributor);
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     this.follow(at);
@@ -148,8 +147,8 @@ class Machine {
     place.hidden = !nested;
     if (!nested || !this.inner.open || place.nested === nested) return;
     place.nested = nested;
-    if (this.innermost) this.innermost.open(nested.data, nested.data.first);
-    else this.innermost = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
+    if (this.innerMachine) this.innerMachine.open(nested.data, nested.data.first);
+    else this.innerMachine = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
   // ---- time: the machine moves to its goal, faster from afar unless it plays ------------------
@@ -217,12 +216,12 @@ class Machine {
   key(event) {
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-    const cell = event.target.closest?.("[data-cell]"), onButton = event.target.tagName === "BUTTON";
-    const does = cell ? this.cellKeys(cell) : {
+    const cell = event.target.closest?.("[data-cell]"), isButton = event.target.tagName === "BUTTON";
+    const actions = cell ? this.cellKeys(cell) : {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
       Home: () => this.jump(0), End: () => this.jump(this.data.moments),
     };
-    const act = { ...does, Escape: () => this.forget(), ...(onButton || cell ? {} : { " ": () => this.button.click() }) }[event.key];
+    const act = { ...actions, Escape: () => this.forget(), ...(isButton || cell ? {} : { " ": () => this.button.click() }) }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -249,7 +248,6 @@ class Machine {
   /** Show recomputed numbers; positions stay. */
   refresh() {
     this.picture.forget();
-    this.said = "";
     this.go(this.p);
     if (this.picked !== null) this.explain(this.picked);
   }
@@ -260,8 +258,7 @@ class Machine {
     if (!entry) return this.pick(target.closest?.("[data-cell]"));
     const chosen = Number(entry.dataset.entry);
     this.picture.entry = this.picture.entry === chosen ? null : chosen;
-    this.said = "";
-    this.go(this.p);
+    this.refresh();
   }
 
   /** Highlight the provenance of a cell: the sources of its number, and its readers. @param {any} node */
@@ -279,7 +276,6 @@ class Machine {
     const story = provenance(this.data, number, locate(this.data, this.p));
     this.picture.explain(number, story.part, story.readers);
     this.words.explain(story);
-    this.said = "";
   }
 
   forget() {

@@ -66,10 +66,10 @@ class Lesson {
     this.runs = new Map();
     this.form = element("form", { class: "choices" });
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.dragged = element("div", { class: "values" });
+    this.valueRow = element("div", { class: "values" });
     this.note = element("p", { class: "note", role: "status" });
     this.stage = element("div");
-    this.tools = element("div", { class: "tools" }, this.form, this.dragged, this.note);
+    this.tools = element("div", { class: "tools" }, this.form, this.valueRow, this.note);
     place.append(this.tools, this.stage);
     this.controls();
     place.addEventListener("keydown", (event) => this.key(event));
@@ -191,15 +191,15 @@ class Lesson {
     this.requested = number;
     if (typeof number === "string") { // the reason for a missing machine
       this.note.textContent = number;
-      this.stage.hidden = this.dragged.hidden = true;
+      this.stage.hidden = this.valueRow.hidden = true;
       return;
     }
     if (!this.runs.has(number)) this.runs.set(number, await unpack(choices.data.packed[number]));
     if (this.requested !== number) return; // the reader has made another choice meanwhile
-    this.stage.hidden = this.dragged.hidden = false;
+    this.stage.hidden = this.valueRow.hidden = false;
     const isOther = this.run !== this.runs.get(number);
     this.run = this.runs.get(number);
-    this.keepFitting();
+    this.dropUnknownValues();
     this.note.textContent = this.run.why;
     if (isOther) this.sliders();
     const data = this.run.machine;
@@ -224,7 +224,7 @@ class Lesson {
   }
 
   /** Drop values that this run does not have. */
-  keepFitting() {
+  dropUnknownValues() {
     const base = this.run.base ?? {};
     for (const [name, entries] of Object.entries(this.values)) {
       const fits = Object.hasOwn(base, name) && base[name].length === entries.length && entries.every(Number.isFinite);
@@ -244,7 +244,7 @@ class Lesson {
     }));
     const fields = [...this.fields.values()].map(({ root }) => root);
     const inside = list.length <= 6 ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
-    this.dragged.replaceChildren(...inside);
+    this.valueRow.replaceChildren(...inside);
   }
 
   showSliders() {

@@ -157,13 +157,12 @@ class Picture {
     this.staged = "";
   }
 
-  /** Show the moment p. @param {number} p */
+  /** Show the moment p; `isNew` of the result is true if another group begins. @param {number} p */
   show(p) {
     const at = locate(this.data, p);
     const done = at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1);
     this.color(at, p, done);
-    this.stage(at);
-    return at;
+    return { ...at, isNew: this.stage(at) };
   }
 
   /** Show the state of each cell; Scans far from the event are faded. @param {Place} at @param {number} p @param {boolean} done */
@@ -178,7 +177,7 @@ class Picture {
         faded: !few && open && !near.has(cell.scan),
         wrong: cell.wrong_from !== null && cell.wrong_from <= p + 1e-9,
       };
-      this.put(node, role, [role, ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "), text, entries);
+      this.showCell(node, role, [role, ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "), text, entries);
     }
     for (const [number, parts] of this.tracks.entries())
       for (const { lines, scan } of parts) {
@@ -213,7 +212,7 @@ class Picture {
   }
 
   /** @param {any} node @param {string} role @param {string} kind @param {string} text @param {string[]=} entries */
-  put(node, role, kind, text, entries = []) {
+  showCell(node, role, kind, text, entries = []) {
     const state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
     node.shown = state;
@@ -227,21 +226,20 @@ class Picture {
     node.group.setAttribute("aria-label", label);
   }
 
-  /** Everything that moves in the current group. @param {Place} at */
+  /** Show the moving values of the current group; return whether the group is new. @param {Place} at */
   stage(at) {
-    const name = `${at.number}.${at.group}`;
-    if (this.staged !== name) {
-      this.staged = name;
-      this.act(at.event?.groups[at.group]?.parts ?? []);
-    }
-    for (const act of this.acts) this.move(act, at.share);
+    const name = `${at.number}.${at.group}`, isNew = this.staged !== name;
+    this.staged = name;
+    if (isNew) this.drawParts(at.event?.groups[at.group]?.parts ?? []);
+    for (const part of this.parts) this.movePart(part, at.share);
+    return isNew;
   }
 
   /** @param {Part[]} parts */
-  act(parts) {
+  drawParts(parts) {
     this.over.replaceChildren();
     this.lines = shape("g", {}, this.over); // below all factors and values
-    this.acts = parts.map((part) => this.prepare(part));
+    this.parts = parts.map((part) => this.drawPart(part));
   }
 
   /**
@@ -257,9 +255,9 @@ class Picture {
     kinds.set(number, "picked named");
     this.forget();
     for (const [n, { group }] of this.cells.entries()) group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}`);
-    this.act(part ? [part] : []);
-    for (const act of this.acts) this.move(act, 1);
-    for (const { adder } of this.acts) adder?.group.remove(); // the slot can contain a later number
+    this.drawParts(part ? [part] : []);
+    for (const drawn of this.parts) this.movePart(drawn, 1);
+    for (const { adder } of this.parts) adder?.group.remove(); // the slot can contain a later number
   }
 
   /** @param {string} kind @param {string} text */
@@ -272,7 +270,7 @@ class Picture {
   }
 
   /** Draw the lines, the factor, the value, and the product of each term. @param {Part} part */
-  prepare(part) {
+  drawPart(part) {
     const isFill = part.kind === "fill";
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
     const moves = part.terms.map((move) => {
@@ -312,8 +310,8 @@ class Picture {
     return { group, rows, sum, fits };
   }
 
-  /** Show a part at a share of its time. @param {any} act @param {number} share */
-  move({ moves, adder }, share) {
+  /** Move the values of a part to a share of its time. @param {any} drawn @param {number} share */
+  movePart({ moves, adder }, share) {
     const go = ease(phase(share, READ, MOVE)), isMoving = share > 0.02 && share < MOVE;
     for (const { move, drops, factor, value, product } of moves) {
       for (const drop of drops) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));

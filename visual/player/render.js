@@ -7,7 +7,7 @@ function render({ model, el }) {
     onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
   });
   const stopTheme = followTheme(machine.root);
-  const stop = listening(model, {
+  const stop = addListeners(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
     "change:contributor": () => { machine.contribute(model.get("contributor")); machine.refresh(); },

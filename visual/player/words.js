@@ -92,7 +92,7 @@ class Words {
   }
 
   /** Describe the group that plays. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
-  say(at, entry, withBuffers) {
+  describe(at, entry, withBuffers) {
     const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
     this.sentence.replaceChildren();

@@ -15,7 +15,7 @@ function actionButton(text, act, attributes = {}) {
 }
 
 // Create the element of a widget. It stops keys that are shortcuts of a notebook: `d d` deletes a cell.
-function placed(el, attributes = {}) {
+function createRoot(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
@@ -23,7 +23,7 @@ function placed(el, attributes = {}) {
 }
 
 // Register handlers of a model's events; return a function that removes them.
-function listening(model, listeners) {
+function addListeners(model, listeners) {
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
   return () => {
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);

@@ -217,7 +217,7 @@ const isTyping = (event) => event.target.matches("input:not([type=range]):not([t
 class Bench {
   constructor(model, el) {
     this.model = model;
-    this.root = placed(el, { class: "scantape scantape-bench" });
+    this.root = createRoot(el, { class: "scantape scantape-bench" });
     this.player = null; // the machine, while it is shown
     this.ask = (key, value = null) => this.requests.ask(key, value);
     this.arrange();
@@ -360,7 +360,7 @@ class Bench {
     const { model, frame } = this, draw = () => this.draw(), scale = () => this.scale();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
-    const stopListening = listening(model, {
+    const stopListening = addListeners(model, {
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
       "change:python": write, "change:link": write,
       "msg:custom": (message, buffers) => this.receive(message, buffers),
