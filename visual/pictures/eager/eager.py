@@ -4,7 +4,7 @@ A row shows an operation: the node that the operation appended, the gradients th
 received, and their sum. Black arrows lead down from parents to new nodes. Orange arrows lead up
 from the gradient of a node to its contributions to the parents. An inner tape is to the right of
 its outer tape; if the value of an inner node is an outer node, both nodes are in the same row.
-Related events of the recording share a moment.
+The moments of the picture are the events of the recording.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from dataclasses import replace
 from lab.eager.records import RecordedValue, Recording, Sent, Summed
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted
-from visual.layout.arrows import Edge, Moment
+from visual.layout.arrows import Edge
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
@@ -50,8 +50,8 @@ def eager(recording: Recording, tape: int | None = None, all: bool = False) -> S
     Parameters
     ----------
     recording
-        A recording of `lab.eager`. The `step` of a group is the index of the first event of its
-        moment in ``recording.events``.
+        A recording of `lab.eager`. The moments of the picture have the numbers of the events in
+        ``lab.events(recording)``; a total gradient appears with its last contribution.
     tape
         The number of the tape whose gradients are shown, by default 0, the tape of the result.
     all
@@ -167,7 +167,7 @@ class EagerTable(Table):
         short = label if is_open else node_name(node.number) + same_as(node.record.value)
         key = f"value of node {node.number}"
         cell = value_cell(self._role(node), node.record.value, label, short, key)
-        cell = replace(cell, id=("node", node.number), moment=self._at(node.creation))
+        cell = replace(cell, id=("node", node.number), moment=self.moments[node.creation])
         yield Line([((0, 0), cell)], heads=heads[0], part=self.part_of[tape.priority, False])
         if is_open:
             part = self.part_of[tape.priority, True]
@@ -180,14 +180,11 @@ class EagerTable(Table):
 
         A contribution is a gradient that the node sends to a parent.
         """
-        creation = self._at(node.creation)
+        creation = self.moments[node.creation]
         for parent in dict.fromkeys(node.record.parents):
             yield Edge(("node", parent), ("node", node.number), plain=True, moment=creation)
         for sent in node.sent:
-            yield Edge(("total", node.number), ("received", sent), moment=self._at(sent))
-
-    def _at(self, step: int) -> Moment:
-        return self.moments[step]
+            yield Edge(("total", node.number), ("received", sent), moment=self.moments[sent])
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
@@ -215,7 +212,7 @@ class EagerTable(Table):
         if node.end is not None:
             yield self._total(node, node.end.total)
         elif node.removal is not None:
-            label, moment = "no gradient", self._at(node.removal)
+            label, moment = "no gradient", self.moments[node.removal]
             yield Cell(Role.PANEL, label, None, label=label, moment=moment)
 
     def _total(self, node: NodeStory, gradient: RecordedValue) -> Cell:
@@ -226,10 +223,10 @@ class EagerTable(Table):
         role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
         key = f"gradient of node {node.number}"
         cell = value_cell(role, gradient, title, label + same_as(gradient), key)
-        id, moment = ("total", node.number), self._at(node.end_step)
+        id, moment = ("total", node.number), self.moments[node.end_moment]
         return replace(cell, id=id, moment=moment, digits=node.digits)
 
-    def _received(self, node: NodeStory, number: int, step: int, sent: Sent) -> Cell:
+    def _received(self, node: NodeStory, number: int, moment: int, sent: Sent) -> Cell:
         """Return the gradient with this number among the gradients that a node received."""
         name, key = node_name(node.number), f"gradient of node {node.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {name} wrt itself"
@@ -241,5 +238,6 @@ class EagerTable(Table):
         if node.end is None or isinstance(node.end, Summed):
             key += f", part {number}"
         cell = value_cell(role, sent.gradient, title, label + factor, key)
-        id, moment, short = ("received", step), self._at(step), label if factor else ""
-        return replace(cell, id=id, moment=moment, digits=node.digits, short=short)
+        id, short = ("received", moment), label if factor else ""
+        at = self.moments[moment]
+        return replace(cell, id=id, moment=at, digits=node.digits, short=short)

@@ -1,9 +1,10 @@
 """The events of a recording, grouped by nodes and by moments, and the choice of shown nodes.
 
-A step is the index of an event in `Recording.events`. Related events form a moment of a picture.
+A moment begins when a node is appended, or receives a gradient. It has the number of the event in
+``lab.events(recording)``.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -11,10 +12,7 @@ import numpy as np
 
 from lab.eager.records import (
     Appended,
-    Closed,
-    Event,
     NodeRecord,
-    Opened,
     PassedOn,
     Popped,
     RecordedValue,
@@ -33,9 +31,9 @@ MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 @dataclass
 class NodeStory:
-    """The events of a node, by their steps: creation, received and sent gradients, and removal.
+    """The events of a node, by their moments: creation, received and sent gradients, and removal.
 
-    The event `end` of step `end_step` contains the total gradient; it is None without a gradient.
+    The event `end` contains the total gradient; it is None without a gradient.
     """
 
     record: NodeRecord
@@ -44,7 +42,7 @@ class NodeStory:
     sent: list[int] = field(default_factory=list)
     removal: int | None = None
     end: PassedOn | Summed | None = None
-    end_step: int = 0
+    end_moment: int = 0
 
     @property
     def number(self) -> int:
@@ -75,74 +73,36 @@ class NodeStory:
 
 def stories(recording: Recording) -> list[NodeStory]:
     """Return the events of each node of a recording."""
-    nodes: list[NodeStory] = []
-    for step, event in enumerate(recording.events):
+    nodes, now = list[NodeStory](), 0
+    for event in recording.events:
+        now += isinstance(event, Appended | Sent)
         match event:
             case Appended(node):
-                nodes.append(NodeStory(recording.nodes[node], step))
+                nodes.append(NodeStory(recording.nodes[node], now))
             case Sent(source, target):
-                nodes[target].received[step] = event
+                nodes[target].received[now] = event
                 if source is not None:
-                    nodes[source].sent.append(step)
+                    nodes[source].sent.append(now)
             case Popped(node):
-                nodes[node].removal = step
+                nodes[node].removal = now
             case PassedOn(node) | Summed(node):
-                nodes[node].end, nodes[node].end_step = event, step
+                nodes[node].end, nodes[node].end_moment = event, now
     return nodes
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
-    """Return for each event the first step of its moment, and a sentence about the moment.
-
-    Events that share a moment are, for example, the opening of a tape and its first node, the
-    removal of a node and its sum, or all contributions that a node sends.
-    """
-    runs: list[list[Event]] = []
+    """Return the numbers and the names of all moments; moment 0 comes before the first node."""
+    names = [""]
     for event in recording.events:
-        if runs and _continues(runs[-1][-1], event):
-            runs[-1].append(event)
-        else:
-            runs.append([event])
-    result: list[tuple[int, str]] = []
-    for run in runs:
-        result += [(len(result), _words(recording, run))] * len(run)
-    return result
-
-
-def _continues(before: Event, event: Event) -> bool:
-    """Return whether an event belongs to the moment of the previous event."""
-    match event:
-        case PassedOn() | Summed() | Closed():
-            return True
-        case Appended():
-            return isinstance(before, Opened)
-        case Popped():
-            return isinstance(before, Sent) and before.source is None
-        case Sent(source):
-            return isinstance(before, Sent) and before.source == source
-        case _:
-            return False
-
-
-def _words(recording: Recording, events: Sequence[Event]) -> str:
-    """Return a sentence about a moment: ``n₄ sends n₃ a contribution``."""
-    match events[0]:
-        case Opened(tape):
-            return _words(recording, events[1:]) if events[1:] else f"tape {tape} is opened"
-        case Appended(node):
-            return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
-        case Sent(None, node) | Popped(node):
-            is_sum = any(isinstance(event, Summed) for event in events)
-            is_passed_on = any(isinstance(event, PassedOn) for event in events)
-            gradient = (
-                " with the sum of its gradients" * is_sum + " with its gradient" * is_passed_on
-            )
-            return f"{node_name(node)} is removed from tape {recording.nodes[node].tape}{gradient}"
-        case Sent(int(source)):
-            names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
-            contribution = "a contribution" if len(events) == 1 else "contributions"
-            return f"{node_name(source)} sends {' and '.join(names)} {contribution}"
-    raise AssertionError(events)  # all other events continue a moment
+        match event:
+            case Appended(node):
+                names.append(f"{node_name(node)} is appended to tape {recording.nodes[node].tape}")
+            case Sent(source, node):
+                origin = (
+                    "its seed" if source is None else f"a contribution from {node_name(source)}"
+                )
+                names.append(f"{node_name(node)} receives {origin}")
+    return [*enumerate(names)]
 
 
 def factor_words(source: NodeStory, contribution: RecordedValue) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy
 import pytest
@@ -26,7 +27,6 @@ from lab.eager import grad, recording
 from lab.eager.records import Appended, PassedOn, Sent, Summed
 from lab.loops.gallery import loops
 from visual.layout.cells import full_text
-from visual.pictures.eager.story import moments
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
@@ -61,7 +61,7 @@ def unlike_events(run, scene):
     nodes, totals = boxes(scene)
     owners = {**nodes, **{f"gradient of {number}": box for number, box in totals.items()}}
     cells = [(g, moment) for g, moment, _ in cell_groups(scene)]
-    begins = [first for first, _ in moments(run)]
+    begins = [*accumulate(isinstance(event, Appended | Sent) for event in run.events)]
     wrong = []
     for moment in sorted(set(begins)):
         told, starts = Counter(), Counter()
