@@ -234,7 +234,9 @@ class _Run:
         return plain.Slot(node.tape, which, row, tape, row, quantity, label)
 
     def _value(self, number: int) -> np.ndarray:
-        return self._array(self.recording.nodes[number].value, number)
+        """Return the value of a node; for a sparse value, return the entries."""
+        value = self.recording.nodes[number].value.value
+        return np.asarray(value.value if isinstance(value, SparseValue) else value)
 
     def _array(self, recorded: RecordedValue, number: int) -> np.ndarray:
         """Return a value as an array; a sparse value is zero outside of its entries."""

@@ -5,9 +5,11 @@ import pickle
 import numpy
 import pytest
 
+import lab
 from lab.checks import check
 from lab.eager import grad, np, recording, steps
-from lab.eager.records import Closed, Opened, PassedOn, Popped, Sent, SparseValue, Summed
+from lab.eager.records import Appended, Closed, Opened, PassedOn, Popped, Sent, SparseValue, Summed
+from lab.notation import subscript
 
 A = numpy.array([1.0, 2.0, 3.0])
 RUNS = {
@@ -91,6 +93,18 @@ def test_nested_tapes_tell_which_node_lives_on_which():
     for event in of(recorded, Sent):
         if event.source is not None and recorded.nodes[event.source].tape == 1:
             assert recorded.nodes[event.gradient.node].tape == 0
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_last_event_of_a_node_writes_its_total_gradient(name):
+    recorded = record(name)
+    events = lab.events(recorded)
+    assert len(events) == len(of(recorded, Appended, Sent))
+    last = {str(write.slot): write.new for event in events for write in event.writes}
+    for total in of(recorded, PassedOn, Summed):
+        value = total.total.value
+        if isinstance(value, numpy.ndarray) and (name := f"∇n{subscript(total.node)}") in last:
+            numpy.testing.assert_allclose(last[name], value, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -11,14 +11,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from lab.eager.records import RecordedValue, Recording, Sent, Summed
+from lab.equations.events.events import events
 from lab.errors import argument_error, check_integer, check_type
-from lab.notation import counted
+from lab.notation import counted, number_text
 from visual.layout.arrows import Edge
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.story import NodeStory, factor_words, moments, shown_rows, stories
+from visual.pictures.eager.story import NodeStory, moments, shown_rows, stories
 from visual.pictures.eager.words import (
     SAME,
     full_value_text,
@@ -93,6 +94,7 @@ class EagerTable(Table):
     def __init__(self, recording: Recording, opened: int | None) -> None:
         self.recording, self.opened = recording, opened
         self.nodes, self.moments = stories(recording), moments(recording)
+        self.events = events(recording)
         priorities = sorted({tape.priority for tape in recording.tapes})
         if opened is not None:
             own = recording.tapes[opened].priority
@@ -234,7 +236,9 @@ class EagerTable(Table):
         if sent.source is not None:
             label = f"from {node_name(sent.source)}{same_as(sent.gradient)}"
             role, title = Role.WAITING, f"gradient {number + 1} of {name}, {label}"
-            factor = factor_words(self.nodes[sent.source], sent.gradient)
+            (term,) = self.events[moment - 1].writes[0].terms
+            if term.factor is not None and term.factor != 1:
+                factor = f" · {number_text(term.factor)}"
         if node.end is None or isinstance(node.end, Summed):
             key += f", part {number}"
         cell = value_cell(role, sent.gradient, title, label + factor, key)

@@ -15,7 +15,6 @@ from lab.eager.records import (
     NodeRecord,
     PassedOn,
     Popped,
-    RecordedValue,
     Recording,
     Sent,
     Summed,
@@ -103,15 +102,6 @@ def moments(recording: Recording) -> list[tuple[int, str]]:
                 )
                 names.append(f"{node_name(node)} receives {origin}")
     return [*enumerate(names)]
-
-
-def factor_words(source: NodeStory, contribution: RecordedValue) -> str:
-    """Return the local derivative as text, `` · 0.95``; return "" for 1 and for arrays."""
-    sent, received = None if source.end is None else source.end.total.value, contribution.value
-    if not isinstance(sent, np.ndarray) or not isinstance(received, np.ndarray):
-        return ""
-    is_factor = not sent.ndim and not received.ndim and sent != 0 and received != sent
-    return f" · {number_text(received / sent)}" if is_factor else ""
 
 
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
