@@ -4,14 +4,11 @@ In all phases, a variable has the same role as on the tapes of the backward Scan
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from lab.gradients.record import DerivationRecord, Item, Verdict
 from lab.notation import tap_symbol
-from lab.records import cached_property
-from lab.tape import Tape
 from visual.layout.names import NamedScan
 from visual.pictures.phases.sentences import LOOKS, NONE, decisions, tapes_of, written_slots
 from visual.scene.combinators import Piece, above, beside, gap, piece, sized
@@ -25,44 +22,26 @@ MIN_SLOT, HIGH = 86.0, 36.0  # the least width and the height of a slot
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
 
 
-@dataclass(frozen=True)
 class Pieces:
     """The pieces of all phases, at most `width` pixels wide.
 
-    `of` is the backward Scan in its run, or None without a run.
+    `of` is the backward Scan in its run, or None without a run. `roles` are the roles of the values
+    that a backward step reads and writes, by name, and the pattern `names` matches these names.
     """
 
-    record: DerivationRecord
-    of: NamedScan | None
-    width: float
-
-    @cached_property
-    def decisions(self) -> Mapping[int, list[Item]]:
-        """The decisions of each phase about existing variables, by the number of the phase."""
-        return dict(enumerate(decisions(self.record), start=1))
-
-    @cached_property
-    def tapes(self) -> Mapping[str, Tape]:
-        """The tapes of gradients, by name."""
-        return tapes_of(self.record)
-
-    @cached_property
-    def roles(self) -> Mapping[str, Role]:
-        """The roles of the values that a backward step reads and writes, by name."""
-        roles = {item.subject: LOOKS[item.verdict][0] for n in (9, 7) for item in self.decisions[n]}
+    def __init__(self, record: DerivationRecord, of: NamedScan | None, width: float) -> None:
+        self.record, self.of, self.width = record, of, width
+        self.decisions = dict(enumerate(decisions(record), start=1))  # by the number of the phase
+        self.tapes = tapes_of(record)
+        self.roles = {i.subject: LOOKS[i.verdict][0] for n in (9, 7) for i in self.decisions[n]}
         for name, tape in self.tapes.items():
             for tap in tape.taps:
                 other = Role.PRESERVED if tap in tape.preserved else Role.INTERMEDIATE
                 role = Role.OVERWRITTEN if tap in tape.overwritten else other
-                roles[tap_symbol(name, tap)] = role
-        return roles
-
-    @cached_property
-    def names(self) -> re.Pattern[str]:
-        """A pattern of the names in `roles`, with the longest name first."""
-        names = sorted(self.roles, key=len, reverse=True)
+                self.roles[tap_symbol(name, tap)] = role
+        names = sorted(self.roles, key=len, reverse=True)  # the longest name first
         ends = (re.escape(name) + r"(?!\w)" * (not name.endswith("]")) for name in names)
-        return re.compile(rf"(?<!\w)({'|'.join(ends) or '$.'})")
+        self.names = re.compile(rf"(?<!\w)({'|'.join(ends) or '$.'})")
 
     @property
     def source(self) -> str:
