@@ -376,15 +376,14 @@ def pictures():
 
     from lab.loops import gallery
     from visual.drawing.catalogue import PICTURES
-    from visual.drawing.draw import cached_study
-    from visual.drawing.study import choose
+    from visual.drawing.study import study_of
 
     print("pictures at order 2, from the trace: median, slowest and largest over the gallery:")
     gc.disable()
     for kind in PICTURES.values():
         times, sizes = {}, {}
         for name, loop in gallery.loops.items():
-            study = cached_study(loop, choose(order=2))
+            study = study_of(loop, order=2)
             assert study.trace_of_cost.scans
             kind.draw(study).svg()  # the first picture of a trace computes formulas and records
             taken = []

@@ -17,7 +17,7 @@ from lab.checks.check import value_at
 from lab.errors import LabError
 from lab.progress import hide_progress
 from visual.drawing.catalogue import PICTURES, PictureKind
-from visual.drawing.draw import study_of
+from visual.drawing.study import study_of
 from visual.scene.shapes import Scene
 
 # Use all rewrites but no compiler; Numba would compile for two minutes. Without rewrites,
@@ -99,7 +99,7 @@ def refusals(cost, wrt, given):
     trace = derivative and attempt("trace", lambda: lab.trace(derivative, given))
     if trace is not None:
         assert attempt("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
-        study = study_of(derivative, given, {})
+        study = study_of(derivative, given)
         for name, kind in PICTURES.items():
             scene = attempt(name, lambda k=kind: k.draw(study))
             assert scene is None or scene.svg().startswith("<svg")

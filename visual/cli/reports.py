@@ -30,7 +30,7 @@ from visual.cli.shared import (
     typed_value,
 )
 from visual.drawing.catalogue import SCAN
-from visual.drawing.draw import study_of
+from visual.drawing.study import study_of
 from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, words
 
 Item = TypeVar("Item")
@@ -200,6 +200,6 @@ def _why(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> Trace | Derivative:
     """Return the trace of the derivative, or the derivative itself for a loop with many steps."""
     subject, given, about = drawing_arguments(options, options.graph, "NAME")
-    study = study_of(subject, given, about)
+    study = study_of(subject, given, **about)
     is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
     return study.derivative if is_long else study.trace

@@ -1,32 +1,21 @@
 """Draw a picture of a loop, a graph, or a PyMC model, and cache recent pictures of loops."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, argument_error, check_integer, check_type, listing
-from lab.gradients.derivative import Derivative, derivative
+from lab.errors import argument_error
 from lab.loops.loop import Loop
-from lab.loops.model import log_density
 from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
-from visual.drawing.study import Chosen, Study, choose, study
-from visual.options import AT, DERIVATIVE, ORDER
+from visual.drawing.study import Study, study_of
+from visual.options import DERIVATIVE
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
-CACHE_SIZE = 64
 
-
-@lru_cache(maxsize=CACHE_SIZE)
-def cached_study(loop: Loop, choice: Chosen) -> Study:
-    """Return the study of a loop's derivative; the cache has 64 entries."""
-    return study(loop, choice)
-
-
-@lru_cache(maxsize=CACHE_SIZE)
+@lru_cache(maxsize=64)
 def _draw_study(study: Study, picture: str, options: tuple[tuple[str, object], ...]) -> Scene:
     return PICTURES[picture].draw(study, **dict(options))
 
@@ -68,7 +57,7 @@ def draw(
     THEMES[theme]  # raises ArgumentError for an unknown name
     choices, options = split_options(chosen)
     options = PICTURES[picture].check(options)
-    found = study_of(subject, given, choices)
+    found = study_of(subject, given, **choices)
     if isinstance(subject, Loop):
         return draw_study(found, picture, theme, options)
     return PICTURES[picture].draw(found, **options).themed(theme)  # a graph may be large
@@ -81,26 +70,3 @@ def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict
     if isinstance(choices.get("steps"), str | range):  # a range to show, not the number of steps
         options["steps"] = choices.pop("steps")
     return choices, options
-
-
-OF_A_MODEL = ("order", "wrt", "at")
-
-
-def study_of(subject: object, given: Values | None, choices: Mapping[str, object]) -> Study:
-    """Return the study of the derivative of a loop, a graph, or a model."""
-    density = log_density(subject)
-    if density is not None:
-        order = check_integer("order", choices.get("order", ORDER.default))
-        (wrt, *_) = density.resolve_wrt(choices.get("wrt"))
-        given = density.bind_values(AT.check(choices.get("at", {})))
-        subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
-        choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
-    if isinstance(subject, Derivative):
-        if choices:
-            raise ArgumentError(
-                f"{listing(choices)}: not an option of a lab.Derivative; pass such options to "
-                "lab.derivative. For a PyMC model, expected order, wrt, or at."
-            )
-        return study(subject, choose(), given)
-    expected = "a lab.Loop, a lab.Derivative, or a PyMC model"
-    return cached_study(check_type("subject", subject, Loop, expected), choose(**choices))

@@ -20,8 +20,8 @@ from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES
-from visual.drawing.draw import split_options, study_of
-from visual.drawing.study import Study
+from visual.drawing.draw import split_options
+from visual.drawing.study import Study, study_of
 from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.theme import THEMES
@@ -64,7 +64,7 @@ def export(
         reason = f"cannot be created: {getattr(error, 'strerror', None) or error}."
         raise argument_error("folder", str(path), reason) from error
     try:
-        files = _files(study_of(subject, given, choices), options, formats, theme, scale)
+        files = _files(study_of(subject, given, **choices), options, formats, theme, scale)
         return [write_whole(path / name, content) for name, content in files.items()][-1]
     except BaseException:
         if is_new:

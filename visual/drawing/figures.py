@@ -15,8 +15,7 @@ from typing import Any
 from lab.errors import argument_error
 from lab.loops.gallery import loops
 from visual.drawing.catalogue import PictureKind
-from visual.drawing.draw import cached_study
-from visual.drawing.study import Study, choose
+from visual.drawing.study import Study, study_of
 from visual.layout.sheet import Sheet
 from visual.options import SHOWN
 from visual.pictures.unrolled.unrolled import unrolled_scans
@@ -45,4 +44,4 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
         return unrolled_scans(study.trace, **arguments, sheet=sheet)
 
     kind = PictureKind(f"figure {number}", "", make, (SHOWN,))
-    return kind.draw(cached_study(loops[loop], choose(**about)), **paper).themed(theme)
+    return kind.draw(study_of(loops[loop], **about), **paper).themed(theme)

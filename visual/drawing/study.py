@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
 
-from lab.errors import LabError
+from lab.errors import ArgumentError, LabError, check_integer, check_type, listing
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
+from lab.loops.model import log_density
 from lab.loops.variables import as_value
 from lab.records import cached_property
 from lab.scans.replacing import scan_nodes
@@ -124,27 +125,54 @@ class Study:
         return trace(derived.values, self.given, self.also, derived.names, keep=self.keep)
 
 
-def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = None) -> Study:
-    """Return the study of a loop with options, or of a graph's derivative with values of inputs."""
+OF_A_MODEL = ("order", "wrt", "at")
+
+
+def study_of(subject: object, given: Values | None = None, **choices: Value) -> Study:
+    """Return the study of a loop, a graph's derivative, or a PyMC model; 64 loops are cached.
+
+    `choices` are options of `DERIVATIVE`. `given` has values for the inputs of a derivative, which
+    has no options. A model has the options `order`, `wrt`, and `at`.
+    """
+    density = log_density(subject)
+    if density is not None:
+        order = check_integer("order", choices.get("order", ORDER.default))
+        (wrt, *_) = density.resolve_wrt(choices.get("wrt"))
+        given = density.bind_values(AT.check(choices.get("at", {})))
+        subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
+        choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):
-        cost, wrt = subject.values[0], subject.wrt
-        return Study(
-            lambda order: (
-                subject
-                if order == subject.order
-                else replace(derivative(cost, wrt, order), by=subject.by, cost=subject.cost)
-            ),
-            subject.order,
-            {} if given is None else given,
-        )
-    graph, differentiate = _cached_graph(subject, replace(choice, order=0, at=()))
+        if choices:
+            raise ArgumentError(
+                f"{listing(choices)}: not an option of a lab.Derivative; pass such options to "
+                "lab.derivative. For a PyMC model, expected order, wrt, or at."
+            )
+        return _study_of_graph(subject, {} if given is None else given)
+    expected = "a lab.Loop, a lab.Derivative, or a PyMC model"
+    return _study_of_loop(check_type("subject", subject, Loop, expected), choose(**choices))
+
+
+def _study_of_graph(derived: Derivative, given: Values) -> Study:
+    cost, wrt = derived.values[0], derived.wrt
+
+    def differentiate(order: int) -> Derivative:
+        if order == derived.order:
+            return derived
+        return replace(derivative(cost, wrt, order), by=derived.by, cost=derived.cost)
+
+    return Study(differentiate, derived.order, given)
+
+
+@lru_cache(maxsize=64)
+def _study_of_loop(loop: Loop, choice: Chosen) -> Study:
+    graph, differentiate = _cached_graph(loop, replace(choice, order=0, at=()))
     given = graph.given
     if choice.at:
-        loop = with_shape(subject, dict(choice.taps), choice.steps)
-        valued = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
+        shaped = with_shape(loop, dict(choice.taps), choice.steps)
+        valued = shaped.with_values({name: frozen.value for name, frozen in choice.at}, "at")
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
-        if valued.steps != loop.steps or [v.type for v in given] != [v.type for v in other.given]:
+        if valued.steps != shaped.steps or [v.type for v in given] != [v.type for v in other.given]:
             graph, differentiate = other, _derivatives(valued, choice, other)
             given = other.given
     return Study(

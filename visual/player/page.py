@@ -26,8 +26,7 @@ from lab.reports.breaking.breakage import break_rule
 from lab.traces.program import program_of
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
-from visual.drawing.draw import cached_study
-from visual.drawing.study import Study, choose
+from visual.drawing.study import Study, study_of
 from visual.options import Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
@@ -209,7 +208,7 @@ def _packed(combination: Combination) -> str | LabError:
 def _study(combination: Combination) -> Study:
     """Return the derivatives of a combination by the correct rule."""
     loop, taps, order, cost, _ = combination
-    return cached_study(loop, choose(taps=taps, order=order, cost=cost))
+    return study_of(loop, taps=taps, order=order, cost=cost)
 
 
 def _run(combination: Combination) -> dict[str, Any]:

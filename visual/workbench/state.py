@@ -27,8 +27,8 @@ from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.drawing.draw import cached_study, draw_study
-from visual.drawing.study import Frozen, Study, choose, study, with_shape
+from visual.drawing.draw import draw_study
+from visual.drawing.study import Frozen, Study, study_of, with_shape
 from visual.options import DERIVATIVE, RULE, THEME, ByName, Choice, Value, unknown_option
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
@@ -265,7 +265,7 @@ class LoopBench(Bench):
     def study(self, order: int) -> Study:
         """Return the derivatives of the loop up to an order."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
-        return cached_study(self.loop, choose(**{**about, "at": self._at, "order": order}))
+        return study_of(self.loop, **{**about, "at": self._at, "order": order})
 
     def _draw(self) -> Scene:
         state = self.state
@@ -352,7 +352,7 @@ _derived = lru_cache(maxsize=REMEMBERED)(derivative)
 
 @lru_cache(maxsize=2)  # the study of the view and the study of the rules; a graph may be large
 def _study_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Study:
-    return study(derived, choose(), {variable: frozen.value for variable, frozen in values})
+    return study_of(derived, {variable: frozen.value for variable, frozen in values})
 
 
 def open_bench(subject: object, *about: object) -> Bench:

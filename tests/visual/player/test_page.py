@@ -192,7 +192,7 @@ def test_the_command_writes_a_page(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "work"),
     [
-        (["page", "--out", "x.html"], "visual.player.page.cached_study"),
+        (["page", "--out", "x.html"], "visual.player.page.study_of"),
         (["draw", "tapes", "--loop", "square", "--out", "x.gif"], "visual.backends.films.frames"),
     ],
 )

@@ -185,5 +185,5 @@ async def test_a_request_interrupts_drawing_ahead(monkeypatch):
 
 
 def forget():
-    for remembered in (draw._draw_study, draw.cached_study, study._cached_graph):
+    for remembered in (draw._draw_study, study._study_of_loop, study._cached_graph):
         remembered.cache_clear()
