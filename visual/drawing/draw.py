@@ -57,10 +57,10 @@ def draw(
     THEMES[theme]  # raises ArgumentError for an unknown name
     choices, options = split_options(chosen)
     options = PICTURES[picture].check(options)
-    found = study_of(subject, given, **choices)
+    study = study_of(subject, given, **choices)
     if isinstance(subject, Loop):
-        return draw_study(found, picture, theme, options)
-    return PICTURES[picture].draw(found, **options).themed(theme)  # a graph may be large
+        return draw_study(study, picture, theme, options)
+    return PICTURES[picture].draw(study, **options).themed(theme)  # a graph may be large
 
 
 def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pypdfium2
 import pytest
-from in_browser.chromium import needs_browser
+from in_browser.chromium import Opened, needs_browser
 from PIL import Image
 from strange_loops import HOSTILE, trace_of
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """A page with the letters of the other formats, wherever it runs."""
+    """A page with the resolution of the other formats."""
     page = browser.new_page(device_scale_factor=SHARP)
     yield page
     page.close()
@@ -53,11 +53,11 @@ STYLE = "".join(faces())
 
 
 def in_browser(page, picture):
-    """The SVG as Chromium draws it, with the letters of the other formats."""
+    """Return the image of an SVG in Chromium, with the fonts of the other formats."""
     drawn = picture.svg().replace(fonts.MONO, "'Our Sans Mono'").replace(fonts.SANS, "'Our Sans'")
     width, height = math.ceil(picture.width), math.ceil(picture.height)
     page.set_viewport_size({"width": width, "height": height})
-    # Letters where they belong, not moved to whole pixels; the page ends amid a pixel.
+    # Browsers round the positions of letters to whole pixels; this setting prevents it.
     rules = f"html{{background:{picture.theme.background}}}body{{margin:0}}"
     rules += "svg{display:block;text-rendering:geometricPrecision}"
     page.set_content(f"<style>{STYLE}{rules}</style>{drawn}")
@@ -78,7 +78,7 @@ def of_pdf(data):
 
 
 def difference(first, second, size=12):
-    """How much two pictures differ where they differ most: of means over 6 by 6 CSS pixels.
+    """Return the largest difference of two pictures, from 0 to 1, as means over 6 by 6 CSS pixels.
 
     Programs smooth edges differently, but put the same amount of ink in the same place.
     """
@@ -216,24 +216,20 @@ def test_pages_allow_their_own_style_and_nothing_else(make, theme):
 
 
 @needs_browser
-def test_pages_work_from_a_file(page, tmp_path):
+def test_pages_work_from_a_file(browser, tmp_path):
     """The policy admits style and picture, and the page requests nothing from the network."""
     trace = trace_of("hostile name", 1)
     path = visual.tapes(trace).save(tmp_path / "page.html", theme="dark")
-    asked, wrong = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: wrong.append(message.text))
-    page.set_viewport_size({"width": 400, "height": 600})
-    page.goto(path.as_uri())
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(17, 24, 39)"
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400  # the picture scrolls
-    assert page.evaluate("document.querySelector('.picture').scrollWidth") > 400
-    assert page.locator("h1").count() == page.locator("main svg").count() == 1
-    page.click("summary")
-    assert HOSTILE in page.inner_text("pre")
-    assert len(asked) == 1
-    assert wrong == []
+    with Opened(browser, path, viewport={"width": 400, "height": 600}) as opened:
+        page = opened.page
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(17, 24, 39)"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400  # the picture scrolls
+        assert page.evaluate("document.querySelector('.picture').scrollWidth") > 400
+        assert page.locator("h1").count() == page.locator("main svg").count() == 1
+        page.click("summary")
+        assert HOSTILE in page.inner_text("pre")
+        opened.check_quiet(tmp_path)
 
 
 @needs_browser

@@ -31,7 +31,7 @@ SHADOWS = [
 
 
 def python(*words, path, before=""):
-    """What a fresh Python prints that looks in `before` and `path` first, and its status."""
+    """Run Python with `before` and `path` first on its path; return status, output, and errors."""
     done = subprocess.run(
         [sys.executable, *words], cwd=path, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(before), str(path))))},

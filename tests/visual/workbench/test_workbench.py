@@ -236,7 +236,7 @@ def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
 
 
 def test_a_failed_workbench_registers_no_widget():
-    """A page would search for it in vain."""
+    """A page would look for a widget without a model."""
     before = [*_instances]
     for wrong in ({"taps": {"x": ()}}, {"moment": "two"}):
         with pytest.raises(ArgumentError):
