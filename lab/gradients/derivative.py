@@ -115,17 +115,8 @@ class Derivative:
     @property
     def genealogy(self) -> tuple[Descent, ...]:
         """All Scans on which `value` depends, in the order of execution."""
-        descents = []
-        for node in scan_nodes([self.value]):
-            decisions = decisions_of(node.op)
-            descents.append(
-                Descent(
-                    node,
-                    decisions.order if decisions else 0,
-                    decisions.parent if decisions else None,
-                )
-            )
-        return tuple(descents)
+        pairs = ((node, decisions_of(node.op)) for node in scan_nodes([self.value]))
+        return tuple(Descent(n, d.order, d.parent) if d else Descent(n, 0, None) for n, d in pairs)
 
 
 def derivative(

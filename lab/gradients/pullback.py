@@ -161,8 +161,7 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
         if state in classes.reached and not step.undefined(state)
     )
     totals = remaining_outputs(task, step)  # phase 9
-    values = rows.values_read(task, step, (*states, *totals))
-    readings = rows.reverse_sequences(task, values)  # phase 7
+    readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
     backward = _assemble(task, readings, states, totals)
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
     decided = task.steps, classes, step, states, readings, totals

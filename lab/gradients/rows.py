@@ -30,61 +30,52 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
-# A value that a backward step reads: its group, its forward variable and tap, and the argument of
-# the step that stands for the value.
-ValueRead = tuple[ReadingGroup, LoopVariable, int, Variable]
+# The groups of the values that a step reads; a mit-mot or mit-sot has `ReadingGroup.TAPS`.
+GROUPS = {Kind.SEQUENCE: ReadingGroup.SEQUENCE, Kind.SIT_SOT: ReadingGroup.SIT_SOT}
 
 
-def values_read(
+def reverse_sequences(
     task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
-) -> tuple[ValueRead, ...]:
-    """Phase 7, in the step: return the forward values and cotangents that the backward step reads.
+) -> tuple[Reading, ...]:
+    """Phase 7: build a reversed sequence for each value or cotangent that a backward step reads.
 
-    The result excludes values on which no gradient depends.
+    The result excludes values on which no gradient in `built` depends.
     """
-    forward, group = task.forward, ReadingGroup
-    used = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
-    candidates: list[ValueRead] = [
-        (group.SEQUENCE, part, tap, argument)
-        for part in forward.of_kind(Kind.SEQUENCE)
+    forward, used = (
+        task.forward,
+        set(ancestors([v for b in built for v in b.variable.inner_outputs])),
+    )
+    candidates: list[tuple[ReadingGroup, LoopVariable, int, Variable]] = [
+        (GROUPS.get(part.kind, ReadingGroup.TAPS), part, tap, argument)
+        for part in (*forward.of_kind(Kind.SEQUENCE), *forward.states)
         for tap, argument in part.reads
     ]
     candidates += [
-        (group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS, part, tap, argument)
-        for part in forward.states
-        for tap, argument in part.reads
-    ]
-    candidates += [
-        (group.NIT_SOT_GRADIENT, part, tap, cotangent)
+        (ReadingGroup.NIT_SOT_GRADIENT, part, tap, cotangent)
         for (part, tap), cotangent in step.output_cotangents.items()
         if part.kind is Kind.NIT_SOT
     ]
     candidates += [
-        (group.RESULT, part, tap, step.reused[result])
+        (ReadingGroup.RESULT, part, tap, step.reused[result])
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result in step.reused
     ]
-    return tuple(candidate for candidate in candidates if candidate[-1] in used)
-
-
-def reverse_sequences(task: Task, values: Sequence[ValueRead]) -> tuple[Reading, ...]:
-    """Phase 7, outside of the step: build a reversed sequence for each of the `values`."""
-    group = ReadingGroup
-    lost = _lost_values(task.forward, {v for *_, v in values}) if task.rule.replays else {}
+    lost = _lost_values(forward, used) if task.rule.replays else {}
     readings = []
-    for kind, part, tap, argument in values:
-        if kind is group.SEQUENCE:
-            array = part.outer_input
-        elif kind is group.NIT_SOT_GRADIENT:
-            array = task.given[part.filled]
+    for group, part, tap, argument in candidates:
+        if argument not in used:
+            continue
+        name = part.name
+        if group is ReadingGroup.NIT_SOT_GRADIENT:
+            array, name = task.given[part.filled], symbol(task.order, name)
         else:
-            array = task.rule.recalls(part)
+            is_sequence = group is ReadingGroup.SEQUENCE
+            array = part.outer_input if is_sequence else task.rule.recalls(part)
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
         rows, slices = _reversed_rows(as_tensor(array), first, task.steps, task.rule)
-        name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
         variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), rows, (argument,))
-        readings.append(Reading(kind, part, tap, variable, slices))
+        readings.append(Reading(group, part, tap, variable, slices))
     return tuple(readings)
 
 
@@ -212,6 +203,5 @@ def running_total(task: Task, parameter: LoopVariable) -> TensorVariable:
 
 def _padded(rows: TensorVariable, like: TensorVariable) -> TensorVariable:
     """Append rows of zeros to `rows`, up to the length of `like`."""
-    missing = like.shape[0] - rows.shape[0]
-    tail = pt.zeros((missing, *(rows.shape[axis] for axis in range(1, rows.type.ndim))))
-    return pt.concatenate([rows, tail.astype(rows.type.dtype)], axis=0)
+    zeros = pt.zeros_like(like, dtype=rows.type.dtype)
+    return pt.concatenate([rows, zeros[rows.shape[0] :]], axis=0)

@@ -164,17 +164,12 @@ def _propagate_undefined(
         new_statuses = {v: why for state, why in undefined.items() for v in state.inner_inputs}
         for (part, _), cotangent in output_cotangents.items():
             if part in undefined:
-                new_statuses |= {
-                    v: undefined[part] for v, used in uses.items() if cotangent in used
-                }
-        new_statuses = {
-            argument: why
-            for argument, why in new_statuses.items()
-            if not isinstance(statuses.get(argument), Undefined)
-        }
-        if not new_statuses:
+                readers = (v for v, used in uses.items() if cotangent in used)
+                new_statuses |= dict.fromkeys(readers, undefined[part])
+        known = {v for v, status in statuses.items() if isinstance(status, Undefined)}
+        if new_statuses.keys() <= known:
             return statuses
-        statuses |= new_statuses
+        statuses |= {v: why for v, why in new_statuses.items() if v not in known}
 
 
 @dataclass

@@ -5,7 +5,6 @@ a gradient per step, and every parameter becomes a running sum.
 """
 
 import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
 
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
@@ -48,7 +47,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
         Kind.MIT_MOT,
         name,
         tape,
-        _outer(task, state),
+        rows.reversed_gradient(task, state),
         tuple(arguments[tap] for tap in task.rule.binds(tape)),
         tuple(cast_like(result, like) for result in results),
     )
@@ -95,31 +94,17 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
             continue
         contribution = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
-            variable = LoopVariable(
-                Kind.NIT_SOT,
-                name,
-                Tape((), (0,)),
-                _outer(task, part),
-                inner_outputs=(contribution,),
-            )
+            tape, count = Tape((), (0,)), task.steps.forward  # the number of rows
+            variable = LoopVariable(Kind.NIT_SOT, name, tape, count, (), (contribution,))
         else:
             before = placeholder(as_tensor(argument), name)
             variable = LoopVariable(
                 Kind.SIT_SOT,
                 name,
                 Tape((-1,), (0,)),
-                _outer(task, part),
+                rows.running_total(task, part),
                 (before,),
                 (cast_like(before + contribution, argument),),
             )
         totals.append(Total(part, variable))
     return tuple(totals)
-
-
-def _outer(task: Task, source: LoopVariable) -> Variable:
-    """Return the initial buffer of a gradient, or the number of rows for a sequence."""
-    if source.kind is Kind.SEQUENCE:
-        return task.steps.forward
-    if source.kind is Kind.PARAMETER:
-        return rows.running_total(task, source)
-    return rows.reversed_gradient(task, source)

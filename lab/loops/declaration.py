@@ -7,7 +7,7 @@ of all random states.  If the loop can stop early, the last result is ``until(co
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -166,13 +166,16 @@ class Declaration:
         tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
             check_choice("taps", name, tapped, "the loop's states and sequences are {}.")
-        return replace(
-            self,
-            states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
-            sequences=tuple(
-                s.with_taps(taps[s.name]) if s.name in taps else s for s in self.sequences
-            ),
-        )
+        known: dict[str, Any] = self.variables  # only states and sequences have taps
+        return self._with_variables({name: known[name].with_taps(t) for name, t in taps.items()})
+
+    def _with_variables(self, new: Mapping[str, Any], **others: Any) -> Self:
+        """Return the loop with new variables by name, and new values of other fields."""
+        groups: dict[str, Any] = {
+            group: tuple(new.get(variable.name, variable) for variable in getattr(self, group))
+            for group in ("states", "sequences", "parameters")
+        }
+        return replace(self, **groups, **others)
 
     def with_steps(self, n_steps: int) -> Self:
         """Return the loop with another number of steps."""
@@ -184,17 +187,11 @@ class Declaration:
         """Return the loop with other values for the named variables."""
         check_type(argument, values, Mapping, "values by name, as in {'x': 0.95}")
         values = values_by_name(argument, values.items())
-        counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
+        n_steps = self.n_steps
+        if isinstance(n_steps, Parameter) and n_steps.name in values:
+            n_steps = n_steps.with_value(values.pop(n_steps.name))
         for name in values:
-            if counted is None or name != counted.name:
-                check_choice(argument, name, self.valued, "the loop's variables are {}.")
-        n_steps: int | Parameter | None = self.n_steps
-        if counted is not None and counted.name in values:
-            n_steps = counted.with_value(values[counted.name])
-        return replace(
-            self,
-            n_steps=n_steps,
-            states=tuple(s.with_value(values.get(s.name, s.initial)) for s in self.states),
-            sequences=tuple(s.with_value(values.get(s.name, s.values)) for s in self.sequences),
-            parameters=tuple(p.with_value(values.get(p.name, p.value)) for p in self.parameters),
-        )
+            check_choice(argument, name, self.valued, "the loop's variables are {}.")
+        known: dict[str, Any] = self.variables  # all variables in `valued` have a value
+        new = {name: known[name].with_value(value) for name, value in values.items()}
+        return self._with_variables(new, n_steps=n_steps)

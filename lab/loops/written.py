@@ -6,7 +6,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,6 @@ States = Mapping[str, ArrayLike] | Iterable[State]
 Sequences = Mapping[str, ArrayLike] | Iterable[Sequence]
 Parameters = Mapping[str, ArrayLike] | Iterable[Parameter]
 Result = TensorVariable | until
-Tapped = TypeVar("Tapped", State, Sequence)
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def _taps_of_text(lines: Iterable[SourceLine], names: Names) -> dict[str, tuple[
 
 def _make_state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> State:
     if isinstance(item, State):
-        return _check_taps_of_text("state", item, named)
+        return replace(item, takes=named.get(name, 1))
     taps = named.get(name, (-1,))
     initial, reach = as_value(item, f"initial of state {name}"), -min(taps)
     if reach > 1 and initial.ndim == 0:
@@ -156,22 +154,5 @@ def _make_state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -
 
 def _make_sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sequence:
     if isinstance(item, Sequence):
-        return _check_taps_of_text("sequence", item, named)
+        return replace(item, takes=named.get(name, 1))
     return Sequence(name, item, named.get(name, (0,)), named.get(name, 1))
-
-
-def _check_taps_of_text(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> Tapped:
-    """Return a declared variable; raise ArgumentError if the text reads it at other taps."""
-    name, taps, read = item.name, item.taps, named.get(item.name)
-    if read is None and len(taps) > 1:
-        steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
-        raise ArgumentError(
-            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {quote(name)} "
-            f"without an index, which means one tap; write {steps}."
-        )
-    if read is not None and taps != read:
-        raise ArgumentError(
-            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {name} at "
-            f"{quote(list(read))}; declare these taps, or change the text."
-        )
-    return replace(item, takes=read or 1)

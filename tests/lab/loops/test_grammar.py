@@ -176,7 +176,7 @@ def test_anything_else_is_refused(text, part, words):
         ("x", {"states": {"__import__('os')": 1.0}}, "name = \"__import__('os')\""),
         ("x", {"states": {"t": 1.0}}, "name = 't'"),
         ("x", {"states": {"x": "a"}}, "initial of state x = 'a'"),
-        ("x[t-1] + x[t-2]", {"states": (lab.State("x", 1.0),)}, "reads x at [-2, -1]"),
+        ("x[t-1] + x[t-2]", {"states": (lab.State("x", 1.0),)}, "written for the taps [-2, -1]"),
         ("x[t-1] + x[t-2]", {"states": {"x": [1.0, 2.0, 3.0]}}, "expected 2 values"),
     ],
 )
