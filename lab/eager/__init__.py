@@ -13,9 +13,9 @@ In contrast, the tapes of a Scan exist before the loop runs.
 A tape stores the arguments of an operation without a copy.  Do not change an array in place after
 an operation has used the array, until the gradient is computed.
 
-Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `reductions`,
-and `products` contain the functions with their rules.  `rules` registers a rule for
-a function of numpy, `np` collects the registered functions, and `operators` defines the operators
+Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, and `products`
+contain the functions with their rules.  `rules` registers a rule for a function of numpy, `np`
+collects the registered functions, and `operators` defines the operators
 and methods of a node.  `recorder` records a run as the frozen data of `records`.  `checks` checks
 arguments and results.
 """

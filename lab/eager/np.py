@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, operators, products, reductions, shaping
+from lab.eager import elementwise, operators, products, shaping
 from lab.eager.rules import REGISTERED
 
 # importing these modules registers their functions, and sets the methods of Node
-_MODULES = elementwise, products, reductions, shaping, operators
+_MODULES = elementwise, products, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]
     for name, theirs in vars(numpy).items()

@@ -4,7 +4,7 @@ A `Recording` can be compared, pickled, and drawn.  Nodes are numbered from 0 in
 creation on all tapes, and tapes in the order of their opening.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -179,33 +179,28 @@ class _Run:
 
     def events(self) -> Iterator[plain.Event]:
         """Yield all events, numbered from 1."""
-        number = 0
-        for event in self.recording.events:
-            result = self._event(event)
-            if result is not None:
-                number += 1
-                tape, reads, write = result
-                yield plain.Event(number, tape, self.steps[tape], tuple(reads), (write,))
-                self.steps[tape] += 1
+        changes = (e for e in self.recording.events if isinstance(e, Appended | Sent))
+        for number, event in enumerate(changes, start=1):
+            write = self._appended(event.node) if isinstance(event, Appended) else self._sent(event)
+            target = event.node if isinstance(event, Appended) else event.target
+            tape = self.recording.nodes[target].tape
+            yield plain.Event(number, tape, self.steps[tape], write.reads, (write,))
+            self.steps[tape] += 1
 
-    def _event(self, event: object) -> tuple[int, Sequence[plain.Read], plain.Write] | None:
-        """Return the tape, the reads, and the write of an appended node or a sent gradient."""
-        if isinstance(event, Appended):
-            return self._appended_event(event.node)
-        return self._sent_event(event) if isinstance(event, Sent) else None
-
-    def _appended_event(self, number: int) -> tuple[int, Sequence[plain.Read], plain.Write]:
+    def _appended(self, number: int) -> plain.Write:
+        """Return the write of the value of an appended node."""
         node = self.recording.nodes[number]
-        others = [a for a in node.arguments if isinstance(a, int)]
-        reads = [self._read(self._slot(n, VALUES), self._value(n)) for n in dict.fromkeys(others)]
+        others = dict.fromkeys(a for a in node.arguments if isinstance(a, int))
+        reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
         computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
         slot, new = self._slot(number, VALUES), self._value(number)
-        formula = f"{slot} = {computed}"
-        write = plain.Write(slot, None, new, plain.WriteKind.WRITTEN, None, formula, tuple(reads))
-        return node.tape, reads, write
+        return plain.Write(
+            slot, None, new, plain.WriteKind.WRITTEN, None, f"{slot} = {computed}", reads
+        )
 
-    def _sent_event(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
+    def _sent(self, sent: Sent) -> plain.Write:
+        """Return the write that adds a received gradient to the sum of gradients."""
         value, number = self._array(sent.gradient, sent.target), sent.target
         term, reads = plain.Term(value, None, None, "1", ""), tuple[plain.Read, ...]()
         if sent.source is not None:
@@ -215,10 +210,9 @@ class _Run:
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
         kind = plain.WriteKind.WRITTEN if old is None else plain.WriteKind.OVERWRITTEN
         formula = f"{slot} ← {term.text}{'' if old is None else f' + {slot}'}"
-        write = plain.Write(
+        return plain.Write(
             slot, old, new, kind, None, formula, reads, (term,), adds_old=old is not None
         )
-        return self.recording.nodes[number].tape, reads, write
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:
         return plain.Read(

@@ -1,7 +1,8 @@
-"""Sums, copies, shapes, and indices of entries, which are all linear.
+"""Sums, means, extremes, copies, shapes, and indices of entries.
 
 `broadcast_to` and `unbroadcast` are transposes of each other, and so are `take` and `untake`.  The
-gradients of products need `swapaxes` and `transpose`.
+gradients of products need `swapaxes` and `transpose`.  If several entries are extreme, the
+derivative of the extreme does not exist.  By convention, these entries divide the gradient equally.
 """
 
 import operator
@@ -63,10 +64,31 @@ def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = Fa
     return [lambda g: broadcast_to(reshape(g, kept_shape(shape, axis)), shape)]
 
 
+def _mean_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False) -> Gradients:
+    """Return da = (the gradient of the sum) / (the number of entries of each mean)."""
+    (of_sum,) = sum_gradient(y, a, axis, keepdims=keepdims)
+    assert of_sum is not None, "a sum has a gradient"
+    count = numpy.size(value_of(a)) / max(1, numpy.size(value_of(y)))
+    return [lambda g: of_sum(g) / count]
+
+
+def _extreme_gradient(
+    y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False
+) -> Gradients:
+    """Return da: g at the extreme entry; several extreme entries divide g equally."""
+    kept = kept_shape(shape_of(a), axis)
+    extreme = value_of(a) == numpy.reshape(value_of(y), kept)
+    shares = extreme / numpy.sum(extreme, axis=axis, keepdims=True)
+    return [lambda g: reshape(g, kept) * shares]
+
+
 reshape = rule(numpy.reshape, _reshape_gradient)
 ravel = rule(numpy.ravel, lambda y, a: _reshape_gradient(y, a, None))
 broadcast_to = rule(numpy.broadcast_to, _broadcast_to_gradient)
 sum = rule(numpy.sum, sum_gradient)
+mean = rule(numpy.mean, _mean_gradient)
+for _theirs in (numpy.max, numpy.min, numpy.amax, numpy.amin):
+    rule(_theirs, _extreme_gradient)
 transpose: Function = rule(numpy.transpose, lambda y, a: [transpose])
 swapaxes: Function = rule(
     numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]

@@ -55,13 +55,9 @@ def unrolled(loop: "Loop") -> Function:
         tapes = {state.name: _first_values(state, given[state.name]) for state in loop.states}
         for step in steps(loop.steps):
             results, stop = results_of(loop.step(**_arguments(loop, given, tapes, step)))
-            for state, result in zip(
-                loop.states, results, strict=False
-            ):  # outputs follow the states
+            for state, result in zip(loop.states, results, strict=False):  # outputs come later
                 tapes[state.name].append(result)
-            if (
-                stop is not None and stop.data
-            ):  # the condition is a constant, because the loop runs on numbers
+            if stop is not None and stop.data:  # a constant, because the loop runs on numbers
                 break
         last = tapes[loop.states[0].name][-1] if loop.states else results[0]
         return sum(last) if shape_of(last) else last

@@ -19,7 +19,7 @@ from lab.errors import printable
 from lab.gradients.status import Status, Undefined
 from lab.records import find_reachable
 from lab.scans.names import split_name, unique_names
-from lab.scans.node import LoopVariable, ScanParts, is_scan, labels_of, scan_name
+from lab.scans.node import LoopVariable, ScanParts, is_scan, scan_name
 from lab.tape import Tape
 
 
@@ -195,7 +195,7 @@ class Decisions:
 
 def decisions_of(op: Op) -> Decisions | None:
     """Return the decisions of the Scan `op`, or None if `op` is not a derivative."""
-    decisions = labels_of(op).derivation
+    decisions = vars(op).get("derivation")
     return decisions if isinstance(decisions, Decisions) else None
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.errors import listing
-from lab.gradients.decisions import Decisions, ReadingGroup
+from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.outcomes import PartNames, outcomes, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
 from lab.notation import Leaf, render, tap_symbol
 from lab.records import cached_property
 from lab.scans.formula import formulas
-from lab.scans.node import LoopVariable, labels_of
+from lab.scans.node import LoopVariable
 from lab.tape import Kind
 
 NAMES = (
@@ -266,5 +266,5 @@ class Derivation(Decisions):
 
 def derivation_of(node: Apply) -> Derivation | None:
     """Return the derivation that built a Scan, or None if the Scan is not a derivative."""
-    derivation = labels_of(node.op).derivation
+    derivation = decisions_of(node.op)
     return derivation if isinstance(derivation, Derivation) else None

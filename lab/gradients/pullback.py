@@ -65,9 +65,9 @@ from lab.scans.node import (
     build_scan,
     inner_connections,
     label,
-    labels_of,
     outer_outputs,
     read_scan,
+    variable_names,
     with_initial_values,
 )
 from lab.scans.slices import constant_value
@@ -135,7 +135,7 @@ def derive(
     derivation = replace(derivation, gradients=gradients)
     if derivation.node is not None:
         op = derivation.node.op
-        label(op, replace(labels_of(op), derivation=derivation))
+        label(op, variable_names(op), derivation)
     return derivation
 
 

@@ -137,32 +137,17 @@ Pullback = Callable[
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class ScanLabels:
-    """The names of the variables of a Scan, and the derivation that built the Scan.
-
-    `names` are the names of its loop variables in the order of `OUTER_INPUTS`.  `derivation` is the
-    `lab.Derivation` that built the Scan; None if the Scan is not a derivative.
-    """
-
-    names: tuple[str, ...] = ()
-    derivation: object | None = None
-
-
 class TapeScan(Scan):
     """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
-    `rule` is the `PullbackRule` for its own derivative.
+    `rule` is the `PullbackRule` for its own derivative.  `derivation` is the `lab.Derivation` that
+    built this Scan; None if the Scan is not a derivative.
     """
 
     _pullback: ClassVar[Pullback]
     rule: object | None = None
+    derivation: object | None = None
     _connected: tuple[object, list[list[bool]]] | None = None  # a graph and its pattern
-
-    @property
-    def derivation(self) -> object | None:
-        """The `lab.Derivation` that built this Scan; None if the Scan is not a derivative."""
-        return labels_of(self).derivation
 
     @classmethod
     def register_pullback(cls, pullback: Pullback) -> Pullback:
@@ -212,15 +197,17 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     return pattern
 
 
-def label(op: Scan, labels: ScanLabels) -> None:
-    """Attach labels to `op`, a Scan of any class."""
-    vars(op)["scan_labels"] = labels
+def label(op: Scan, names: tuple[str, ...], derivation: object | None = None) -> None:
+    """Attach the names of the loop variables and the `lab.Derivation` to a Scan of any class.
+
+    The names are in the order of `OUTER_INPUTS`.
+    """
+    vars(op).update(variable_names=names, derivation=derivation)
 
 
-def labels_of(op: Op) -> ScanLabels:
-    """Return the labels of `op`, or empty labels."""
-    labels: ScanLabels = vars(op).get("scan_labels", ScanLabels())
-    return labels
+def variable_names(op: Op) -> tuple[str, ...]:
+    """Return the names that `label` attached to `op`, or an empty tuple."""
+    return tuple(vars(op).get("variable_names", ()))
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
@@ -240,7 +227,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
     }
     kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
-    names = iter(labels_of(op).names or names_of_inputs(kinds, inputs[1:]))
+    names = iter(variable_names(op) or names_of_inputs(kinds, inputs[1:]))
     inner, results_of_step = iter(inner_inputs), iter(inner_outputs)
     outer, filled = iter(inputs[1:]), iter(outputs)
     read = {k: [tuple(islice(inner, len(t.reads))) for t in tapes[k]] for k in INNER_INPUTS}
@@ -305,7 +292,7 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
         truncate_gradient=parts.truncate_gradient,
         name=parts.name,
     )
-    label(op, ScanLabels(tuple(v.name for v in parts.variables)))
+    label(op, tuple(v.name for v in parts.variables))
     if isinstance(op, TapeScan):
         op.rule = rule
     return op.make_node(parts.n_steps, *(variable.outer_input for variable in parts.variables))

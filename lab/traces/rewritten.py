@@ -13,7 +13,8 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import graph_inputs, toposort
 
 from lab.errors import GraphError, first_line
-from lab.scans.node import TapeScan, build_scan, is_scan, label, labels_of, read_scan
+from lab.gradients.decisions import decisions_of
+from lab.scans.node import TapeScan, build_scan, is_scan, label, read_scan, variable_names
 
 PASSES = ("canonicalize", "stabilize")
 LEFT_OUT = ("scan", "inplace", "local_inplace_setsubtensor")
@@ -53,5 +54,5 @@ def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
     new = build_scan(parts.with_results(results), rule, type(node.op))
-    label(new.op, labels_of(node.op))
+    label(new.op, variable_names(node.op), decisions_of(node.op))
     return new

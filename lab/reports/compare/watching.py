@@ -31,7 +31,6 @@ from lab.gradients.exchange import replace_methods
 from lab.scans.node import (
     LoopVariable,
     Pullback,
-    ScanLabels,
     ScanParts,
     is_scan,
     label,
@@ -101,7 +100,7 @@ def identify(call: PullbackCall, order: int) -> None:
     }
     old_variables = backward.variables
     labels = tuple(names.get(part, part.name) for part in old_variables)
-    label(node.op, ScanLabels(labels))
+    label(node.op, labels)
     backward = read_node(node)
     new = dict(zip(old_variables, backward.variables, strict=True))
     derivation = Derivation(
@@ -123,7 +122,7 @@ def identify(call: PullbackCall, order: int) -> None:
         node=node,
         gradients=call.gradients,
     )
-    label(node.op, ScanLabels(labels, derivation))
+    label(node.op, labels, derivation)
 
 
 def _reading(

@@ -51,7 +51,7 @@ from lab.reports.compile.rewriting import (
 )
 from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, inner_graph, is_scan, labels_of, read_node
+from lab.scans.node import LoopVariable, inner_graph, is_scan, read_node, variable_names
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans
 from lab.tape import Kind
@@ -349,7 +349,7 @@ def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variab
     The labels of the Scan, the graph, or the output provide the name.  Without any of these names,
     the second buffer is ``buffer 2 of scan_fn``.
     """
-    is_labeled = bool(labels_of(node.op).names)
+    is_labeled = bool(variable_names(node.op))
     parts = [(v, v.outer_output) for v in read_node(node).variables if v.outer_output is not None]
     for number, (part, output) in enumerate(parts, start=1):
         origins = ancestors([part.outer_input])
