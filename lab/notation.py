@@ -43,19 +43,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Call:
-    """An operator of `Style`, or a function, applied to expressions."""
+    """An operator of `Style`, or a function, applied to expressions.
+
+    The operation "at" indexes an array.  Its slices are calls of `SLICE`, whose arguments are the
+    ends ``start:stop:step``; an open end is ``Number("")``.
+    """
 
     name: str
     arguments: tuple["Term", ...]
-
-
-@dataclass(frozen=True)
-class Slice:
-    """A slice ``start:stop:step``; an argument of the call "at", which indexes an array."""
-
-    start: "Term | None"
-    stop: "Term | None"
-    step: "Term | None"
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,8 @@ class SharedTerm:
     name: str
 
 
-Term = Leaf | Number | Call | Slice | SharedTerm
+Term = Leaf | Number | Call | SharedTerm
+SLICE = ":"
 
 
 @dataclass(frozen=True)
@@ -184,12 +180,8 @@ def summands_of(expression: Expression) -> tuple[Term, ...]:
 
 
 def operands_of(term: Term) -> tuple[Term, ...]:
-    """Return the arguments of an operation or the ends of a slice; empty for an operand."""
-    if isinstance(term, Call):
-        return term.arguments
-    if isinstance(term, Slice):
-        return tuple(end for end in (term.start, term.stop, term.step) if end is not None)
-    return ()
+    """Return the arguments of an operation; empty for an operand."""
+    return term.arguments if isinstance(term, Call) else ()
 
 
 def parts_of(expression: Expression | None) -> Iterator[Term]:
@@ -263,9 +255,6 @@ class _Writer:
             self.remaining -= len(term.name) + 2  # brackets
             text = self._call(term)
             return f"({text})" if self._strength(term) < needed else text
-        if isinstance(term, Slice):
-            ends = (term.start, term.stop, term.step)[: 2 if term.step is None else 3]
-            return ":".join("" if end is None else self._term(end, COMPARISON) for end in ends)
         text = self._atom(term, needed)
         self.remaining -= len(text)
         return text
@@ -296,6 +285,8 @@ class _Writer:
 
     def _call(self, call: Call) -> str:
         name, arguments, style = call.name, call.arguments, self.style
+        if name == SLICE:
+            return self._terms(arguments, SLICE, COMPARISON, COMPARISON)
         if style.latex and name == "TrueDiv":
             above, below = (self._term(argument, COMPARISON) for argument in arguments)
             return rf"\frac{{{above}}}{{{below}}}"

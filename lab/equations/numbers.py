@@ -10,7 +10,6 @@ from math import floor, log10, prod
 import numpy as np
 
 from lab.notation import (
-    Call,
     Expression,
     Leaf,
     Let,
@@ -84,8 +83,6 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
             if term.name not in known:
                 known[term.name] = evaluate(named[term.name])
             return known[term.name]
-        if not isinstance(term, Call):
-            raise ValueError
         return np.asarray(_operation(term.name)(*map(evaluate, term.arguments)), float)
 
     try:

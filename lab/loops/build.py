@@ -85,36 +85,32 @@ def build_loop(loop: Declaration) -> LoopGraph:
     if isinstance(loop.n_steps, Parameter):
         steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
 
-    arguments: dict[str, Variable | list[Variable]] = {}
+    arguments: dict[str, list[Variable]] = {}  # for each tap
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
         outer = declare(sequence.name, sequence.values)
         set_current_row(outer, sequence.start(0))
         row = TensorType(outer.type.dtype, shape=outer.type.shape[1:])
-        taps = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
-        arguments[sequence.name] = taps[0] if len(taps) == 1 else taps
-        for tap, inner in zip(sequence.taps, taps, strict=True):
+        arguments[sequence.name] = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
+        for tap, inner in zip(sequence.taps, arguments[sequence.name], strict=True):
             rows = outer[sequence.start(tap) :][:steps]
             parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
     for state in loop.states:
         initial = declare(state.name, state.initial)
         buffer = fresh_buffer(initial[None] if state.reach == 1 else initial, steps)
         row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
-        taps = [row(f"{state.name}[{tap}]") for tap in state.taps]
-        arguments[state.name] = taps[0] if len(taps) == 1 else taps
-        tape = Tape(tuple(state.taps), (0,))
-        parts.append(LoopVariable(tape.kind, state.name, tape, buffer, tuple(taps)))
+        arguments[state.name] = [row(f"{state.name}[{tap}]") for tap in state.taps]
+        tape, taps = Tape(tuple(state.taps), (0,)), tuple(arguments[state.name])
+        parts.append(LoopVariable(tape.kind, state.name, tape, buffer, taps))
     for random in loop.random:
-        generator = random_generator_type(random.name)
+        generator, inner = (random_generator_type(random.name) for _ in range(2))
         inputs[random.name], given[generator] = generator, np.random.default_rng(random.seed)
-        inner = random_generator_type(random.name)
-        arguments[random.name] = inner
-        parts.append(
-            LoopVariable(Kind.UNTRACED, random.name, Tape((-1,), (0,)), generator, (inner,))
-        )
+        arguments[random.name], tape = [inner], Tape((-1,), (0,))
+        parts.append(LoopVariable(Kind.UNTRACED, random.name, tape, generator, (inner,)))
     for parameter in loop.parameters:
         outer = declare(parameter.name, parameter.value)
-        arguments[parameter.name] = inner = outer.type(parameter.name)
+        arguments[parameter.name] = [outer.type(parameter.name)]
+        inner = arguments[parameter.name][0]
         parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
 
     results, condition = _call_step(loop, arguments)
@@ -151,17 +147,16 @@ def build_loop(loop: Declaration) -> LoopGraph:
 
 
 def _call_step(
-    loop: Declaration, arguments: Mapping[str, Variable | list[Variable]]
+    loop: Declaration, arguments: Mapping[str, list[Variable]]
 ) -> tuple[dict[str, Result], Variable | None]:
     """Call the step once, and return its results by name and its until condition, if any."""
     try:
-        returned = loop.step(**arguments)
+        returned = loop.step(**{n: v if v[1:] else v[0] for n, v in arguments.items()})
     except LabError:
         raise
     except Exception as error:
         counts = listing(
-            f"{name} as {f'{len(value)} values' if isinstance(value, list) else 'one value'}"
-            for name, value in arguments.items()
+            f"{name} as {counted(len(values), 'value')}" for name, values in arguments.items()
         )
         raise ArgumentError(
             f"step failed when called with {counts}: {first_line(error)}"
@@ -178,12 +173,10 @@ def _call_step(
 
 
 def _check_step_inputs(
-    results: list[Result | None], arguments: Mapping[str, Variable | list[Variable]]
+    results: list[Result | None], arguments: Mapping[str, list[Variable]]
 ) -> None:
     """Raise ArgumentError if a step reads a variable that is not among its arguments."""
-    own = {
-        v for value in arguments.values() for v in (value if isinstance(value, list) else [value])
-    }
+    own = {variable for values in arguments.values() for variable in values}
     for variable in graph_inputs([r for r in results if isinstance(r, Variable)], blockers=own):
         if variable in own or isinstance(variable, Constant):
             continue

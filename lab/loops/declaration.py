@@ -17,6 +17,7 @@ from lab.errors import (
     argument_error,
     check_choice,
     check_function,
+    check_integer,
     check_type,
     quote,
 )
@@ -109,14 +110,12 @@ class Declaration:
     def _check_steps(self) -> None:
         if self.n_steps is None and not self.sequences:
             raise ArgumentError("n_steps = None: a loop without sequences needs a number of steps.")
-        if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
-            self.n_steps, bool
-        ):
-            raise argument_error("n_steps", self.n_steps, "expected an integer.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one integer.")
+        elif self.n_steps is not None:
+            check_integer("n_steps", self.n_steps)
         if self.n_steps is not None and self.steps < 1:
             why = "a loop of 0 steps has empty results"
             if self.steps < 0:
@@ -130,11 +129,9 @@ class Declaration:
                 f"n_steps = {quote(self.steps)}: the values of all steps need about "
                 f"{min(needed, 10**300) / 1e9:,.4g} GB; the limit is {MOST_BYTES / 1e9:g} GB."
             )
-        limit = self.truncate_gradient
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
-            raise argument_error(
-                "truncate_gradient", limit, "expected a number of steps, or -1 for all steps."
-            )
+        expected, limit = "a number of steps, or -1 for all steps", self.truncate_gradient
+        if check_integer("truncate_gradient", limit, expected) < -1 or limit == 0:
+            raise argument_error("truncate_gradient", limit, f"expected {expected}.")
         for sequence in self.sequences:
             if sequence.steps < max(1, self.steps):
                 lacking = max(1, self.steps) - sequence.steps

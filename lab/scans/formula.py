@@ -15,7 +15,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
 
 from lab.errors import printable
-from lab.notation import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
+from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import copy_graph
@@ -203,14 +203,15 @@ def _reshaped(node: Apply, argument: Term) -> Term:
 def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
     """Return ``x[1:]``, or the expression of an addition or assignment to this part."""
 
-    def known(variable: Variable | None) -> Term | None:
-        return None if variable is None else _expression(variable, terms)
+    def known(variable: Variable | None) -> Term:
+        return Number("") if variable is None else _expression(variable, terms)
 
     base, value, indices = index_parts(node)
     written = [_expression(base, terms)]
     for index in indices:
         if isinstance(index, slice):
-            written.append(Slice(known(index.start), known(index.stop), known(index.step)))
+            ends = (index.start, index.stop, *([] if index.step is None else [index.step]))
+            written.append(Call(SLICE, tuple(map(known, ends))))
         else:
             written.append(_expression(index, terms))
     place = Call("at", tuple(written))

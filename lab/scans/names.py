@@ -36,15 +36,11 @@ def readable(name: str) -> str:
     Three or more equal prefixes become a number: ``3-fold gradient of square``.
     """
     prefixes, name = split_name(name)
-    words_of_prefixes = [PREFIXES[prefix] for prefix in prefixes]
-    words = ""
-    for word, alike in groupby(words_of_prefixes):
+    words: list[str] = []
+    for word, alike in groupby(PREFIXES[prefix] for prefix in prefixes):
         count = len(list(alike))
-        again = [word] * count if count < 3 else [f"{count}-fold {word}"]
-        words += "".join(
-            f"{'the ' if words or n else ''}{item} of " for n, item in enumerate(again)
-        )
-    return words + name
+        words += [word] * count if count < 3 else [f"{count}-fold {word}"]
+    return " of ".join([*words[:1], *(f"the {word}" for word in words[1:]), name])
 
 
 def split_name(name: str) -> tuple[list[str], str]:

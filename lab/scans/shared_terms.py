@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from lab.notation import (
+    SLICE,
     Binding,
     Call,
     Expression,
@@ -17,7 +18,6 @@ from lab.notation import (
     Let,
     Number,
     SharedTerm,
-    Slice,
     Term,
     body_of,
     leaves_of,
@@ -44,9 +44,7 @@ def name_common_parts(expressions: Iterable[Expression], always: Collection[str]
         inside = [whole(part, named) for part in operands_of(term)]
         if inside:
             term = _with_parts(term, dict(zip(map(id, operands_of(term)), inside, strict=True)))
-        name: object = term.name if isinstance(term, Call) else ()
-        if isinstance(term, Slice):
-            name = term.start is None, term.stop is None
+        name = term.name if isinstance(term, Call) else ""
         return known.setdefault((name, *map(id, inside)) if inside else term, term)
 
     bodies, taken = list[Term](), set[str]()
@@ -80,7 +78,8 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
         level = 1 + max((levels[id(p)] for p in inside), default=0)
         many = uses[id(part)] - 1
         needed = many * (length - 1) > MENTION or level > MAX_DEPTH
-        if isinstance(part, Call) and part is not term and (needed or part.name in always):
+        operation = part.name if isinstance(part, Call) and part is not term else SLICE
+        if operation != SLICE and (needed or operation in always):
             named.append(part)
             length, level = 1, 0
         letters[id(part)], levels[id(part)] = length, level
@@ -119,7 +118,7 @@ def _own_letters(term: Term) -> int:
         return len(term.variable) + INDEX
     if isinstance(term, Number):
         return len(term.written)
-    return len(term.name) + 2 * len(term.arguments) if isinstance(term, Call) else 2
+    return 2 if term.name == SLICE else len(term.name) + 2 * len(operands_of(term))
 
 
 def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
@@ -127,11 +126,8 @@ def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
     inside = tuple(replacements[id(part)] for part in operands_of(term))
     if all(new is old for new, old in zip(inside, operands_of(term), strict=True)):
         return term
-    if isinstance(term, Call):
-        return replace(term, arguments=inside)
-    assert isinstance(term, Slice)
-    ends = term.start, term.stop, term.step
-    return Slice(*(None if end is None else replacements[id(end)] for end in ends))
+    assert isinstance(term, Call), "operands have no parts"
+    return replace(term, arguments=inside)
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 from lab.errors import GraphError
-from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
+from lab.notation import SLICE, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
 from lab.progress import Progress
 from lab.scans.node import read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
@@ -111,7 +111,7 @@ class Instructions:
                 return self.each("constant", float(term.written))
             if isinstance(term, SharedTerm):
                 return place(named[term.name])
-            if not isinstance(term, Call):
+            if term.name == SLICE:
                 raise GraphError(f"{term}: expected a number.")
             operands = [place(argument) for argument in term.arguments]
             if term.name == "Dot" and all(operand.ndim for operand in operands):

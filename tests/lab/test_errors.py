@@ -86,7 +86,7 @@ BAD = [
         "step",
         "unexpected keyword argument 'w'",
     ),
-    (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as one value", "failed"),
+    (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as 1 value", "failed"),
     (missing_index, "scan_fn", "in its step", "IndexError"),
     # Derivatives and traces.
     (lambda: square().trace(cost="first"), "cost = 'first'", "last", "sum"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.numbers import array_of
-from lab.notation import Call, Expression, Leaf, SharedTerm, Slice, Term, calls_of, leaves_of
+from lab.notation import Call, Expression, Leaf, SharedTerm, Term, calls_of, leaves_of
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
 from lab.scans.shared_terms import name_common_parts
@@ -136,7 +136,4 @@ def _with_leaves(term: Term, leaves: Mapping[str, Leaf]) -> Term:
         return leaves[term.name]
     if isinstance(term, Call):
         return Call(term.name, tuple(_with_leaves(part, leaves) for part in term.arguments))
-    if isinstance(term, Slice):
-        ends = (term.start, term.stop, term.step)
-        return Slice(*(None if end is None else _with_leaves(end, leaves) for end in ends))
     return term
