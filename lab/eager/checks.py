@@ -48,30 +48,26 @@ def check_start(what: str, value: object) -> None:
     if kind == "f":
         check_unmasked(what, value)
         return
-    what = f"{what} = {quote(value)}"
+    expected = (
+        "expected a real number or a numpy array of real numbers; for several arguments, pass "
+        "argnum=(0, 1)."
+    )
     if kind in ("i", "u"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
-        raise ArgumentError(
-            f"{what}: expected a floating-point number, because derivatives wrt integers do not "
-            f"exist; pass {example}."
-        )
-    raise ArgumentError(
-        f"{what}: expected a real number or a numpy array of real numbers; for several arguments, "
-        "pass argnum=(0, 1)."
-    )
+        expected = f"expected floating-point numbers, not integers; pass {example}."
+    raise argument_error(what, value, expected)
 
 
 def check_real_number(function: object, value: object) -> None:
     """Raise ArgumentError unless the result `value` is one real number."""
-    if _number_kind(value) in ("f", "i", "u") and not getattr(value, "ndim", 0):
-        return
-    what = f"of type {getattr(value, 'dtype', type(value).__name__)}"
-    if isinstance(value, np.ndarray) and value.ndim:
-        what = f"an array of shape {value.shape}"
-    raise ArgumentError(
-        f"f not in R: {name_of(function)} returned {quote(value)}, {what}; only one real "
-        "number has a gradient."
-    )
+    shape = np.shape(value) if isinstance(value, np.ndarray) else ()
+    if _number_kind(value) not in ("f", "i", "u") or shape:
+        kind = getattr(value, "dtype", type(value).__name__)
+        what = f"an array of shape {shape}" if shape else f"of type {kind}"
+        raise ArgumentError(
+            f"f not in R: {name_of(function)} returned {quote(value)}, {what}; only one real "
+            "number has a gradient."
+        )
 
 
 def check_real_gradient(function: object, value: object) -> None:

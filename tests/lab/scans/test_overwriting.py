@@ -66,13 +66,6 @@ def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
         expected[tape.row(step, tap)] += given_read[number]
     np.testing.assert_array_equal(before, expected)
 
-    read_at = dict(zip(tape.reads, given_read, strict=True))
-    for tap in tape.overwritten:  # the gradient of the old value stops; reading brings a new one
-        assert before[tape.row(step, tap)] == read_at[tap]
-    for tap in tape.preserved:  # a fan-out: contributions of later steps, and of the read
-        row = tape.row(step, tap)
-        assert before[row] == read_at[tap] + given_after[row]
-
     back = tape.reverse()
     changed = set(np.flatnonzero(before != given_after))
     spent = {tape.row(step, tap) for tap in tape.writes if tap not in tape.reads}
