@@ -40,7 +40,7 @@ from visual.pictures.machine.content import (
     PartKind,
     SlotCell,
 )
-from visual.pictures.machine.places import Places
+from visual.pictures.machine.places import PlacedEvents
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the most tapes of a machine
@@ -74,10 +74,10 @@ class _Builder:
         most: int,
         program: Program | None,
     ) -> None:
-        self.trace, self.events = trace, events(trace)
+        self.trace = trace
+        self.events = events(trace) if program is None else PlacedEvents(trace, program)
         self.columns = Columns(trace, around, most)
-        self.places = None if program is None else Places(self.events, program)
-        self.wording = Wording(self.events, entry, self.places)
+        self.wording = Wording(self.events, entry)
 
     def machine(self) -> MachineContent:
         if not any(scan.steps for scan in self.trace.scans):
@@ -99,7 +99,7 @@ class _Builder:
             cells=cells,
             events=tuple(played),
             times=self.columns.shown,
-            results=tuple(results(self.trace, self.wording, self.places)),
+            results=tuple(results(self.wording)),
         )
 
     # Cells.
@@ -126,8 +126,6 @@ class _Builder:
         taps = self.columns.rows[self.columns.places[place][0]].taps
         tap = next(tap for tap in taps if index in tap.axis.rows)
         event = self.events.step(scan, tap.axis.rows[index])
-        if self.places is not None:
-            self.places.store_event(event)
         return next(read for read in event.reads if read.argument == tap.argument)
 
     def _given_states(
@@ -136,8 +134,7 @@ class _Builder:
         """Yield the state of a given value at each moment."""
         yield 0, SlotRole.INPUT, value
         for moment, event in enumerate(played, start=1):
-            parts = (part for group in event.groups for part in group.parts)
-            is_read = any(cell in part.reads for part in parts)
+            is_read = any(cell in part.reads for part in event.parts)
             yield moment, SlotRole.READ if is_read else SlotRole.INPUT, value
 
     def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
@@ -150,8 +147,6 @@ class _Builder:
             if moment <= len(numbers):
                 number = numbers[moment - 1] if moment else 0
                 value = self.events.value(slot, number)
-                if self.places is not None:
-                    self.places.store_slot(slot, number, value)
                 yield moment, self.events.role(slot, number), value
 
     # Events.
@@ -160,8 +155,6 @@ class _Builder:
         """Yield all events; events that change only hidden slots have no groups."""
         for number in self._shown_events():
             event = self.events[number - 1]
-            if self.places is not None:
-                self.places.store_event(event)
             groups = tuple(self._groups(event))
             heading = self.wording.heading(event)
             heading = heading if groups else f"{heading}: its slots are not shown"

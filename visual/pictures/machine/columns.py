@@ -25,7 +25,6 @@ from visual.pictures.machine.content import (
     SlotCell,
     TapeRow,
 )
-from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
@@ -203,7 +202,7 @@ def common_factor(
     The result is empty if the factors differ, or if the shared factor is too long for a title.
     """
     factors = set()
-    for part in (part for event in played for group in event.groups for part in group.parts):
+    for part in (part for event in played for part in event.parts):
         for term in part.terms if part.kind is PartKind.SUM else ():
             factor = term.symbol if term.factor and len(part.terms) == 1 else ""
             for saved in (cells[n] for n in term.saved):
@@ -247,29 +246,25 @@ def scan_rows(
         )
 
 
-def results(
-    trace: Trace, wording: Wording, places: Places | None
-) -> Iterator[tuple[str, tuple[str, ...]]]:
+def results(wording: Wording) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name of each named output, and the pieces of the text of its value."""
-    numbers = () if places is None else places.program.numbers.outputs
-    for n, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=False)):
+    trace = wording.run.trace
+    for name, value in zip(trace.names, trace.outputs, strict=False):
         if name:
-            if places is not None:
-                places.store(value, numbers[n])
-            yield name, tuple(_pieces(wording, value))
+            yield name, tuple(_pieces(wording, value, MOST_LISTED))
 
 
-def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
+def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
     """Yield the pieces of the text of a number, of a short vector, or of a norm and a shape."""
-    if value.ndim == 1 and len(value) <= MOST_LISTED:
-        for entry in range(len(value)):
-            yield ", " if entry else "["
-            yield wording.number(value, entry=entry)
-        yield "]"
-    else:
+    if value.ndim != 1 or len(value) > most:
         yield wording.number(value)
         if value.ndim:
             yield f" ({'×'.join(map(str, value.shape))})"
+        return
+    for entry in range(len(value)):
+        yield ", " if entry else "["
+        yield wording.number(value, entry=entry)
+    yield "]"
 
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
@@ -279,12 +274,7 @@ def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     for n, write in enumerate(nonzero[:3]):
         pieces.append(Phrase(", " if n else ""))
         pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
-        entries = wording.entries(write.new)
-        is_short = 0 < len(entries) <= LISTED
-        for k, number in enumerate(entries if is_short else [wording.number(write.new)]):
-            pieces.append(Phrase(("[" if is_short else "") if k == 0 else ", "))
-            pieces.append(Phrase(number, Ink.OLD))
-        pieces.append(Phrase("]" if is_short else ""))
+        pieces += [Phrase(text, Ink.OLD) for text in _pieces(wording, write.new, LISTED)]
     if not nonzero:
         return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""

@@ -220,6 +220,11 @@ class MachineEvent:
     heading: str
 
     @property
+    def parts(self) -> list[Part]:
+        """The parts of all groups."""
+        return [part for group in self.groups for part in group.parts]
+
+    @property
     def weight(self) -> float:
         """The duration, relative to the duration of a sum."""
         return sum(group.weight for group in self.groups) or 0.5
@@ -291,7 +296,5 @@ class MachineContent:
         return len(self.events)
 
     def parts(self) -> Iterator[Part]:
-        """Yield all parts of all events."""
-        for event in self.events:
-            for group in event.groups:
-                yield from group.parts
+        """Return all parts of all events."""
+        return (part for event in self.events for part in event.parts)

@@ -113,7 +113,7 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     rows = [cell.row for cell in arrangement.machine.cells]
     for number, event in enumerate(arrangement.machine.events, start=1):
         is_past = number <= moment.p
-        for part in (part for group in event.groups for part in group.parts):
+        for part in event.parts:
             for term in part.terms:
                 if part.kind is PartKind.FILL or term.source in (None, part.target):
                     continue

@@ -212,6 +212,6 @@ def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
 def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[int]:
     """Yield the moments of the events that read a wrong number."""
     for moment, event in enumerate(machine.events, start=1):
-        used = {cell for group in event.groups for part in group.parts for cell in part.reads}
+        used = {cell for part in event.parts for cell in part.reads}
         if any(wrong.get(cell, moment) < moment for cell in used):
             yield moment

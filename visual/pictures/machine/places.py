@@ -1,11 +1,10 @@
 """The instruction that computes each number of a machine, for pages that compute the run again.
 
 The *place* of a number is the index of its instruction in the program of the run. The program has
-the same events as the run, with places instead of values, and `Places` reads both together.
+the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -14,8 +13,8 @@ from lab.equations.events.events import Events
 from lab.equations.events.records import Event, Read, Slot, Term, Write
 from lab.errors import GraphError
 from lab.notation import Expression, Leaf
-from lab.records import cached_property
 from lab.traces.program import Instruction, Instructions, Program
+from lab.traces.trace import Trace
 
 Key = tuple[int, int | None]  # the argument and the tap of a value that a step reads
 
@@ -53,28 +52,18 @@ def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Inst
     return tuple(instructions.lines)
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The places of all values of a run in the `program` that recomputes the run."""
+class PlacedEvents(Events):
+    """The events of a run, and the places of their values in a program that computes the run."""
 
-    events: Events
-    program: Program
-    # By the `id` of a value: the value and its places.
-    known: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    def __init__(self, trace: Trace, program: Program) -> None:
+        super().__init__(trace)
+        self.program, self.twins = program, Events(program.numbers)
+        # By the `id` of a value: the value and its places.
+        self.known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for value, places in zip(trace.outputs, program.numbers.outputs, strict=True):
+            self._store(value, places)
 
-    @cached_property
-    def twins(self) -> Events:
-        """The events of the program, with places instead of values."""
-        return Events(self.program.numbers)
-
-    def store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
-        """Store the places of a value, except of integers, which are constants in the page."""
-        if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
-            if np.shape(value) != np.shape(places):
-                raise GraphError("With other values, arrays of this run have other shapes.")
-            self.known[id(value)] = value, np.asarray(places)
-
-    def of(self, value: np.ndarray, entry: int | None = None) -> int | None:
+    def place(self, value: np.ndarray, entry: int | None = None) -> int | None:
         """Return the place of a number, of an entry, or of the norm of an array, or None."""
         _, places = self.known.get(id(value), (None, None))
         if places is None:
@@ -83,31 +72,41 @@ class Places:
             return self.program.instructions.norm(places)
         return int(places.ravel()[entry or 0])
 
-    def store_slot(self, slot: Slot, moment: int, value: np.ndarray | None) -> None:
-        """Store the places of the value in a slot at a moment."""
-        self.store(value, self.twins.value(slot, moment))
+    def value(self, slot: Slot, moment: int) -> np.ndarray | None:
+        """Return the value in `slot` at `moment`, or None for an empty slot."""
+        value = super().value(slot, moment)
+        self._store(value, self.twins.value(slot, moment))
+        return value
 
-    def store_event(self, event: Event) -> None:
-        """Store the places of all values of an event."""
-        twin = self.twins[event.number - 1]
+    def _store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
+        """Store the places of a value, except of integers, which are constants in the page."""
+        if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
+            if np.shape(value) != np.shape(places):
+                raise GraphError("With other values, arrays of this run have other shapes.")
+            self.known[id(value)] = value, np.asarray(places)
+
+    def _compute(self, number: int) -> Event:
+        """Return an event, and store the places of its values."""
+        event, twin = super()._compute(number), self.twins[number - 1]
         if event.step is not None:
             for read, other in zip(event.reads, twin.reads, strict=True):
-                self.store(read.value, other.value)
+                self._store(read.value, other.value)
         for write, twin_write in zip(event.writes, twin.writes, strict=True):
-            self.store(write.old, twin_write.old)
-            self.store(write.new, twin_write.new)
+            self._store(write.old, twin_write.old)
+            self._store(write.new, twin_write.new)
             for term in write.terms if event.step is None else ():
                 self._store_sources([term.source, *term.reads])
         leaves = {(read.argument, read.tap): read.value for read in event.reads}
         for write in event.writes:
             self._store_terms(write, leaves)
+        return event
 
     def _store_sources(self, reads: Sequence[Read | None]) -> None:
         """Store the places of values of other Scans that an event writes to a tape."""
         for read in reads:
             if read is not None and read.slot is not None:
                 tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
-                self.store(read.value, None if tape is None else tape.final[read.slot.row])
+                self._store(read.value, None if tape is None else tape.final[read.slot.row])
 
     def _store_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
         left = list[Term]()
@@ -122,7 +121,7 @@ class Places:
             places = self._places(write.new)
             for other in others:
                 places = self.program.instructions.each("Sub", places, self._places(other))
-            self.store(term.value, places)
+            self._store(term.value, places)
 
     def _store_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
         """Store the places of a term; return False if the term has no usable expression."""
@@ -138,9 +137,9 @@ class Places:
                 raise
             return False
         if term.factor is not None and term.source is not None:
-            self.store(term.factor, places)
+            self._store(term.factor, places)
             places = instructions.each("Mul", self._places(term.source.value), places)
-        self.store(term.value, places)
+        self._store(term.value, places)
         return True
 
     def _places(self, value: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
-from visual.pictures.machine.places import NumberStyle, Places, check_of, numeral
+from visual.pictures.machine.places import NumberStyle, PlacedEvents, check_of, numeral
 
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the most characters of a formula in a reason
@@ -63,7 +63,6 @@ class Wording:
 
     events: EventSequence
     entry: int | None = None
-    places: Places | None = None
 
     @property
     def run(self) -> Events:
@@ -114,7 +113,7 @@ class Wording:
 
     def _place(self, value: np.ndarray, entry: int | None) -> int | None:
         """Return the place of a value in the program of a page; None without a page."""
-        return None if self.places is None else self.places.of(value, entry)
+        return self.events.place(value, entry) if isinstance(self.events, PlacedEvents) else None
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
         """Return all numbers of a small array; empty for other values, or if `entry` is set."""
@@ -125,7 +124,7 @@ class Wording:
     def each(self, value: np.ndarray) -> list["Wording"]:
         """Return a `Wording` for each entry of an array, if the cell lists the entries."""
         # A page would need a check for each entry.
-        is_free = self.entry is None and self.places is None
+        is_free = self.entry is None and not isinstance(self.events, PlacedEvents)
         is_listed = is_free and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
@@ -200,7 +199,7 @@ class Wording:
         return Sentence(
             (name, self._new_value(write), sign, *right_phrases(FOUR)),
             f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {exact}",
-            () if self.places is None else check_of(expression, leaves),
+            check_of(expression, leaves) if isinstance(self.events, PlacedEvents) else (),
         )
 
     def _sum(self, event: Event, write: Write) -> RightSide | None:
