@@ -155,13 +155,8 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
     """Return the `Density` of a row. A row of arrays has space for all listed numbers."""
     density = OUTPUT if machine.rows[row].is_low and not is_tall else usual
-    return replace(density, box=max(density.box, _listed(machine, row)))
-
-
-def _listed(machine: MachineContent, row: int) -> float:
-    """Return the height of the listed numbers in the cells of a row; 0 without arrays."""
     lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
-    return ENTRY * lines + 5 if lines else 0.0
+    return replace(density, box=max(density.box, ENTRY * lines + 5)) if lines else density
 
 
 def _widest_number(machine: MachineContent) -> float:
@@ -184,35 +179,32 @@ def _rows(
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
-        name = f"{scan.label} {scan.name}"
+        name, is_second = f"{scan.label} {scan.name}", row.is_second
         density = _dense(machine, number, usual, is_tall)
         if is_narrow:
-            text = f"{name}: {row.name}" if is_first else row.name
             y += HEAD
-            headings.append(Heading(row.scan, 6, y - 4, text, is_first, row.is_second, True))
+            text = f"{name}: {row.name}" if is_first else row.name
+            headings.append(Heading(row.scan, 6, y - 4, text, is_first, is_second, True))
         y += density.name + (BOW + LANE if number in bows else 0)
         middle = y + density.box / 2
         heights.append(middle)
         up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-        lines = [(8, -up, name, True), (8, down, row.name, False)]
-        for x, offset, text, is_bold in lines if is_first else [(20, 4, row.name, False)]:
-            if not is_narrow:
-                room = LABELS - x - (4 if is_first else 8)
-                baseline, second = middle + offset, row.is_second
-                headings.append(Heading(row.scan, x, baseline, text, is_bold, second, room=room))
+        lines = [(8, -up, name), (8, down, row.name)] if is_first else [(20, 4, row.name)]
+        for x, offset, text in [] if is_narrow else lines:
+            room = LABELS - x - (4 if is_first else 8)
+            at, is_bold = middle + offset, text is name
+            headings.append(Heading(row.scan, x, at, text, is_bold, is_second, room=room))
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)
 
 
 def rows_with_bows(machine: MachineContent) -> set[int]:
     """Return the rows in which a line passes over other cells."""
-    rows = set()
-    for part in machine.parts():
-        target = machine.cells[part.target]
-        for term in part.terms:
-            if term.source is None:
-                continue
-            source = machine.cells[term.source]
-            if source.row == target.row and abs(source.column - target.column) > 1:
-                rows.add(target.row)
-    return rows
+    cells = machine.cells
+    pairs = [
+        (cells[term.source], cells[part.target])
+        for part in machine.parts()
+        for term in part.terms
+        if term.source is not None
+    ]
+    return {a.row for a, b in pairs if a.row == b.row and abs(a.column - b.column) > 1}

@@ -3,11 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from visual.pictures.machine.arrange import NARROW, Arrangement
-from visual.pictures.machine.content import (
-    Ink,
-    MachineContent,
-    Phrase,
-)
+from visual.pictures.machine.content import Ink, MachineContent, Phrase
 from visual.pictures.machine.states import Moment
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
@@ -34,17 +30,13 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the shapes of the sentence of an event, of its reason, and of the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
-    group, results = moment.group, arrangement.machine.results
-    runs = len(arrangement.machine.runs) or 1
-    for n, line in enumerate(group.lines[:runs] if group else ()):
+    machine, group = arrangement.machine, moment.group
+    for n, line in enumerate(group.lines[: len(machine.runs) or 1] if group else ()):
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
-    values = [f"{name} = {''.join(value)}" for name, value in results]
-    reason = group.reason if group else " · ".join(values)
-    y += (_sentence_lines(arrangement) - 1) * LINE_HEIGHT
-    yield fitted(8, y + LINE_HEIGHT, reason, room, 12)
-    yield fitted(
-        8, y + 2 * LINE_HEIGHT - 2, heading(arrangement.machine, moment), room, 11, muted=True
-    )
+    values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
+    y += _sentence_lines(arrangement) * LINE_HEIGHT
+    yield fitted(8, y, group.reason if group else values, room, 12)
+    yield fitted(8, y + LINE_HEIGHT - 2, heading(machine, moment), room, 11, muted=True)
 
 
 def heading(machine: MachineContent, moment: Moment) -> str:
@@ -68,12 +60,10 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
             yield Box(x, y - size - 1, wide + 10, size + 6, role)
             x += 5
         content = piece.text.strip()
-        indent = text_width(
-            piece.text[: len(piece.text) - len(piece.text.lstrip())], size, bold=bold
-        )
+        indent = piece.text[: piece.text.find(content)]
         if content:
-            muted = piece.ink is Ink.NAME
-            yield Text(x + indent, y, content, size, role=role, bold=bold, muted=muted)
+            left, muted = x + text_width(indent, size, bold=bold), piece.ink is Ink.NAME
+            yield Text(left, y, content, size, role=role, bold=bold, muted=muted)
         x += wide + (5 if role else 0)
 
 

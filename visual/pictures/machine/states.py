@@ -10,13 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 
-from visual.pictures.machine.content import (
-    Key,
-    MachineContent,
-    MachineEvent,
-    PartGroup,
-    SlotCell,
-)
+from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 
 COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
 AFTER = 0.001  # added to p for a state that begins just after p
@@ -75,13 +69,13 @@ def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> It
     before = resting if value.role in COLORED else value.role
     yield replace(value, moment=moment - 1 + AFTER, role=before)
     for group, (start, end) in zip(event.groups, spans(event), strict=True):
-        targets = {part.target for part in group.parts}
-        if number in targets or any(number in part.reads for part in group.parts):
+        written = [part for part in group.parts if part.target == number]
+        if written or any(number in part.reads for part in group.parts):
             yield replace(value, moment=moment - 1 + start + AFTER, role=new.role)
-        if number in targets:
+        if written:
+            share = ADDED if any(part.is_addition for part in written) else MOVED
             value = new
-            change = start + (end - start) * _change(group, number)
-            yield replace(new, moment=moment - 1 + change)
+            yield replace(new, moment=moment - 1 + start + (end - start) * share)
         yield replace(value, moment=moment - 1 + end + AFTER, role=resting)
     yield replace(new, moment=moment)
 
@@ -91,9 +85,3 @@ def resting_role(role: str) -> str:
     if role == "read":
         return "input"
     return "intermediate" if role in COLORED else role
-
-
-def _change(group: PartGroup, number: int) -> float:
-    """Return the progress of a group at which a cell shows its new number."""
-    is_sum = any(part.target == number and part.is_addition for part in group.parts)
-    return ADDED if is_sum else MOVED

@@ -1,7 +1,6 @@
 """A machine at a moment as a `Scene`, and a film with up to three frames for each sum.
 
-A frame maps names (of a cell, an arrow, or the sentence) to shapes. A film draws a shape once for
-each series of frames with the same shape.
+A film draws a shape once for each series of frames with the same shape.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +38,7 @@ def still(
     moment = locate(arrangement.machine, number)
     frame = frame_of(arrangement, moment)
     shapes = [shape for layer in LAYERS for shape in frame[layer]]
-    scene = _scene(arrangement, shapes, shapes, moment, sheet)
+    scene = _scene(arrangement, shapes, moment, sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
@@ -73,28 +72,23 @@ def film(arrangement: Arrangement) -> Scene:
     ]
     for layer in LAYERS:
         shapes += _runs(layer, frames)
-    every = [shape for frame in frames for layer in frame.values() for shape in layer]
-    return _scene(arrangement, shapes, every, moments[-1], SCREEN)
+    return _scene(arrangement, shapes, moments[-1], SCREEN)
 
 
 def _scene(
-    arrangement: Arrangement,
-    shapes: Sequence[Shape],
-    explained_shapes: Sequence[Shape],
-    moment: Moment,
-    sheet: Sheet,
+    arrangement: Arrangement, shapes: Sequence[Shape], moment: Moment, sheet: Sheet
 ) -> Scene:
     """Return the shapes, with the legend of their roles below."""
     machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
     below: list[Shape] = []
     if sheet.legend:
-        drawn = {s.role for s in walk(explained_shapes) if isinstance(s, Box)} - {Role.PANEL}
+        drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
         sheet = replace(sheet, width=arrangement.width)
         roles = {
             role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
         }
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
-        signs = {s.content for s in walk(explained_shapes) if isinstance(s, Text)}
+        signs = {s.content for s in walk(shapes) if isinstance(s, Text)}
         roles_shown = {key_at(keys, moment.p).role for keys in arrangement.states}
         notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
         notes += [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)

@@ -49,19 +49,18 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     result: list[list[Track]] = []
     occupied: list[tuple[float, float, float]] = []
     for part in group.parts:
-        tracks = []
-        for term in part.terms:
-            way = track(arrangement, part, term)
-            if way.chip is not None and (term.factor or term.symbol):
-                (x, y), size = way.chip, factor_size(arrangement)
-                half = text_width(factor_text(term), size, bold=True) / 2 + 4
-                if group.hides_factors or any(
-                    abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in occupied
-                ):
-                    way = replace(way, chip=None, drops=())
-                else:
-                    occupied.append((x, y, half))
-            tracks.append(way)
+        tracks = [track(arrangement, part, term) for term in part.terms]
+        for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
+            if way.chip is None or not (term.factor or term.symbol):
+                continue
+            (x, y), size = way.chip, factor_size(arrangement)
+            half = text_width(factor_text(term), size, bold=True) / 2 + 4
+            if group.hides_factors or any(
+                abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in occupied
+            ):
+                tracks[n] = replace(way, chip=None, drops=())
+            else:
+                occupied.append((x, y, half))
         result.append(tracks)
     return result
 
@@ -84,7 +83,9 @@ def split_line(
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
         if left <= length or n == len(lengths) - 1:
-            middle = _between(points[n], points[n + 1], left / length if length else 1.0)
+            (x0, y0), (x1, y1) = points[n : n + 2]
+            share = left / length if length else 1.0
+            middle = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
             return (*points[: n + 1], middle), (middle, *points[n + 1 :])
         left -= length
     return tuple(points), tuple(points)
@@ -98,33 +99,43 @@ def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> T
         return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
     side = _side(sheet, to, cell)
     if term.source is None:
-        return _from_side(sheet, to, side)
+        entrance = _entrance(sheet, to, side)
+        return Track(entrance, entrance[0], 0.3)
     start, source = sheet.boxes[term.source], sheet.machine.cells[term.source]
     if term.source == target:
         return Track(((to.x, to.top - 14), (to.x, to.top)), (side, to.y))
     way = 1 if cell.column > source.column else -1
     apart = abs(cell.column - source.column)
     is_level = source.row == cell.row
-    if is_level and apart == 1 and sheet.is_cramped and term.factor:
-        return _under(start, to, way)
-    if is_level and apart > 1:
+    if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
+        low = start.bottom + UNDER
+        first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
+        return _bent((first, start.bottom), (first, low), (last, low), (last, to.bottom))
+    if is_level and apart > 1:  # a bow above the boxes between them
         high = start.top - NAME - 3 - LANE * (1 + source.column % 2)
-        return _bow(start, to, way, high, to.x - way * sheet.pitch / 2)
-    if apart == 0:
-        return _down(start, to, side)
+        first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
+        x, up = to.x - way * sheet.pitch / 2, start.top - high
+        turn = (up + abs(x - first)) / (2 * up + abs(last - first))
+        return _bent((first, start.top), (first, high), (last, high), (last, to.top), turn=turn)
+    if apart == 0:  # through the gap at the side
+        right = 1 if side > to.x else -1
+        first, last = start.x + right * start.width / 2, to.x + right * to.width / 2
+        return _bent((first, start.y), (side, start.y), (side, to.y), (last, to.y))
     points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-    share = 0.5 if is_level else 0.3 if sheet.is_cramped else 0.4
-    return Track(points, _between(*points, share), share)
+    return _bent(*points, turn=0.5 if is_level else 0.3 if sheet.is_cramped else 0.4)
 
 
-def _from_side(sheet: Arrangement, to: CellBox, x: float) -> Track:
-    """Return the track of a value that is in no slot, from the side of the target or from below."""
-    if sheet.is_cramped:
-        low = to.bottom + UNDER
-        edge = to.x + (0.2 if x > to.x else -0.2) * to.width
-        return Track(((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3)
-    edge = to.left if x < to.x else to.right
-    return Track(((x, to.y), (edge, to.y)), (x, to.y), 0.3)
+def _bent(*points: Point, turn: float = 0.5) -> Track:
+    """Return the track along `points`, with its factor at the relative position `turn`."""
+    return Track(points, split_line(points, turn)[0][-1], turn)
+
+
+def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
+    """Return the line of a value that is in no slot, from the side of the target or from below."""
+    if not sheet.is_cramped:
+        return (x, to.y), (to.left if x < to.x else to.right, to.y)
+    low, edge = to.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width
+    return (x, low), (edge, low), (edge, to.bottom)
 
 
 def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
@@ -137,30 +148,6 @@ def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
     x = to.x + way * sheet.pitch / 2
     is_on_sheet = to.width / 2 < x < sheet.width - 18
     return x if is_on_sheet else to.x - way * sheet.pitch / 2
-
-
-def _bow(start: CellBox, to: CellBox, way: int, high: float, x: float) -> Track:
-    """Return a track at the height `high` between two slots of a row, with its factor at `x`."""
-    first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
-    points = (first, start.top), (first, high), (last, high), (last, to.top)
-    up, over = start.top - high, abs(last - first)
-    return Track(points, (x, high), (up + abs(x - first)) / (2 * up + over))
-
-
-def _under(start: CellBox, to: CellBox, way: int) -> Track:
-    """Return a track below two neighboring boxes."""
-    low = start.bottom + UNDER
-    first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-    points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
-    return Track(points, ((first + last) / 2, low))
-
-
-def _down(start: CellBox, to: CellBox, x: float) -> Track:
-    """Return a track to another row of the same column, through the gap at `x`."""
-    way = 1 if x > to.x else -1
-    edge = way * start.width / 2, way * to.width / 2
-    points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
-    return Track(points, (x, (start.y + to.y) / 2))
 
 
 def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
@@ -176,9 +163,3 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     turn = start + (5 + 3 * number) * (1 if below else -1)
     end = chip[1] - reach if below else chip[1] + reach
     return (box.x, start), (box.x, turn), (x, turn), (x, end)
-
-
-def _between(start: Point, end: Point, share: float) -> Point:
-    """Return the point at a relative position on a straight line."""
-    (x0, y0), (x1, y1) = start, end
-    return x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
