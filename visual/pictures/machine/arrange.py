@@ -189,10 +189,10 @@ def _rows(
         middle = y + density.box / 2
         heights.append(middle)
         up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-        lines = [(8, -up, name), (8, down, row.name)] if is_first else [(20, 4, row.name)]
-        for x, offset, text in [] if is_narrow else lines:
-            room = LABELS - x - (4 if is_first else 8)
-            at, is_bold = middle + offset, text is name
+        lines = [(8, -up, name, True), (8, down, row.name, False)]
+        lines = lines if is_first else [(20, 4, row.name, False)]
+        for x, offset, text, is_bold in [] if is_narrow else lines:
+            room, at = LABELS - x - (4 if is_first else 8), middle + offset
             headings.append(Heading(row.scan, x, at, text, is_bold, is_second, room=room))
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)

@@ -11,7 +11,6 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read
 from lab.equations.quantities import Quantities
-from lab.notation import integers
 from lab.records import cached_property
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
@@ -63,14 +62,9 @@ class Columns:
     most: int = MOST_COLUMNS
 
     @cached_property
-    def named(self) -> tuple[Quantities, ...]:
-        """The names of the quantities of each Scan."""
-        return tuple(Quantities.each(self.trace))
-
-    @cached_property
     def rows(self) -> list[Row]:
         """The tapes that a result needs, and below them the given sequences, of each Scan."""
-        return [row for named in self.named for row in _rows(named)]
+        return [row for named in Quantities.each(self.trace) for row in _rows(named)]
 
     @cached_property
     def times(self) -> dict[Address, int]:
@@ -116,7 +110,7 @@ class Columns:
         sequence = next((each for each in sequences if each.argument == read.argument), None)
         if sequence is None or read.index is None:
             return None
-        reader, tap = self.named[number].first_reader(sequence)
+        reader, tap = Quantities(self.trace, number).first_reader(sequence)
         rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
         return next(((row.scan, row.variable.argument, read.index) for row in rows), None)
 
@@ -230,14 +224,10 @@ def scan_rows(
     """Yield a `ScanRows` for each Scan, with its name, its direction, its taps, and its events."""
     for number, scan in enumerate(columns.trace.scans):
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
-        taps = "; ".join(
-            f"{tape.name} reads {integers(*tape.tape.reads) or 'nothing'}, "
-            f"writes {integers(*tape.tape.writes)}"
-            for tape in scan.held
-        )
+        taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)
         yield ScanRows(
             number + 1,
-            wording.scan_name(number),
+            wording.named[number].scan_label,
             f"{scan.name} {scan.id}".strip(),
             scan.parent is not None and columns.runs_backward(number),
             scan.order,

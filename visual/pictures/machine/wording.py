@@ -16,11 +16,10 @@ import numpy as np
 from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
-from lab.equations.quantities import Quantities
+from lab.equations.quantities import Quantities, index_of
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
-from lab.traces.trace import Formula, TapeTrace
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, PlacedEvents, check_of, numeral
 
@@ -75,10 +74,6 @@ class Wording:
         """The names of the quantities of each Scan."""
         return tuple(Quantities.each(self.run.trace))
 
-    def scan_name(self, scan: int) -> str:
-        """Return the name of a Scan: ``square``, ``gradient of square``, or ``∇C′ through 1``."""
-        return self.named[scan].scan_label
-
     def heading(self, event: Event) -> str:
         """Return the name of an event: ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
         scan = f"Scan {event.scan + 1}"
@@ -86,12 +81,6 @@ class Wording:
             return f"{scan}: its tape is filled"
         inside = "" if event.nested is None else "; this step contains Scans"
         return f"{scan}, step {event.step}{inside}"
-
-    def formula_of(self, event: Event, write: Write) -> Formula | None:
-        """Return the formula of a write, or None if the write has none."""
-        formulas = self.run.trace.scans[event.scan].formulas
-        target = write.slot.argument, write.tap
-        return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
 
     def _index(self, value: np.ndarray, entry: int | None = None) -> int | None:
         """Return the index of the entry that represents an array; None for the norm."""
@@ -228,7 +217,9 @@ class Wording:
 
     def _formula(self, event: Event, write: Write) -> RightSide | None:
         """Return the right side of a forward write in numbers; None for arrays."""
-        formula = self.formula_of(event, write)
+        target = write.slot.argument, write.tap
+        formulas = self.run.trace.scans[event.scan].formulas
+        formula = next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
         if formula is None or event.step is None:
             return None
         leaves = leaves_of(formula.expression)
@@ -247,7 +238,7 @@ class Wording:
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
         """Return the sentence of a formula of arrays, in symbols."""
         new = self._new_value(write)
-        if self.formula_of(event, write) is None or event.step is None:
+        if not write.formula or event.step is None:
             return Sentence((name, new))
         right = write.formula.partition("←")[2].strip() or write.formula
         part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
@@ -272,16 +263,20 @@ class Wording:
                 f"Step {step} of {scan} adds to this slot: the gradient of the old value equals "
                 "that of the new one, and no later step read the old value."
             )
-        quantity = self._quantity(parent, tape, write.slot.row)
-        readers = [w for w in self.run.step(parent.number, step).writes if _reads(w, quantity)]
+        index = None if tape.is_total else index_of(tape, write.slot.row)
+        quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
+        readers = [
+            w
+            for w in self.run.step(parent.number, step).writes
+            if any(quantity in (r.name, r.slot and r.slot.quantity) for r in w.reads)
+        ]
         if not quantity or not readers:
             return ""
         formula = readers[0].formula.replace(" ← ", " = ")
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
-            is_initial = np.array_equal(write.old, tape.initial[write.slot.row])
             others = f" The old value contains the contributions of other readers of {quantity}."
-            if is_initial:
+            if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         others += _local_derivatives(write)
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
@@ -289,13 +284,6 @@ class Wording:
         written = [w.slot.quantity for w in readers]
         names = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
         return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
-
-    def _quantity(self, parent: Quantities, tape: TapeTrace, row: int) -> str:
-        """Return the name of the value whose gradient a slot accumulates."""
-        if tape.gradient_of is None:
-            return ""
-        index = None if tape.is_total or tape.axis is None else int(tape.axis.index[row])
-        return parent.quantity_name(tape.gradient_of, index)
 
 
 def _local_derivatives(write: Write) -> str:
@@ -305,9 +293,3 @@ def _local_derivatives(write: Write) -> str:
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
         return ""
     return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
-
-
-def _reads(write: Write, name: str) -> bool:
-    return any(
-        name in (read.name, "" if read.slot is None else read.slot.quantity) for read in write.reads
-    )
