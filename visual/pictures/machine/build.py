@@ -107,9 +107,7 @@ class _Builder:
     def _cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
         row, column = self.columns.places[place]
         if self.columns.rows[row].taps:
-            read = self._given(place)
-            states = self._given_states(self.columns.numbers[place], read.value, played)
-            return SlotCell(row, column, place[2], read.name, keys_of(self.wording, states))
+            return self._given_cell(place, played)
         slot, scan = self.events.slot(*place), self.trace.scans[place[0]]
         keys = keys_of(self.wording, self._states(slot, [event.number for event in played]))
         has_seed = any(
@@ -120,22 +118,18 @@ class _Builder:
         name = self.wording.quantity(slot)
         return SlotCell(row, column, slot.position, name, keys, has_seed)
 
-    def _given(self, place: Address) -> Read:
-        """Return a read of a given value by a step of the loop."""
-        scan, _, index = place
-        taps = self.columns.rows[self.columns.places[place][0]].taps
-        tap = next(tap for tap in taps if index in tap.axis.rows)
-        event = self.events.step(scan, tap.axis.rows[index])
-        return next(read for read in event.reads if read.argument == tap.argument)
-
-    def _given_states(
-        self, cell: int, value: np.ndarray, played: Sequence[MachineEvent]
-    ) -> Iterator[State]:
-        """Yield the state of a given value at each moment."""
-        yield 0, SlotRole.INPUT, value
+    def _given_cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
+        """Return the cell of a given value, which some sums of the events read."""
+        (row, column), (scan, _, index) = self.columns.places[place], place
+        tap = next(tap for tap in self.columns.rows[row].taps if index in tap.axis.rows)
+        step = self.events.step(scan, tap.axis.rows[index])
+        read = next(read for read in step.reads if read.argument == tap.argument)
+        number = self.columns.numbers[place]
+        states = [(0, SlotRole.INPUT, read.value)]
         for moment, event in enumerate(played, start=1):
-            is_read = any(cell in part.reads for part in event.parts)
-            yield moment, SlotRole.READ if is_read else SlotRole.INPUT, value
+            is_read = any(number in part.reads for part in event.parts)
+            states.append((moment, SlotRole.READ if is_read else SlotRole.INPUT, read.value))
+        return SlotCell(row, column, index, read.name, keys_of(self.wording, states))
 
     def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.

@@ -151,7 +151,7 @@ class Part:
     @property
     def is_addition(self) -> bool:
         """Whether a nonzero product is added to a nonzero number; norms of arrays are not added."""
-        products = {term.product or term.value for term in self.terms}
+        products = {term.product for term in self.terms}
         is_number = self.old not in ("", "0") and not self.old.startswith("‖")
         return self.kind is PartKind.SUM and self.adds and is_number and bool(products - {"", "0"})
 

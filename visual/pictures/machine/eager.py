@@ -5,7 +5,7 @@ the nodes of all tapes, in the order in which the program appended them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -108,16 +108,14 @@ class _Builder:
 
     def _cell(self, slot: Slot) -> SlotCell:
         writes = {e.number: w for e in self.events for w in e.writes if w.slot == slot}
-        keys = keys_of(self.wording, self._states(slot, writes))
-        column = self.recording.tapes[slot.scan].nodes[slot.row]
-        is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
-        return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
-
-    def _states(self, slot: Slot, writes: Mapping[int, Write]) -> Iterator[State]:
-        value = None
+        states, value = list[State](), None
         for moment in range(len(self.events) + 1):
             value = writes[moment].new if moment in writes else value
-            yield moment, self.events.role(slot, moment), value
+            states.append((moment, self.events.role(slot, moment), value))
+        column = self.recording.tapes[slot.scan].nodes[slot.row]
+        keys = keys_of(self.wording, states)
+        is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
+        return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
 
     def _event(self, event: RunEvent) -> MachineEvent:
         (write,) = event.writes

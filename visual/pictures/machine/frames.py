@@ -140,7 +140,7 @@ def _travels(part: Part, tracks: Sequence[Track]) -> Iterator[Shapes]:
         pills = [(way.points, term.value, Role.PRESERVED)]
         if way.chip is not None and term.factor:
             before, after = split_line(way.points, way.turn)
-            product = term.product or term.value
+            product = term.product
             pills = [(before, term.value, Role.PRESERVED), (after, product, Role.OVERWRITTEN)]
         yield Shapes(
             tuple(Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
@@ -157,7 +157,7 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         return None
     place, role = arrangement.boxes[part.target], Role.OVERWRITTEN
     size = 13 if arrangement.is_tall else 11
-    summands = [part.old, *(term.product or term.value for term in part.terms)]
+    summands = [part.old, *(term.product for term in part.terms)]
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
     equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))

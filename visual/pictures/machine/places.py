@@ -4,13 +4,13 @@ The *place* of a number is the index of its instruction in the program of the ru
 the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 
 import numpy as np
 
 from lab.equations.events.events import Events
-from lab.equations.events.records import Event, Read, Slot, Term, Write
+from lab.equations.events.records import Event, Slot, Term, Write
 from lab.errors import GraphError
 from lab.notation import Expression, Leaf
 from lab.traces.program import Instruction, Instructions, Program
@@ -88,31 +88,26 @@ class PlacedEvents(Events):
     def _compute(self, number: int) -> Event:
         """Return an event, and store the places of its values."""
         event, twin = super()._compute(number), self.twins[number - 1]
-        if event.step is not None:
-            for read, other in zip(event.reads, twin.reads, strict=True):
-                self._store(read.value, other.value)
+        for n, read in enumerate(event.reads):
+            if event.step is not None:
+                self._store(read.value, twin.reads[n].value)
+            elif read.slot is not None:  # an output of another Scan
+                tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
+                self._store(read.value, None if tape is None else tape.final[read.slot.row])
         for write, twin_write in zip(event.writes, twin.writes, strict=True):
             self._store(write.old, twin_write.old)
             self._store(write.new, twin_write.new)
-            for term in write.terms if event.step is None else ():
-                self._store_sources([term.source, *term.reads])
         leaves = {(read.argument, read.tap): read.value for read in event.reads}
         for write in event.writes:
             self._store_terms(write, leaves)
         return event
 
-    def _store_sources(self, reads: Sequence[Read | None]) -> None:
-        """Store the places of values of other Scans that an event writes to a tape."""
-        for read in reads:
-            if read is not None and read.slot is not None:
-                tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
-                self._store(read.value, None if tape is None else tape.final[read.slot.row])
-
     def _store_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
-        left = list[Term]()
-        for term in write.terms:
-            if id(term.value) not in self.known and not self._store_term(term, leaves):
-                left.append(term)
+        left = [
+            term
+            for term in write.terms
+            if id(term.value) not in self.known and not self._store_term(term, leaves)
+        ]
         if len(left) > 1:
             raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
         for term in left:  # the term is the new value minus all other terms
