@@ -10,7 +10,7 @@ from strange_loops import LOOPS
 
 import visual
 from lab.loops import gallery
-from visual.exercises.answers import Answer, AnswerForm
+from visual.exercises.answers import Answer
 from visual.exercises.page import MODULE, answer_data
 from visual.exercises.progress import load
 
@@ -88,11 +88,9 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
         assert opened.page.locator(".exercise script, .exercise img").count() == 0
 
 
-SLOTS = Answer(
-    AnswerForm.SLOTS, (1.0, -2.0), ("the rule",), "the working", "otherwise", {3: "three"}
-)
-NUMBER = Answer(AnswerForm.NUMBER, (0.95,), ("r",), "w", "o", mistakes={2: "two"}, tolerance=0.01)
-NUMBERS = Answer(AnswerForm.NUMBERS, (0.5, -2.0), ("r",), "w", "o", tolerance=0.01)
+SLOTS = Answer("s", (1.0, -2.0), ("the rule",), "the working", "otherwise", {3: "three"})
+NUMBER = Answer("n", (0.95,), ("r",), "w", "o", {2: "two"}, 0.01, is_set=False)
+NUMBERS = Answer("m", (0.5, -2.0), ("r",), "w", "o", tolerance=0.01)
 CHOICE = visual.Question(
     "Does x grow?", "no", "w", ("yes", "no", "it depends"), "hint", {"yes": "0.95 ** 2 is less."}
 ).task.answer
@@ -105,7 +103,9 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize("answer", [SLOTS, NUMBER, NUMBERS, CHOICE], ids=lambda answer: answer.form)
+@pytest.mark.parametrize(
+    "answer", [SLOTS, NUMBER, NUMBERS, CHOICE], ids=lambda answer: answer.expected
+)
 def test_page_and_python_check_alike(browser, answer):
     page = browser.new_page()
     page.add_script_tag(type="module", content=MODULE + "\nwindow.check = check;")

@@ -43,11 +43,11 @@ def _lessons(options: argparse.Namespace) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    scores = score_table(map(Path, options.files))
-    show(scores.csv, end="")
-    if scores.problems:  # one unreadable file must not hide the scores of the others
-        count, total = len(scores.problems), len(options.files)
-        raise LabError(f"score: {count} of {total} files cannot be read: {scores.problems[0]}")
+    table, problems = score_table(map(Path, options.files))
+    show(table, end="")
+    if problems:  # one unreadable file must not hide the scores of the others
+        count, total = len(problems), len(options.files)
+        raise LabError(f"score: {count} of {total} files cannot be read: {problems[0]}")
 
 
 def lessons() -> list[Path]:

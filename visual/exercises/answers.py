@@ -48,32 +48,18 @@ class AnswerVerdict:
         return self.reason if is_unreadable else f"{self.outcome.value.capitalize()}. {self.reason}"
 
 
-class AnswerForm(StrEnum):
-    """The form of an answer. The value of a form is the instruction for the reader."""
-
-    SLOTS = "positions of slots, separated by commas"
-    TAPS = "taps, separated by commas"
-    NUMBER = "a number; three digits are enough"
-    COUNT = "an integer"
-    NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
-
-    @property
-    def is_set(self) -> bool:
-        """Whether an answer can contain several numbers."""
-        return self in (AnswerForm.SLOTS, AnswerForm.TAPS, AnswerForm.NUMBERS)
-
-
 @dataclass(frozen=True)
 class Answer:
     """The right numbers, and the feedback to wrong answers.
 
-    An answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
+    `expected` is the instruction for the reader. If not `is_set`, an answer is a single number. An
+    answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
     next hint, and after the last hint with `working`. `working` also explains a right answer.
     `mistakes` maps wrong numbers to feedback, and `otherwise` is the feedback to all other wrong
     numbers. With `choices`, an answer is a choice or the number of the choice, from 1.
     """
 
-    form: AnswerForm
+    expected: str
     right: tuple[float, ...]
     hints: tuple[str, ...]
     working: str
@@ -81,6 +67,7 @@ class Answer:
     mistakes: Mapping[float, str] = field(default_factory=dict)
     tolerance: float = 0.0
     choices: tuple[str, ...] = ()
+    is_set: bool = True
     incomplete: ClassVar[str] = "The answer is right but incomplete."
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
@@ -91,8 +78,8 @@ class Answer:
         check_tries(tries)
         if isinstance(answer, str) and answer.strip() in self.choices:
             answer = self.choices.index(answer.strip()) + 1
-        values = read_numbers(answer, self.form.is_set)
-        if not values or (len(values) > 1 and not self.form.is_set):
+        values = read_numbers(answer, self.is_set)
+        if not values or (len(values) > 1 and not self.is_set):
             return AnswerVerdict(AnswerOutcome.UNREADABLE, f"Expected {self.expected}.")
         mistake = self._mistake(values)
         if mistake is None:
@@ -111,11 +98,6 @@ class Answer:
     def _near(self, value: float, numbers: Iterable[float]) -> list[float]:
         """Return the numbers that differ from `value` by at most the tolerance."""
         return [number for number in numbers if abs(value - number) <= self.tolerance]
-
-    @property
-    def expected(self) -> str:
-        """The instruction for the reader."""
-        return f"one of: {', '.join(self.choices)}" if self.choices else self.form.value
 
     @property
     def solution(self) -> str:

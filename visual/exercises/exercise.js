@@ -19,8 +19,8 @@ export function check(answer, typed, tries) {
     outcome: "wrong",
     reason: `${why} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd(),
   });
-  const values = readNumbers(typed, answer.isSet);
-  if (!values.length || (values.length > 1 && !answer.isSet))
+  const values = readNumbers(typed, answer.is_set);
+  if (!values.length || (values.length > 1 && !answer.is_set))
     return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
   const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
   const wrong = values.find((value) => !answer.right.some((right) => near(value, right)));

@@ -17,8 +17,6 @@ SCORE = (
     '<p><button type="button" class="again">Start again</button> '
     '<button type="button" class="export">Save the score as a file</button></p>'
 )
-# The properties of an answer that `exercise.js` reads.
-DATA = ("expected", "right", "solution", "tolerance", "hints", "working", "otherwise", "incomplete")
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
@@ -75,5 +73,5 @@ def _field(answer: Answer) -> str:
 
 def answer_data(answer: Answer) -> dict[str, object]:
     """Return an answer as data for ``exercise.js``."""
-    data = {name: getattr(answer, name) for name in DATA}
-    return data | {"isSet": answer.form.is_set, "mistakes": [*map(list, answer.mistakes.items())]}
+    texts = {"solution": answer.solution, "incomplete": answer.incomplete}
+    return vars(answer) | texts | {"mistakes": [*map(list, answer.mistakes.items())]}

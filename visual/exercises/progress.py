@@ -102,16 +102,11 @@ def _rank(record: AnswerRecord) -> tuple[bool, int, int]:
     return record.done, record.points, record.tries
 
 
-@dataclass(frozen=True)
-class Scores:
-    """The points of each file as CSV, and the reason for each unreadable file."""
+def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
+    """Return the points of each file as CSV, and the reason for each unreadable file.
 
-    csv: str
-    problems: tuple[str, ...]
-
-
-def score_table(files: Iterable[Path]) -> Scores:
-    """Return a table with a row for each file: points, answers, and wrong tries, or the problem."""
+    A row has the points, the number of answers, and the wrong tries, or the reason.
+    """
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("file", "points", "answered", "wrong tries", "problem"))
@@ -125,7 +120,7 @@ def score_table(files: Iterable[Path]) -> Scores:
         points = sum(record.points for record in records if record.done)
         answered = sum(record.done for record in records)
         rows.writerow((_cell(str(file)), points, answered, sum(r.tries for r in records), ""))
-    return Scores(out.getvalue(), tuple(problems))
+    return out.getvalue(), problems
 
 
 def _cell(text: str) -> str:

@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import cast
 
 from lab.errors import ArgumentError, argument_error, check_sequence, check_type, listing, quote
-from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
+from visual.exercises.answers import Answer, ExerciseTask
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
 
+NUMBER = "a number; three digits are enough"
+NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
 Given = float | str | tuple[float, ...]
 
 
@@ -56,15 +58,17 @@ class Question(Single):
             return float(choices.index(str(value)) + 1 if choices else value)
 
         right = tuple(map(number, answers))
-        form = AnswerForm.COUNT if isinstance(answer, int) else AnswerForm.NUMBER
+        expected = "an integer" if isinstance(answer, int) else NUMBER
         if len(right) > 1:
-            form = AnswerForm.NUMBERS
+            expected = NUMBERS
+        if choices:
+            expected = f"one of: {', '.join(choices)}"
         if tolerance is None:
             nearest = min((abs(value) for value in right if value), default=0.0)
             is_exact = all(value.is_integer() for value in right)
             tolerance = 0.0 if is_exact else 0.005 * nearest
         checked = Answer(
-            form,
+            expected,
             right,
             hints=hints,
             working=why,
@@ -72,6 +76,7 @@ class Question(Single):
             mistakes={number(n): reason for n, reason in mistakes.items()},
             tolerance=tolerance,
             choices=choices,
+            is_set=len(right) > 1,
         )
         super().__init__(ExerciseTask(question, shown, revealed, checked))
 

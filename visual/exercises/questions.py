@@ -10,7 +10,7 @@ from functools import partial
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
+from visual.exercises.answers import Answer, ExerciseTask
 from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
 from visual.pictures.machine.still import moment_of_step
@@ -60,7 +60,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
     positions = (recorded.position(row) for row in rows)
     answer = Answer(
-        AnswerForm.SLOTS,
+        "positions of slots, separated by commas",
         tuple(map(float, right)),
         hints=(
             f"The step {'writes' if is_overwritten else 'does not write'} a slot that it reads. "
@@ -115,7 +115,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         "is only read."
     )
     answer = Answer(
-        AnswerForm.TAPS,
+        "taps, separated by commas",
         tuple(map(float, right)),
         hints=(
             f"In the backward loop, every tap changes its sign. {rule}",

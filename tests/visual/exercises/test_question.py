@@ -4,7 +4,7 @@ import pytest
 from strange_loops import trace_of
 
 import visual
-from visual.exercises.answers import AnswerForm
+from visual.exercises.question import NUMBER
 
 GROWS = visual.Question(
     "Does <b>x</b> grow?",
@@ -33,9 +33,9 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (HALF, 0.502, 1, "right", "By hand."),
         (HALF, 0.503, 1, "wrong", "Try another number."),
         (HALF, "2", 1, "wrong", "Upside down."),
-        (HALF, "a half", 1, "not understood", f"Expected {AnswerForm.NUMBER}."),
+        (HALF, "a half", 1, "not understood", f"Expected {NUMBER}."),
         (HALF, "0,5", 1, "right", "By hand."),
-        (HALF, "0, 5", 1, "not understood", f"Expected {AnswerForm.NUMBER}."),
+        (HALF, "0, 5", 1, "not understood", f"Expected {NUMBER}."),
         (PAIR, "0, -1", 1, "right", "Both."),
         (PAIR, "0", 1, "wrong", "The answer is right but incomplete. There are two."),
         (PAIR, "0, 1", 1, "wrong", "Try another number. There are two."),

@@ -137,9 +137,9 @@ def test_results_are_saved(tmp_path, monkeypatch):
     WORK(squares)
     assert saved_record("cubes") == AnswerRecord(2, 2, True)
     save({"other": AnswerRecord(1)})
-    scores = score_table([tmp_path / "kept.json"])
-    assert scores.csv.splitlines()[1].endswith("kept.json,2,1,3,")
-    assert scores.problems == ()
+    table, problems = score_table([tmp_path / "kept.json"])
+    assert table.splitlines()[1].endswith("kept.json,2,1,3,")
+    assert problems == []
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert WORK(cubes).is_right
     for wrong in (squares, lambda x: None):
@@ -162,13 +162,13 @@ def test_any_other_file_is_rejected(tmp_path, text):
         load(path)
     keep_in = tmp_path / "good.json"
     keep_in.write_text('{"answers": {"a": {"points": 2, "done": true}}}')
-    scores = score_table([path, tmp_path / "none.json", tmp_path, keep_in])
-    rows = list(csv.reader(scores.csv.splitlines()))
+    table, problems = score_table([path, tmp_path / "none.json", tmp_path, keep_in])
+    rows = list(csv.reader(table.splitlines()))
     assert [row[1:4] for row in rows] == [["points", "answered", "wrong tries"], *[[""] * 3] * 3,
                                           ["2", "1", "0"]]  # fmt: skip
-    assert [row[4] for row in rows[1:]] == [*scores.problems, ""]
-    assert "no such file" in scores.problems[1]
-    assert len(scores.csv.splitlines()) == 5
+    assert [row[4] for row in rows[1:]] == [*problems, ""]
+    assert "no such file" in problems[1]
+    assert len(table.splitlines()) == 5
 
 
 def test_the_table_precedes_the_error(tmp_path, capsys):
@@ -183,10 +183,10 @@ def test_the_table_precedes_the_error(tmp_path, capsys):
 def test_no_cell_of_the_table_is_a_formula(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path(name).write_text('{"answers": {}}')
-    (_, row) = csv.reader(score_table([Path(name)]).csv.splitlines())
+    (_, row) = csv.reader(score_table([Path(name)])[0].splitlines())
     assert row[0] == f"'{name}"
     Path(name).write_text("no")
-    for row in csv.reader(score_table([Path(name)]).csv.splitlines()):
+    for row in csv.reader(score_table([Path(name)])[0].splitlines()):
         assert not any(cell[:1] in ("=", "+", "-", "@", "\t") for cell in row)
 
 
