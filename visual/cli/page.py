@@ -2,7 +2,7 @@
 
 import argparse
 
-from lab.errors import ArgumentError, LabError, listing, shorten
+from lab.errors import ArgumentError, LabError, listing, quote, shorten
 from lab.loops.loop import Loop
 from visual.cli.shared import Commands, add, load, show, typed_options
 from visual.options import TAPS, words
@@ -52,7 +52,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
-    loops = loops_of([load("--loops", name) for name in words(options.loops)] or None, LOOPS)
+    loops = loops_of([*map(_loop, words(options.loops))] or None, LOOPS)
     page = Page(
         loops=loops,
         taps=dict(_taps(text, loops) for text in options.taps),
@@ -64,6 +64,14 @@ def _page(options: argparse.Namespace) -> None:
     count, size = len(page.runs) - missing, path.stat().st_size / 1e6
     more = f"; {missing} combinations have no derivative" if missing else ""
     show(f"{path}: {count} machines, {size:.1f} MB{more}.")
+
+
+def _loop(name: str) -> Loop:
+    """Return the loop with a name; raise ArgumentError for another object."""
+    loop = load("--loops", name)
+    if not isinstance(loop, Loop):
+        raise ArgumentError(f"--loops {shorten(name)}: expected a lab.Loop, got {quote(loop)}.")
+    return loop
 
 
 def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
