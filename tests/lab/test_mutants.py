@@ -1,24 +1,20 @@
 """`bench/mutants.py`: its faults, and the conditions for a noticed fault."""
 
 import ast
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "bench" / "mutants.py"
+BENCH = Path(__file__).parents[2] / "bench"
 SOURCE = "def clip(x, low):\n    return low if x < low else x\n"
 TEST = "from lab.small import code\n\n\ndef test_clip():\n    assert code.clip(3, 5) == 5\n"
 
 
-@pytest.fixture(scope="module")
-def mutants():
-    spec = importlib.util.spec_from_file_location("mutants", PATH)
-    module = sys.modules["mutants"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["mutants"]
+@pytest.fixture
+def mutants(monkeypatch):
+    monkeypatch.syspath_prepend(BENCH)
+    return importlib.import_module("mutants")
 
 
 @pytest.fixture

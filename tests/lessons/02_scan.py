@@ -44,10 +44,8 @@ assert len(seen[0]) == 4
 names = [argument.name for argument in seen[0]]
 assert names[:3] == ["u[t-1]", "u[t]", "x0[t-1]"], names
 
-given = {
-    (u_ := pt.dvector("u")): np.array([2.0, 7.0, 1.0, 8.0, 2.0]),
-    (y_ := pt.dscalar("y0")): 0.25,
-}
+y_ = pt.dscalar("y0")
+given = {u_: np.array([2.0, 7.0, 1.0, 8.0, 2.0]), y_: 0.25}
 y = [0.25]
 for t in range(3):
     y.append(0.5 * y[-1] + given[u_][t] * given[u_][t + 2])

@@ -30,10 +30,14 @@ def overwrite(tape, y):
     return result
 
 
+def compare_all(found, expected, tolerance=1e-8):
+    for mine, theirs in zip(found, expected, strict=True):
+        check.compare(np.reshape(mine, np.shape(theirs)), theirs, tolerance)
+
+
 g = np.array([10.0, 20.0, 30.0, 40.0])
 assert (after == overwrite(row, y)).all()
-for mine, theirs in zip(moved(overwrite, [row, y], g), pullback(g), strict=True):
-    check.compare(mine, theirs, 1e-8)
+compare_all(moved(overwrite, [row, y], g), pullback(g))
 
 
 def reading_step(row):
@@ -50,19 +54,15 @@ g = np.array([10.0, 20.0, 30.0])
 expected = moved(np.clip, bounds, g)
 ours = structural.vjp(clamp, [np.array([0.2, 1.5, -0.3]), lo, hi])[1](g)
 assert [list(np.round(np.atleast_1d(one), 6)) for one in expected] == [[10, 0, 0], [30], [20]]
-for mine, theirs in zip(expected, ours, strict=True):
-    check.compare(mine.reshape(np.shape(theirs)), theirs, 1e-8)
+compare_all(expected, ours)
 
 before, newest = np.array([1.0, 2.0, 3.0]), np.array([4.0])
 g = np.array([10.0, 20.0, 30.0])
 shifted = moved(lambda w, y: np.append(w[1:], y), [before, newest], g)
 assert turn.check(back).is_right
 assert "moved" in turn.check(lambda g: ([g[0], g[1], 0.0], [g[2]])).reason
-for mine, true, ours in zip(
-    back(g), shifted, structural.vjp(push, [before, newest])[1](g), strict=True
-):
-    check.compare(np.array(mine), true, 1e-8)
-    check.compare(np.array(mine), ours, 1e-12)
+compare_all(back(g), shifted)
+compare_all(back(g), structural.vjp(push, [before, newest])[1](g), 1e-12)
 
 solve(cut, "[0, 10, 20, 0, 0]", "[10, 20]", "[10, 20, 0, 0, 0]")
 solve(clamped, 20, 60, 0, 30, 10)

@@ -29,15 +29,12 @@ def loops(draw):
         reach = -min(taps)
         rows = rng.uniform(-1, 1, size=(reach, *shape))
         states.append(lab.State(name, rows[0] if reach == 1 else rows, taps))
-    sequences = [
-        lab.Sequence(
-            f"u{i}", rng.uniform(-1, 1, size=(steps + 3, *shape)), tuple(draw(taps_of_sequence()))
-        )
-        for i in range(draw(st.integers(0, 1)))
-    ]
-    parameters = (
-        [lab.Parameter("w", rng.uniform(0.5, 1, size=shape))] if draw(st.booleans()) else []
-    )
+    sequences, parameters = [], []
+    if draw(st.booleans()):
+        values = rng.uniform(-1, 1, size=(steps + 3, *shape))
+        sequences.append(lab.Sequence("u", values, tuple(draw(taps_of_sequence()))))
+    if draw(st.booleans()):
+        parameters.append(lab.Parameter("w", rng.uniform(0.5, 1, size=shape)))
     outputs = ("out",) if draw(st.booleans()) else ()
     stop = draw(st.one_of(st.none(), st.integers(1, steps)))
     if stop is not None:  # the loop stops by the flag
@@ -48,10 +45,8 @@ def loops(draw):
     coefficients = rng.uniform(0.3, 0.9, size=20)
 
     def step(**values):
-        read = []
-        for name, value in values.items():
-            if name != "flag":
-                read += value if isinstance(value, list) else [value]
+        lists = [v if isinstance(v, list) else [v] for n, v in values.items() if n != "flag"]
+        read = [value for values in lists for value in values]
         total = sum(c * v for c, v in zip(coefficients, read, strict=False))
         results = [pt.sin(total) + 0.2 * read[0] * read[-1]]
         while len(results) < len(states):
@@ -76,7 +71,6 @@ def loops(draw):
 def costs(draw, loop):
     """Return last, sum, or weights, for a state or for the output."""
     of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
-    kinds = [st.just("last"), st.just("sum")]
     weight = st.sampled_from([0.0, 1.0, -0.5])
-    kinds.append(st.lists(weight, min_size=loop.steps, max_size=loop.steps))
-    return of, draw(st.one_of(kinds))
+    weights = st.lists(weight, min_size=loop.steps, max_size=loop.steps)
+    return of, draw(st.one_of(st.sampled_from(["last", "sum"]), weights))

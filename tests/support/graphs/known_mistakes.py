@@ -46,17 +46,12 @@ def mixed():
     """Return a Scan with a mit-mot and a mit-sot, which ``pytensor.scan`` never combines."""
     buffer, past = pt.dvector("buffer"), pt.dvector("past")
     a, b, older, newer = (pt.dscalar() for _ in range(4))
-    parts = ScanParts(
-        "mixed",
-        pt.constant(np.int64(3)),
-        (
-            LoopVariable(Kind.MIT_MOT, "buffer", Tape((0, 1), (1,)), buffer, (a, b), (a * b,)),
-            LoopVariable(
-                Kind.MIT_SOT, "past", Tape((-2, -1), (0,)), past, (older, newer), (older * newer,)
-            ),
-        ),
+    taps, read = Tape((-2, -1), (0,)), (older, newer)
+    variables = (
+        LoopVariable(Kind.MIT_MOT, "buffer", Tape((0, 1), (1,)), buffer, (a, b), (a * b,)),
+        LoopVariable(Kind.MIT_SOT, "past", taps, past, read, (older * newer,)),
     )
-    node = build_scan(parts)
+    node = build_scan(ScanParts("mixed", pt.constant(np.int64(3)), variables))
     given = {buffer: np.array([0.5, 0.6, 0.7, 0.8]), past: np.linspace(0.5, 0.9, 5)}
     return sum(v.sum() for v in node.outputs), [buffer, past], given
 
@@ -64,7 +59,6 @@ def mixed():
 def truncated():
     """Return a loop whose gradient is truncated after two steps."""
     x0, w = pt.dscalar("x0"), pt.dscalar("w")
-    xs = scan(
-        lambda x, w: w * x**2, outputs_info=[x0], non_sequences=[w], n_steps=4, truncate_gradient=2
-    )
+    start = {"outputs_info": [x0], "non_sequences": [w], "n_steps": 4}
+    xs = scan(lambda x, w: w * x**2, **start, truncate_gradient=2)
     return xs[-1], [x0, w], {x0: 0.9, w: 0.8}

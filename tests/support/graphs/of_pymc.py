@@ -15,23 +15,20 @@ ZERO, ONE = (pt.constant(number, dtype="float64") for number in (0.0, 1.0))
 def ar():
     with pm.Model(name="") as model:
         rho, sigma, x0 = pm.Uniform("rho", -1, 1), pm.HalfNormal("sigma"), pm.Normal("x0")
-        xs = scan(
-            lambda x, rho: rho * x, outputs_info=[x0], non_sequences=[rho], n_steps=8, name="ar"
-        )
-        pm.Normal("y", xs, sigma, observed=Y)
+        start = {"outputs_info": [x0], "non_sequences": [rho], "n_steps": 8}
+        pm.Normal("y", scan(lambda x, rho: rho * x, **start, name="ar"), sigma, observed=Y)
     return model
 
 
 def garch():
     with pm.Model() as model:
         omega, alpha, beta = pm.HalfNormal("omega"), pm.Beta("alpha", 1, 1), pm.Beta("beta", 1, 1)
-        variance = scan(
-            lambda r, v, omega, alpha, beta: omega + alpha * r**2 + beta * v,
-            sequences=[pm.Data("r", Y)],
-            outputs_info=[ONE],
-            non_sequences=[omega, alpha, beta],
-            name="garch",
-        )
+
+        def step(r, v, omega, alpha, beta):
+            return omega + alpha * r**2 + beta * v
+
+        start = {"outputs_info": [ONE], "non_sequences": [omega, alpha, beta]}
+        variance = scan(step, sequences=[pm.Data("r", Y)], **start, name="garch")
         pm.Normal("y", 0, pt.sqrt(variance), observed=Y)
     return model
 
@@ -40,13 +37,12 @@ def hidden_markov():
     with pm.Model() as model:
         chances, mu = pm.Dirichlet("P", np.ones((2, 2))), pm.Normal("mu", [-1, 1], 1)
         emitted = pm.logp(pm.Normal.dist(mu[None], 1), Y[:, None])
-        forward = scan(
-            lambda emitted, a, p: pt.logsumexp(a[:, None] + pt.log(p), axis=0) + emitted,
-            sequences=[emitted[1:]],
-            outputs_info=[emitted[0]],
-            non_sequences=[chances],
-            name="forward",
-        )
+
+        def step(emitted, a, p):
+            return pt.logsumexp(a[:, None] + pt.log(p), axis=0) + emitted
+
+        start = {"outputs_info": [emitted[0]], "non_sequences": [chances]}
+        forward = scan(step, sequences=[emitted[1:]], **start, name="forward")
         pm.Potential("seen", pt.logsumexp(forward[-1]))
     return model
 
@@ -90,12 +86,8 @@ def newest_first():
     """Return a model with the taps in the order -1, -2."""
     with pm.Model() as model:
         a, x = pm.Normal("a"), pm.Normal("x", shape=2)
-        xs = scan(
-            lambda last, before, a: a * last - before,
-            outputs_info=[{"initial": x, "taps": [-1, -2]}],
-            non_sequences=[a],
-            n_steps=8,
-        )
+        start = {"outputs_info": [{"initial": x, "taps": [-1, -2]}], "non_sequences": [a]}
+        xs = scan(lambda last, before, a: a * last - before, **start, n_steps=8)
         pm.Normal("y", xs, 1, observed=Y)
     return model
 

@@ -51,10 +51,8 @@ def only_its_shape():
 
 def same_twice():
     x0, n = pt.dscalar("x0"), pt.lscalar("n")
-    first, second = (
-        scan(lambda x: x**2, outputs_info=[x0], n_steps=n, name=name)[-1]
-        for name in ("twin", "twin")
-    )
+    start = {"outputs_info": [x0], "n_steps": n, "name": "twin"}
+    first, second = (scan(lambda x: x**2, **start)[-1] for _ in range(2))
     return [first + 2 * second]
 
 
