@@ -1,7 +1,7 @@
 """The layout of graphs by Graphviz: from boxes and edges to positions and curves.
 
-`lay_out` passes the sizes of the boxes to Graphviz, without labels; the picture draws the content
-of the boxes. `dot_source` writes the graph with its labels, for other tools. The module imports
+`draw_graph` draws the boxes of a picture. `lay_out` passes the sizes of the boxes to Graphviz,
+without labels. `dot_source` writes the graph with its labels, for other tools. The module imports
 pygraphviz, which contains Graphviz, on first use.
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.errors import LabError
+from visual.scene.combinators import Piece, over, shifted, sized
+from visual.scene.shapes import Arrow, Text, walk
 
 Point = tuple[float, float]
 INCH = 72
@@ -83,6 +85,27 @@ def lay_out(
 
     curves = tuple(flipped(arrows[number]["pos"].split()) for number in range(len(edges)))
     return Layout(width, height, corners, curves)
+
+
+def draw_graph(
+    boxes: Mapping[str, Piece],
+    edges: Sequence[GraphEdge],
+    ranks: Mapping[str, str],
+    rightwards: bool = False,
+) -> tuple[Piece, str]:
+    """Draw boxes and arrows with the layout of `lay_out`, and return the graph for other tools.
+
+    `boxes` and `ranks` have the keys of the nodes. The label of a node is the text in its box.
+    """
+    nodes = list[GraphNode]()
+    for key, box in boxes.items():
+        label = "\n".join(s.content for s in walk(box.shapes) if isinstance(s, Text))
+        size = box.envelope.width, box.envelope.height
+        nodes.append(GraphNode(key, *size, label, ranks.get(key, "")))
+    layout = lay_out(nodes, edges, rightwards)
+    arrows = sized(layout.width, layout.height, *map(Arrow, layout.curves))
+    placed = (shifted(box, *layout.corners[key]) for key, box in boxes.items())
+    return over(arrows, *placed), dot_source(nodes, edges)
 
 
 def quote_label(label: str) -> str:

@@ -5,7 +5,7 @@ number of Scans: a derivative differentiates each Scan that the previous derivat
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from lab.equations.spelling import result_notes
 from lab.errors import listing
@@ -13,12 +13,12 @@ from lab.notation import counted, primes, render
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
-from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
+from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, switch
-from visual.scene.combinators import Piece, above, gap, over, piece, shifted, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, folded, picture_function
+from visual.scene.combinators import Piece, above, gap, over, piece
+from visual.scene.shapes import Box, Group, Scene, Text, folded, picture_function
 from visual.scene.theme import Role
 
 TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # two font sizes; height and margin of a line
@@ -42,10 +42,10 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     check_sheet(sheet)
     orders, reasons = [scan.order for scan in trace.scans], explanation(trace)
     most = max(Counter(orders).values(), default=1)
-    tree = _tree(trace, most, sheet)
+    tree, dot = _tree(trace, most, sheet)
     while tree.envelope.width > sheet.line and most > 1 and not switch("all", all):
         most -= 1
-        tree = _tree(trace, most, sheet)
+        tree, _ = _tree(trace, most, sheet)
     title = f"{counted(len(orders), 'Scan')}: which Scan differentiates which"
     head = heading(title, reasons, sheet)
     notes = [ARROWS] if any(orders) else []
@@ -60,34 +60,25 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
         title=f"Genealogy of the Scans of a derivative of order {max(orders, default=0)}",
         description=" ".join(reasons) or "One loop, no derivative.",
         sentences=[*notes, *result_notes(trace)],
-        dot=dot_source(*_graph(trace, range(len(orders)), WIDEST)),
+        dot=dot,
     )
 
 
-def _tree(trace: Trace, most: int, sheet: Sheet) -> Piece:
-    """Draw the last `most` Scans of each order, each below the Scan that it differentiates."""
+def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
+    """Draw the last `most` Scans of each order, each below the Scan that it differentiates.
+
+    The Scans of an order are in a row. Also return the tree in the DOT language.
+    """
     orders = [scan.order for scan in trace.scans]
     shown = [n for n, order in enumerate(orders) if orders[n + 1 :].count(order) < most]
     width = min(max(sheet.line / ACROSS - APART, NARROWEST), WIDEST)
-    nodes, edges = _graph(trace, shown, width)
-    layout = lay_out(nodes, edges)
-    boxes = (shifted(_box(trace, n, width), *layout.corners[str(n)]) for n in shown)
-    return over(sized(layout.width, layout.height, *map(Arrow, layout.curves)), *boxes)
-
-
-def _graph(
-    trace: Trace, shown: Sequence[int], width: float
-) -> tuple[list[GraphNode], list[GraphEdge]]:
-    """Return the boxes of the shown Scans, in a row for each order, and the edges."""
-    nodes, edges = list[GraphNode](), list[GraphEdge]()
-    for n in shown:
-        scan, height = trace.scans[n], _box(trace, n, width).envelope.height
-        label = "\n".join((NamedScan(trace, n).numbered_name, *_lines(trace, n)))
-        nodes.append(GraphNode(str(n), width, height, label, rank=str(scan.order)))
-        if scan.parent is not None and scan.parent in shown:
-            span = scan.order - trace.scans[scan.parent].order
-            edges.append(GraphEdge(str(scan.parent), str(n), span))
-    return nodes, edges
+    edges = [
+        GraphEdge(str(parent), str(n), orders[n] - orders[parent])
+        for n in shown
+        if (parent := trace.scans[n].parent) is not None and parent in shown
+    ]
+    boxes = {str(n): _box(trace, n, width) for n in shown}
+    return draw_graph(boxes, edges, {str(n): str(orders[n]) for n in shown})
 
 
 def _lines(trace: Trace, number: int) -> Iterator[str]:

@@ -12,17 +12,17 @@ import numpy as np
 
 from lab.equations.spelling import Speller, untaken_notes
 from lab.gradients.decisions import ReadingGroup
-from lab.traces.trace import ScanTrace, StepResult, Trace
+from lab.traces.trace import ScanTrace, Trace
 from lab.traces.untaken import untaken, values_of
 from visual.layout.canvas import heading, scene_with_legend
-from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
+from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_step, check_trace, selected_scan
 from visual.pictures.stepgraph.cards import LEGEND, StepCards
 from visual.pictures.stepgraph.nodes import StepNodes
-from visual.scene.combinators import Piece, above, gap, over, shifted, sized
-from visual.scene.shapes import Arrow, Scene, Text, picture_function, walk
+from visual.scene.combinators import above, gap
+from visual.scene.shapes import Scene, picture_function
 
 LONGEST = 300  # the most letters of a formula in the heading
 
@@ -45,13 +45,18 @@ def stepgraph(
     step = check_step(trace.scans[number], first if step is None else step)
     named = NamedScan(trace, number)
     name = named.numbered_name
-    for shared in (True, False):
-        graph, dot = _draw_graph(named, step, sheet, StepNodes(named, shared))
-        if graph.envelope.width <= sheet.line:
+    for graph in (StepNodes(named), StepNodes(named, shared=False)):
+        cards = StepCards(named, step, sheet, graph)
+        boxes = {str(node.place): cards.draw(node, n) for n, node in enumerate(graph.nodes)}
+        pairs = ((before, node) for node in graph.nodes for before in node.inputs)
+        edges = [GraphEdge(str(before.place), str(node.place)) for before, node in pairs]
+        ranks = {str(node.place): "results" for node in graph.results}  # in the same column
+        part, dot = draw_graph(boxes, edges, ranks, rightwards=True)
+        if part.envelope.width <= sheet.line:
             break
     head = heading(f"{name}: step {step} as a graph", _lines(named, why), sheet, name)
     return scene_with_legend(
-        above(head, above(gap(sheet.line), graph, align=0.5), apart=8),
+        above(head, above(gap(sheet.line), part, align=0.5), apart=8),
         LEGEND,
         sheet=sheet,
         title=f"Step {step} of {named.scan.name} as a graph of operations",
@@ -70,26 +75,6 @@ def first_sum(scan: ScanTrace) -> int:
         nonzero = [v.reshape(scan.steps, -1).any(axis=1) for v in values if v is not None]
         combines |= np.sum(nonzero, axis=0) > 1
     return int(np.argmax(combines))
-
-
-def _draw_graph(named: NamedScan, step: int, sheet: Sheet, graph: StepNodes) -> tuple[Piece, str]:
-    """Draw the boxes and the arrows, and return the graph in the DOT language.
-
-    All results are in the same column.
-    """
-    cards, boxes = StepCards(named, step, sheet, graph), list[GraphNode]()
-    pieces = {str(node.place): cards.draw(node, n) for n, node in enumerate(graph.nodes)}
-    for node, (key, piece) in zip(graph.nodes, pieces.items(), strict=True):
-        texts = [shape for shape in walk(piece.shapes) if isinstance(shape, Text)]
-        label, box = "\n".join(text.content for text in texts), piece.envelope
-        rank = "results" if isinstance(node.place, StepResult) else ""
-        boxes.append(GraphNode(key, box.width, box.height, label, rank))
-    pairs = ((before, node) for node in graph.nodes for before in node.inputs)
-    edges = [GraphEdge(str(before.place), str(node.place)) for before, node in pairs]
-    layout = lay_out(boxes, edges, rightwards=True)
-    arrows = sized(layout.width, layout.height, *map(Arrow, layout.curves))
-    placed = (shifted(piece, *layout.corners[key]) for key, piece in pieces.items())
-    return over(arrows, *placed), dot_source(boxes, edges)
 
 
 def _lines(named: NamedScan, why: str) -> Iterator[str]:
