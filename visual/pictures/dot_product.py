@@ -129,11 +129,10 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
     """Return the product of gradient and tangent at these `entries` of a sequence."""
+    label, index = f"{name}[{entries[0]}…{entries[-1]}]", np.array(entries)
     if len(entries) == 1:
-        label, (row,) = value_symbol(name, entries[0]), entries
-        return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))
-    label = f"{name}[{entries[0]}…{entries[-1]}]"
-    return Product((f"g{label}", gradient[entries]), (f"d{label}", tangent[entries]))
+        label, index = value_symbol(name, entries[0]), index[0]
+    return Product((f"g{label}", gradient[index]), (f"d{label}", tangent[index]))
 
 
 class Products(Table):

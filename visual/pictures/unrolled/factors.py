@@ -41,7 +41,7 @@ class Factor:
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
     """Return the factor of an edge between gradients; return None for factor 1 and other edges."""
-    formulas, numbers = list[str](), list[float | None]()
+    terms = list[tuple[str, float | None]]()  # formulas and numbers, which are added
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
         named, leaf = NamedScan(run.trace, value.scan), write.leaves[write.sources.index(read)]
@@ -51,20 +51,18 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         written = run.step(value.scan, write.step).write(target.argument, target.tap)
         term = written.term(leaf.argument, leaf.tap)
         if written.adds_old and leaf == target:
-            formulas.append("1")
-            numbers.append(1.0)
+            terms.append(("1", 1.0))
         elif term is None or term.factor is None:
             name = partial(Speller(named).position, step=write.step)
-            formulas.append(_effect(write.formula, leaf, name))
-            numbers.append(None)
+            terms.append((_effect(write.formula, leaf, name), None))
         else:
-            formulas.append(term.symbols)
-            numbers.append(None if term.value.ndim else float(term.factor))
-    if not formulas or formulas == ["1"]:
+            terms.append((term.symbols, None if term.value.ndim else float(term.factor)))
+    formula = " + ".join(formula for formula, _ in terms)
+    if formula in ("", "1"):
         return None
-    known = [number for number in numbers if number is not None]
-    number = sum(known) if len(known) == len(numbers) else None
-    return Factor(_name(run.trace, graph, edge), " + ".join(formulas), number)
+    known = [number for _, number in terms if number is not None]
+    number = sum(known) if len(known) == len(terms) else None
+    return Factor(_name(run.trace, graph, edge), formula, number)
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
@@ -78,20 +76,16 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
-    """Return the name of the local derivative of an edge, as ``∂x₄/∂x₃``."""
-    above, below = (_differentiated(trace, graph, node) for node in edge)
-    return f"∂{above}/∂{below}" if above and below else ""
-
-
-def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
-    """Return the name of the quantity x if the node is a gradient wrt x; otherwise return ""."""
-    node = graph.nodes[number]
-    named = NamedScan(trace, node.lane.scan)
-    tape = named.scan.tape(node.lane.argument)
-    if tape is None or tape.gradient_of is None or named.parent is None:
-        return ""
-    name = named.parent.quantity_name(tape.gradient_of, node.index)
-    return f"({name})" if "/" in name else name
+    """Return the name of the local derivative of an edge between gradients, as ``∂x₄/∂x₃``."""
+    names = list[str]()
+    for node in (graph.nodes[number] for number in edge):
+        named = NamedScan(trace, node.lane.scan)
+        tape = named.scan.tape(node.lane.argument)
+        if tape is None or tape.gradient_of is None or named.parent is None:
+            return ""
+        name = named.parent.quantity_name(tape.gradient_of, node.index)
+        names.append(f"∂({name})" if "/" in name else f"∂{name}")
+    return "/".join(names)
 
 
 def factor_labels(
