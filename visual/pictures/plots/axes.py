@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
@@ -25,7 +25,7 @@ from lab.notation import integers
 from visual.scene.combinators import Piece, above, beside, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
-from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, shades
+from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast
 
 SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; left margin; height of a line
 DOTTED, MARKS = 50, 8  # a longer curve has no dots; the most marks at an edge
@@ -61,10 +61,10 @@ def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[...
     """Return rows of panels with these titles and notes; `fill` draws a panel by its number."""
     across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
     width = (line + APART) / across - APART
-    panels = []
-    for number, (title, note) in enumerate(titles):
-        own = partial(fill, number=number)
-        panels.append(draw_panel(width, HIGH, title, own, note, RIGHT))
+    panels = [
+        draw_panel(width, HIGH, title, partial(fill, number=number), note, RIGHT)
+        for number, (title, note) in enumerate(titles)
+    ]
     rows = (panels[start : start + across] for start in range(0, len(panels), across))
     return above(*(beside(*row, apart=APART) for row in rows))
 
@@ -79,24 +79,6 @@ def readers_axes(axes: object) -> Iterator[Theme]:
     is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5
     with _LOCK, mpl.rc_context({"text.parse_math": False}):
         yield LIGHT if is_light else DARK
-
-
-def draw_bars(
-    axes: Axes, edges: np.ndarray, heights: Sequence[float], theme: Theme = LIGHT
-) -> None:
-    """Draw a bar between each pair of neighboring edges."""
-    look = theme.look(BARS)
-    lefts, widths = edges[:-1], np.diff(edges)
-    axes.bar(lefts, heights, widths, align="edge", facecolor=look.fill, edgecolor=look.stroke)
-
-
-def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme = LIGHT) -> None:
-    """Draw ``shares[i, j]``, from -1 to 1, in column j, from ``edges[i]`` to ``edges[i + 1]``."""
-    *colors, nan = shades(theme)
-    colormap = ListedColormap(colors).with_extremes(bad=nan)
-    across = np.arange(shares.shape[1] + 1.0)
-    axes.pcolormesh(across, edges, shares, cmap=colormap, vmin=-1.0, vmax=1.0)
-    axes.invert_yaxis()
 
 
 class Panel:
@@ -162,24 +144,22 @@ class Panel:
         self.axes.grid(axis="y")
         zeros = [index[(values == 0) & log] for index, values, _ in curves]
         odd = [index[~np.isfinite(values)] for index, values, _ in curves]
-        self._mark("↓0", 0.97, np.unique(np.concatenate(zeros)))  # curves share their marks
-        self._mark("×", 0.1, np.unique(np.concatenate(odd)))
+        for sign, down, marks in (("↓0", 0.97, zeros), ("×", 0.1, odd)):
+            places = np.unique(np.concatenate(marks))  # curves share their marks
+            for place in places[:: -(-len(places) // MARKS) or 1]:
+                ((x, _),) = self._down([(place, 0)])
+                self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
         if len(curves) > 1:
             self._write_names(curves, scaled)
 
-    def _mark(self, sign: str, down: float, places: np.ndarray) -> None:
-        """Write a sign at some indices, at most `MARKS` of them."""
-        for place in places[:: -(-len(places) // MARKS) or 1]:
-            ((x, _),) = self._down([(place, 0)])
-            self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
-
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
         """Write the names of the curves to the right of their ends, below one another."""
-        ends = list[tuple[float, str]]()
-        for (_, _, name), heights in zip(curves, scaled, strict=True):
-            for y in heights[np.isfinite(heights)][-1:]:
-                ((_, height),) = self._down([(0, y)])
-                ends.append((height - TITLE, name))
+        ends = [
+            (height - TITLE, name)
+            for (_, _, name), heights in zip(curves, scaled, strict=True)
+            for y in heights[np.isfinite(heights)][-1:]
+            for _, height in self._down([(0, y)])
+        ]
         bottom, low = self.high - LINE * (len(ends) - 1), -self.high
         for number, (y, name) in enumerate(sorted(ends)):
             low = min(max(y, low + LINE), bottom + LINE * number)
@@ -208,9 +188,8 @@ class Panel:
             yield Box(x, y, right - x, low - y, BARS)
         for mesh in self.axes.findobj(QuadMesh):
             corners = np.asarray(mesh.get_coordinates())
-            for (row, column), share in np.ndenumerate(np.asarray(mesh.get_array())):
-                ends = corners[[row, row + 1], [column, column + 1]]
-                (x, y), (right, low) = self._down(ends)
+            for (i, j), share in np.ndenumerate(np.asarray(mesh.get_array())):
+                (x, y), (right, low) = self._down([corners[i, j], corners[i + 1, j + 1]])
                 if share != 0:
                     yield Box(x, y, right - x - 1, low - y - 1, Role.PANEL, float(share))
         for line in self.axes.lines:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.notation import number_text
 from lab.reports.runs.influence import Influence
-from visual.scene.theme import LIGHT, Theme
+from visual.scene.theme import LIGHT, Theme, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def color_span(report: Influence) -> tuple[float, float]:
 
 def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: Theme = LIGHT) -> None:
     """Draw the map; a small map has numbers above its cells."""
-    from visual.pictures.plots.axes import draw_heat
+    from matplotlib.colors import ListedColormap
 
     table, (top, decades) = shown.sizes, span
     high, wide = table.shape
@@ -66,7 +66,10 @@ def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: The
         for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):
             words = number_text(table[row, column], 3)
             axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
-    draw_heat(axes, edges, shares, theme)
+    *colors, nan = shades(theme)
+    colormap = ListedColormap(colors).with_extremes(bad=nan)
+    axes.pcolormesh(np.arange(wide + 1.0), edges, shares, cmap=colormap, vmin=-1.0, vmax=1.0)
+    axes.invert_yaxis()
     for axis, numbers in ((axes.yaxis, shown.rows), (axes.xaxis, shown.columns)):
         places = range(0, len(numbers), -(-len(numbers) // 14))
         axis.set_ticks([n + 0.5 for n in places], [f"{numbers[n]:,}" for n in places])

@@ -7,7 +7,6 @@ A curve next to the map shows its last row.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,15 +100,16 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
     is_narrow = left < NARROWEST
     width = line if is_narrow else left
 
+    last = _last(report)
+
     def fill_map(panel: "Panel") -> None:
         draw_map(panel.axes, shown, color_span(report))
 
-    def fill(panel: "Panel", series: Series) -> None:
-        panel.label_indices(int(series.index[0]), int(series.index[-1]), series.across)
-        panel.draw_curves([(series.index, series.values, "")], log=True)
+    def fill(panel: "Panel") -> None:
+        panel.label_indices(int(last.index[0]), int(last.index[-1]), last.across)
+        panel.draw_curves([(last.index, last.values, "")], log=True)
 
-    last = _last(report)
-    curve = draw_panel(width, HIGH, last.name, partial(fill, series=last))
+    curve = draw_panel(width, HIGH, last.name, fill)
     whole = draw_panel(wide + LABELS, high, name, fill_map, right=0.0)
     return above(whole, curve) if is_narrow else beside(whole, curve, apart=APART)
 

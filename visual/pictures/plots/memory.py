@@ -6,6 +6,7 @@ The steps of all Scans run from left to right. A plan saves some states and reco
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,6 @@ def memory(
             _draw_scans(ax, report, theme)
         return ax
     title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
-    about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
     parts = [heading(title, (read,), sheet), *_lifetimes(report, sheet.line)]
     if sheet.legend:
@@ -64,6 +64,7 @@ def memory(
         shapes, bottom = legend_shapes(shown, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
     parts += _plans(report, sheet.line) if report.plans else ()
+    about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
     return plot_scene(parts, title, about, report.document.blocks, sheet)
 
 
@@ -82,21 +83,19 @@ def _edges(report: Memory, width: float) -> np.ndarray:
 
 def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
     """Draw a bar for each Scan, as high as its live bytes."""
-    from visual.pictures.plots.axes import draw_bars
-
-    edges = _edges(report, float(sum(report.lengths)) or 1.0)
+    edges, look = _edges(report, float(sum(report.lengths)) or 1.0), theme.look(Role.INTERMEDIATE)
     axes.set(xlim=(edges[0], edges[-1]), xlabel="steps of the Scans")
     axes.set(ylim=(0, 1.25 * max(1, report.peak)), ylabel="bytes")
-    totals = [report.during(number + 1) for number in range(len(report.scans))]
-    draw_bars(axes, edges, totals, theme)
-    rooms = np.diff(edges) * axes.get_window_extent().width / edges[-1] - 4
-    for number, (total, room) in enumerate(zip(totals, rooms.tolist(), strict=True)):
-        label = f"Scan {number + 1}: {size_text(total)}"
+    scale = axes.get_window_extent().width / edges[-1]
+    for number, (left, right) in enumerate(pairwise(edges.tolist()), start=1):
+        total, room = report.during(number), (right - left) * scale - 4
+        axes.bar(left, total, right - left, align="edge", fc=look.fill, ec=look.stroke)
+        label = f"Scan {number}: {size_text(total)}"
         if text_width(label, SMALL) > room:
             label = shortened(size_text(total), room, SMALL)
         if room > 26:
             y = total + 0.05 * max(1, report.peak)
-            axes.text(edges[number : number + 2].mean(), y, label, ha="center", size=SMALL)
+            axes.text((left + right) / 2, y, label, ha="center", size=SMALL)
 
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
@@ -114,8 +113,7 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     yield over(gap(line), shifted(panel, names - LABELS, 0))
     edges = _edges(report, line - names)
     hidden = sorted(report.buffers, key=lambda b: (b.last == b.first, -b.bytes))[MOST_BUFFERS:]
-    shown = (buffer for buffer in report.buffers if buffer not in hidden)
-    bars = [sized(line, BAR, *_bar(buffer, edges, names)) for buffer in shown]
+    bars = [sized(line, BAR, *_bar(b, edges, names)) for b in report.buffers if b not in hidden]
     if hidden:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
         bars.append(words(f"⋯ {len(hidden):,} more buffers, {rest} in all", SMALL, muted=True))
@@ -143,8 +141,7 @@ def _plans(report: Memory, line: float) -> Iterator[Piece]:
     def fill(panel: Panel, number: int) -> None:
         plan = report.plans[number]
         panel.label_indices(1, last, "steps")
-        steps = np.arange(1, plan.work + 1)
-        panel.draw_curves([(steps, plan.bytes.astype("float64"), "")], limits=(0.0, most))
+        panel.draw_curves([(np.arange(1, plan.work + 1), plan.bytes, "")], limits=(0.0, most))
 
     names = (plan.name + " · best" * (plan is report.best) for plan in report.plans)
     notes = (f"{size_text(plan.room)}, {plan.work:,} steps" for plan in report.plans)

@@ -58,18 +58,11 @@ class Series:
         values = np.where(usable, norms, largest)
         return replace(self, name=f"{bars}{self.name}{bars}", values=values)
 
-    def within(self, steps: range | None) -> "Series":
-        """Return the values that `steps` read or write, or all values for None."""
-        if steps is None:
-            return self
-        kept = (self.index >= steps.start) & (self.index <= steps.stop)
-        return replace(self, index=self.index[kept], values=self.values[kept])
-
 
 def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:
     """Return the content of the tapes of a Scan after its last step, without empty rows."""
-    series = (_series(named, tape).within(steps) for tape in named.scan.held)
-    return tuple(each for each in series if each.values.size)
+    every = (_series(named, tape, steps) for tape in named.scan.held)
+    return tuple(series for series in every if series.values.size)
 
 
 def growth_of(loop: NamedScan, steps: range | None) -> tuple[Series, ...]:
@@ -80,11 +73,12 @@ def growth_of(loop: NamedScan, steps: range | None) -> tuple[Series, ...]:
         if named.scan.parent == loop.number and loop.parent is None
         for tape in named.scan.tapes
         if tape.gradient_of is not None and not tape.is_total
-        if (series := _series(named, tape).within(steps)).values.size
+        if (series := _series(named, tape, steps)).values.size
     )
 
 
-def _series(named: NamedScan, tape: TapeTrace) -> Series:
+def _series(named: NamedScan, tape: TapeTrace, steps: range | None) -> Series:
+    """Return the values of a tape that `steps` read or write, or all values for None."""
     filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
     for write in tape.writes:
         filled[write.rows] = True
@@ -96,24 +90,24 @@ def _series(named: NamedScan, tape: TapeTrace) -> Series:
     else:
         index, across = rows - tape.tape.origin, "pos"
     order = np.argsort(index, kind="stable")
-    name = " ".join(named.row_name(tape).split())
-    return Series(name, index[order], as_numbers(tape.final[rows])[order], across)
-
-
-def as_numbers(values: np.ndarray) -> np.ndarray:
-    """Return `values` as 64-bit floats; complex numbers become absolute values."""
-    return (np.abs(values) if values.dtype.kind == "c" else values).astype("float64")
+    if steps is not None:
+        order = order[(index[order] >= steps.start) & (index[order] <= steps.stop)]
+    values = tape.final[rows[order]]
+    values = np.abs(values) if values.dtype.kind == "c" else values
+    return Series(
+        " ".join(named.row_name(tape).split()), index[order], values.astype(float), across
+    )
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:
     """Return a table with a column for each series, and with both ends of a long series."""
     places = np.unique(np.concatenate([each.index for each in series])).tolist()
-    rows = []
-    for item in shown_steps(len(places)):
-        if isinstance(item, Gap):
-            rows.append((f"⋯ {item.hidden:,} more", *[""] * len(series)))
-        else:
-            rows.append((integers(places[item]), *(_at(each, places[item]) for each in series)))
+    rows = (
+        (f"⋯ {item.hidden:,} more", *[""] * len(series))
+        if isinstance(item, Gap)
+        else (integers(places[item]), *(_entry(each, places[item]) for each in series))
+        for item in shown_steps(len(places))
+    )
     return ReportTable((series[0].across, *(each.name for each in series)), tuple(rows))
 
 
@@ -125,9 +119,8 @@ def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
     yield from (Section(title, (table_of(group),)) for (title, _), group in groups.items())
 
 
-def _at(series: Series, place: int) -> str:
-    (rows,) = np.nonzero(series.index == place)
-    return values_text(series.values[rows[0]]) if rows.size else ""
+def _entry(series: Series, place: int) -> str:
+    return "".join(values_text(value) for value in series.values[series.index == place][:1])
 
 
 def plot_scene(
