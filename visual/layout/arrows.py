@@ -5,8 +5,9 @@ runs through the gap between two columns if the straight arrow meets a cell. The
 is on its own arrow, at a point where the text touches no cell, arrow, or other text.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count, pairwise
 
 import numpy as np
@@ -243,7 +244,6 @@ def points_along(arrow: Arrow) -> list[Point]:
     return [(x, y) for x, y in points.tolist()]
 
 
-@dataclass
 class Detours:
     """Paths around the cells `boxes`; arrows from different cells use different tracks.
 
@@ -251,12 +251,11 @@ class Detours:
     `rooms` the width of the gap next to a column.
     """
 
-    boxes: Collection[Box]
-    taken: dict[tuple[str, float], list[tuple[float, float, Box, int]]] = field(
-        default_factory=dict
-    )
-    ends: dict[tuple[float, float, int], list[Box]] = field(default_factory=dict)
-    rooms: dict[tuple[float, int], float] = field(default_factory=dict)
+    def __init__(self, boxes: Collection[Box]) -> None:
+        self.boxes = boxes
+        self.taken = defaultdict[tuple[str, float], list[tuple[float, float, Box, int]]](list)
+        self.ends = defaultdict[tuple[float, float, int], list[Box]](list)
+        self.rooms: dict[tuple[float, int], float] = {}
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
         """Return an arrow along the line `straight`, or around the cells that the line meets."""
@@ -283,7 +282,7 @@ class Detours:
         down = 1 if target.y > source.y else -1
         start = source.y + (source.height if down > 0 else 0)
         middle = source.x + source.width / 2
-        number = self._track(("along", start), middle, edge, source, count())
+        number = self._track(("along", start), (middle, edge), source, count())
         along = start + down * (BELOW + (APART + 1) * number)
         x = self._down(edge, side, along, enter, source)
         middle += 4 * number
@@ -298,33 +297,34 @@ class Detours:
         room = self.rooms[edge, side] - FIRST - APART
         apart = min(max(APART, room / MOST), WIDEST)
         numbers = range(max(MOST, int(room / apart)))
-        number = self._track(("down", edge), start, end, source, numbers)
+        number = self._track(("down", edge), (start, end), source, numbers)
         return edge + side * (FIRST + apart * number)
 
     def _track(
         self,
         where: tuple[str, float],
-        start: float,
-        end: float,
+        ends: tuple[float, float],
         source: Box,
         numbers: Iterable[int],
     ) -> int:
         """Return the number of a track for an arrow from `source`, and record its use.
 
-        The track is the first of `numbers` that no arrow from another cell uses between `start` and
-        `end`, or the last of `numbers`.
+        The track is the first of `numbers` that no arrow from another cell uses between the two
+        `ends`, or the last of `numbers`.
         """
-        low, high = sorted((start, end))
-        taken, number = self.taken.setdefault(where, []), 0
+        (low, high), number = sorted(ends), 0
         for number in numbers:
-            if all(n != number or box is source or high < a or b < low for a, b, box, n in taken):
+            if all(
+                n != number or box is source or high < a or b < low
+                for a, b, box, n in self.taken[where]
+            ):
                 break
-        taken.append((low, high, source, number))
+        self.taken[where].append((low, high, source, number))
         return number
 
     def _end(self, box: Box, side: int, source: Box) -> float:
         """Return the y coordinate of the end of an arrow from `source` at a side of a cell."""
-        used = self.ends.setdefault((box.x, box.y, side), [])
+        used = self.ends[box.x, box.y, side]
         if source not in used:
             used.append(source)
         return box.y + box.height * (0.5 + SIDES[used.index(source) % len(SIDES)])

@@ -6,12 +6,13 @@ from textwrap import wrap
 
 from lab.equations.quantities import cost_name
 from lab.errors import listing
+from lab.notation import integers
 from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import on_one_scale, with_distinct_numbers
 from visual.layout.legend import EVERY_ROLE, legend_shapes, notes, scale_words
-from visual.layout.names import NamedScan, integers_text
+from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.shapes import Box, Scene, Shape, Text, folded, walk
@@ -119,8 +120,8 @@ def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
         return f"{'' if in_short else 'nit-sot: '}one value at every step"
     if in_short:
         return ""
-    taps = tape.tape
-    return f"{tape.kind} · reads {integers_text(taps.reads)} · writes {integers_text(taps.writes)}"
+    reads, writes = (integers(*taps) or "nothing" for taps in (tape.tape.reads, tape.tape.writes))
+    return f"{tape.kind} · reads {reads} · writes {writes}"
 
 
 def block_heading(

@@ -26,7 +26,7 @@ from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8  # the most patches of a strip in each direction
-MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # the most entries of an array in a tooltip, and in a cell
+MOST_ENTRIES = 24  # the most entries of an array in a tooltip
 NARROW = 60  # names and values have less space in narrower cells
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the largest fraction of the width of a low cell for its name
@@ -68,11 +68,6 @@ def values_text(value: np.ndarray) -> str:
         return f"[{', '.join(map(number_text, value))}]"
     shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
     return value_text(value) + shape
-
-
-def lists_entries(value: np.ndarray | None) -> bool:
-    """Return whether `value` is a vector with so few entries that a cell can show all of them."""
-    return value is not None and value.ndim == 1 and 0 < len(value) <= LISTED_ENTRIES
 
 
 def norm(value: np.ndarray) -> float:
@@ -245,9 +240,9 @@ def _centred(
     return _inside(box, box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold)
 
 
-def _sampled(length: int) -> np.ndarray:
-    """Return up to `SEGMENTS` indices below `length`, with the first and the last."""
-    return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
+def _rounded(start: float, stop: float, count: int) -> list[int]:
+    """Return `count` integers from `start` to `stop`, at nearly equal distances."""
+    return [round(number) for number in np.linspace(start, stop, count).tolist()]
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
@@ -259,10 +254,11 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
         table = table.reshape(value.shape[0], -1)
-    table = table[np.ix_(*(_sampled(length) for length in table.shape))]
+    every = (_rounded(0, max(0, length - 1), min(length, SEGMENTS)) for length in table.shape)
+    table = table[np.ix_(*every)]
     rows, columns = table.shape
-    across = _edges(box.x + 6 + indent, box.x + box.width - 6, columns)
-    down = _edges(box.y + 6, box.y + box.height - 18, rows)
+    across = _rounded(box.x + 6 + indent, box.x + box.width - 6, columns + 1)  # whole pixels
+    down = _rounded(box.y + 6, box.y + box.height - 18, rows + 1)
     wide, high = across[-1] - across[0] + 1, down[-1] - down[0] + 1
     yield replace(outline(across[0] - 1, down[0] - 1, wide, high), faint=True, faded=box.faded)
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
@@ -340,8 +336,3 @@ def quantity(name: str) -> str:
         return "intermediate results"
     whole, _, rest = name.translate(WITHOUT_INDEX).partition("[")
     return whole + rest.rpartition("]")[2]
-
-
-def _edges(start: float, stop: float, count: int) -> list[int]:
-    """Return the edges of `count` patches, in whole pixels for sharp edges."""
-    return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

@@ -3,13 +3,8 @@
 from collections.abc import Iterable
 
 from lab.equations.quantities import Quantities, cost_name, index_of
-from lab.notation import Leaf, integers, ranges_text
+from lab.notation import Leaf, ranges_text
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-
-
-def integers_text(numbers: Iterable[int]) -> str:
-    """Return the numbers as text, such as ``−1, 0``, or ``nothing`` for no number."""
-    return integers(*numbers) or "nothing"
 
 
 class NamedScan(Quantities):

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from lab.errors import ArgumentError, check_type, quote
-from lab.traces.trace import ScanTrace
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,11 @@ class Sheet:
         """Return `before` and the hint `words` about an option, or on paper an empty text."""
         return "" if self.on_paper else before + words
 
-    def steps_of(self, scan: ScanTrace) -> range:
-        """Return the steps to show of a Scan; raise ArgumentError for a missing step."""
-        return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
+    def steps_of(self, steps: int, name: str) -> range:
+        """Return the steps to show of a loop that runs `steps` steps.
 
-    def steps_within(self, steps: int, name: str) -> range:
-        """Return the steps to show of a loop with this number of steps and this name."""
+        Raises ArgumentError, with the `name` of the loop, for a step that does not run.
+        """
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
             raise ArgumentError(

@@ -135,7 +135,7 @@ class Fold:
         """Return the selected steps of a Scan, and gaps for the other steps."""
         every = range(scan.steps)
         if self.sheet.steps is not None:
-            return with_gaps(self.sheet.steps_of(scan), every)
+            return with_gaps(self.sheet.steps_of(scan.steps, scan.name), every)
         if self.ends == 0:
             return with_gaps({*self.requested[-1:]} & {*every} or {*every[:1]}, every)
         return shown_steps(scan.steps, self.requested, self.ends)

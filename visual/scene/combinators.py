@@ -39,10 +39,6 @@ class Envelope:
         """The height in pixels."""
         return self.bottom - self.top
 
-    def moved(self, right: float, down: float) -> "Envelope":
-        """Return a copy of the rectangle, moved by `right` and `down` pixels."""
-        return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
-
     def padded(self, across: float, down: float) -> "Envelope":
         """Return the rectangle with margins at the sides, and above and below."""
         left, top = self.left - across, self.top - down
@@ -116,10 +112,9 @@ def words(content: str, size: float, **look: Unpack[TextLook]) -> Piece:
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
     """Return a copy of the piece, moved by `right` and `down` pixels."""
-    return Piece(
-        tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
-        part.envelope.moved(right, down),
-    )
+    placed, old = tuple((x + right, y + down, s) for x, y, s in part.placed), part.envelope
+    new = Envelope(old.left + right, old.top + down, old.right + right, old.bottom + down)
+    return Piece(placed, new)
 
 
 def over(*parts: Piece) -> Piece:

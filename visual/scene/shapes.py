@@ -399,8 +399,7 @@ class Scene:
         if suffix in (".png", *MOVING):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
             options = (scale,)
-        written = content(suffix, picture, *options)
-        assert isinstance(written, str | bytes)
+        written: str | bytes = content(suffix, picture, *options)
         return written
 
     def framed(self) -> str:

@@ -61,7 +61,7 @@ def influence(
             draw_map(ax, shown_cells(report, range(report.steps)), color_span(report), theme)
         return ax
     title = f"Influence in {report.loop}: {report.derivative_label('t', 's')}"
-    shown = shown_cells(report, sheet.steps_within(report.steps, report.loop))
+    shown = shown_cells(report, sheet.steps_of(report.steps, report.loop))
     notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
     parts = [heading(title, (*report.summary(), *notes), sheet), _plots(shown, report, sheet.line)]

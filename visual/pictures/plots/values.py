@@ -84,7 +84,8 @@ def values(
     check_trace(trace)
     check_sheet(sheet)
     number = None if scan is None else scan_index(trace, scan)
-    steps = sheet.steps and sheet.steps_of(trace.scans[0])
+    loop = trace.scans[0].name if trace.scans else "a graph without loops"
+    steps = sheet.steps and sheet.steps_of(trace.scans[0].steps, loop)
     scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
     known = [*_quantities(scans, steps)]
     most = len(known) if switch("all", all) or number is not None else MOST
@@ -93,7 +94,6 @@ def values(
     if ax is not None:
         return _draw_sizes(ax, shown)
     order = max((each.order for each in trace.scans), default=0)
-    loop = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
     parts = [heading(title, NOTES if sheet.legend else (), sheet)]
     parts += [_panels(shown, sheet.line)] if shown else []

@@ -12,7 +12,7 @@ from lab.notation import Expression, Leaf, leaves_of, number_text, render
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, StepResult, TapeTrace
 from visual.layout.canvas import formula_lines
-from visual.layout.cells import full_text, lists_entries, quantity, value_text, values_text
+from visual.layout.cells import full_text, quantity, value_text, values_text
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
@@ -159,6 +159,7 @@ def _value_line(value: np.ndarray | None, room: float) -> str:
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
     line = values_text(value)
-    if lists_entries(value) and text_width(line, VALUE, mono=True) <= room:
+    is_short = value.ndim == 1 and 0 < len(value) <= 4
+    if is_short and text_width(line, VALUE, mono=True) <= room:
         return line
     return f"{value_text(value)} {'×'.join(map(str, value.shape))}"

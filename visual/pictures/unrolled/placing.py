@@ -143,7 +143,7 @@ def _shown_columns(
     """Return the columns that the shown steps of the `chosen` Scans read or write."""
     only = sheet.steps
     for number in chosen:
-        sheet.steps_of(trace.scans[number])
+        sheet.steps_of(trace.scans[number].steps, trace.scans[number].name)
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
