@@ -129,14 +129,14 @@ class Ssa(Table):
         title, lines = block_heading(self.named, in_full=True)
         words = f"{lines[0]} · {COUNTS}"
         yield Row(heading=TableHeading(title, [words], self.named.numbered_name))
-        for item in (None, *fold.steps(self.scan)):
+        for item in (-1, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")
             else:
                 yield self._row(item)
 
-    def _row(self, step: int | None) -> Row:
-        """Return the tapes and the written values after a step, or (for None) before all steps."""
+    def _row(self, step: int) -> Row:
+        """Return the tapes and the written values after a step, or (for -1) before all steps."""
         lines = []
         for tape in self.slots.tapes:
             rows = (row for argument, row in self.letters if argument == tape.argument)
@@ -145,41 +145,38 @@ class Ssa(Table):
         now = {value: w for value, w in self.writes.items() if w.step == step}
         values, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         for key, (tape, row) in self.columns.items():
-            if step is None:
+            if step < 0:
                 letter = self.letters[tape.argument, row]
                 heads[key] = Head(self.named.tape_label(tape, row), f"slot {letter}")
             value = self._value(tape, row, step)
-            if value in now or (step is None and not tape.unwritten[row]):
+            if value in now or (step < 0 and not tape.unwritten[row]):
                 values.append((key, self._large(tape, row, value, step)))
-        blocks = sorted({block for block, _ in self.columns}) if step is None else ()
+        blocks = sorted({block for block, _ in self.columns}) if step < 0 else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
             (self._formula(v, w), "") for v, w in now.items() if (v.argument, v.row) in self.letters
         ]
         edges = [Edge(source, value) for value, w in now.items() for source in w.sources]
-        number, moment = (None, "") if step is None else self.named.moment(step)
-        name = "initial" if step is None else f"step {step}"
+        number, moment = (None, "") if step < 0 else self.named.moment(step)
+        name = "initial" if step < 0 else f"step {step}"
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
 
-    def _small(self, tape: TapeTrace, row: int, step: int | None) -> Cell:
+    def _small(self, tape: TapeTrace, row: int, step: int) -> Cell:
         """Return a slot of the buffer after a step, with the name of its value."""
-        slots = self.slots
-        role, value, _ = slots.before(tape, row) if step is None else slots.after(tape, row, step)
+        role, value, _ = self.slots.state(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
         return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
 
-    def _large(self, tape: TapeTrace, row: int, value: Value, step: int | None) -> Cell:
+    def _large(self, tape: TapeTrace, row: int, value: Value, step: int) -> Cell:
         """Return the cell of a value in SSA form; the role states the source of the value."""
-        state = self.slots.before(tape, row)
-        if step is not None:
-            state = self.slots.after(tape, row, step)
-        role = Role.SEED if state[0] is Role.SEED else Role.INPUT
+        state, number, _ = self.slots.state(tape, row, step)
+        role = Role.SEED if state is Role.SEED else Role.INPUT
         if value in self.writes:
             role = Role.INTERMEDIATE
         if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
             role = Role.RESULT if row in self.named.wanted_rows(tape) else role
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        return Cell(role, name, state[1], key=key, label=self._name(value), id=value)
+        return Cell(role, name, number, key=key, label=self._name(value), id=value)
 
     def _chain(self, tape: TapeTrace, row: int) -> list[Value]:
         return self.flow.chain(self.named.number, tape, row)
@@ -188,11 +185,10 @@ class Ssa(Table):
         """Return whether a slot contains several values in the course of the run."""
         return len(self._chain(tape, row)) > 1 + bool(tape.unwritten[row])
 
-    def _value(self, tape: TapeTrace, row: int, step: int | None) -> Value:
+    def _value(self, tape: TapeTrace, row: int, step: int) -> Value:
         """Return the value in a slot after a step."""
         first, *later = self._chain(tape, row)
-        past = [v for v in later if step is not None and self.writes[v].step <= step]
-        return past[-1] if past else first
+        return [first, *(value for value in later if self.writes[value].step <= step)][-1]
 
     def _name(self, value: Value) -> str:
         return value_symbol(self.letters.get((value.argument, value.row), "…"), value.version)

@@ -5,9 +5,8 @@ sequences, and the formulas in symbols and in numbers. An arrow leads from each 
 reads. Running totals are on the right.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from lab.equations.events.events import Events
 from lab.equations.spelling import Speller
@@ -17,7 +16,6 @@ from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import block_heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.names import NamedScan
-from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,
     Fold,
@@ -30,7 +28,7 @@ from visual.layout.table import (
     TablePart,
 )
 from visual.pictures.tapes.forward import Forward
-from visual.pictures.tapes.slots import Slots, State, edges_of
+from visual.pictures.tapes.slots import Slots, edges_of
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
@@ -49,12 +47,11 @@ class Backward(Table):
         self,
         named: NamedScan,
         events: Events,
-        sheet: Sheet,
         all: bool = False,
         loop: Forward | None = None,
     ) -> None:
         self.named, self.scan, self.events = named, named.scan, events
-        self.sheet, self.all, self.loop = sheet, all, loop
+        self.all, self.loop = all, loop
         self.slots, self.spell = Slots(named, events), Speller(named)
         self.outputs = [o for o in self.scan.outputs if all or named.is_passed_on(o)]
         hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
@@ -64,7 +61,9 @@ class Backward(Table):
 
     def every(self) -> dict[int, range]:
         """Return the range of the columns of all tapes."""
-        return self.slots.extent()
+        ends = ((tape, row) for tape in self.slots.tapes for row in (0, len(tape.final) - 1))
+        columns = [self.slots.column(*slot)[1] for slot in ends]
+        return {0: range(min(columns), max(columns) + 1)} if columns else {}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns that the shown steps read or write, and the columns of results."""
@@ -88,8 +87,9 @@ class Backward(Table):
         self.shown, items = shown[0], fold.steps(self.scan)
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
-        yield Row(heading=self._heading(fold))
-        yield self._initial(next((item for item in items if not isinstance(item, Gap)), None))
+        first = next(iter(numbers(items)), None)
+        yield Row(heading=self._heading(fold, first))
+        yield self._initial(first)
         last = -1
         for item in items:
             if isinstance(item, Gap):
@@ -102,45 +102,34 @@ class Backward(Table):
                 yield self._step(item)
         yield self._result()
 
-    def _heading(self, fold: Fold) -> TableHeading:
+    def _heading(self, fold: Fold, first: int | None) -> TableHeading:
         """Return the title of the Scan, its lines, and the numbers of hidden totals and outputs."""
         title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
         if not self.all:
-            lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
+            lines += [] if first is None else self._explain_positions(first)
+            lines = ["; ".join(lines)]
         totals = sum(self.slots.column(total, 0) not in self.shown for total in self.slots.totals)
         outputs = len(self.scan.outputs) - len(self.outputs)
         counts = (totals, "more running total"), (outputs, "unused output")
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
-            lines.append(f"⋯ {hidden}{self.sheet.hint('all=True shows everything')}")
+            lines.append(f"⋯ {hidden}{fold.sheet.hint('all=True shows everything')}")
         return TableHeading(title, lines, self.named.numbered_name)
 
     def _initial(self, first: int | None) -> Row:
-        named, slots = self.named, self.slots
-        lines = self._lines(slots.before, self._beginnings, -1)
-        heads = [
-            {key: self._head(tape, row) for key, row in self._shown(tape, -1)}
-            for tape in slots.tapes or slots.totals[:1]
-        ]
-        for total in slots.totals:
-            heads[0] |= {key: self._head(total, row) for key, row in self._shown(total, -1)}
-        lines = [replace(line, heads=head) for line, head in zip(lines, heads, strict=True)]
-        is_named = any(head.label != head.place for each in heads for head in each.values())
-        number, words = (-1, "") if first is None else named.moment(first - 1)
-        moment = Group(())
-        if number >= 0 and named.parent is not None:  # the tapes are filled before the first step
-            moment = Group((), number, moment=words)
-        meaning = "accumulates" if is_named and lines else ""
-        return Row("initial", lines, moment=moment, meaning=meaning)
+        lines = self._lines(-1)
+        is_named = any(h.label != h.place for line in lines for h in line.heads.values())
+        number, words = (-1, "") if first is None else self.named.moment(first - 1)
+        is_filled = number >= 0 and self.named.parent is not None  # before the first step
+        moment = Group((), number, moment=words) if is_filled else Group(())
+        return Row("initial", lines, moment=moment, meaning="accumulates" * is_named)
 
     def _step(self, step: int) -> Row:
         event, named = self.events.step(self.named.number, step), self.named
         readings = [cell for s in self.scan.sequences for cell in self._readings(s, step)]
         outputs = [self._output(output, step) for output in self.outputs]
         lines = [Line(readings, low=True)] if readings else []
-        lines += self._lines(
-            partial(self.slots.after, step=step), partial(self._positions, step=step), step
-        )
+        lines += self._lines(step)
         lines += [Line(outputs, low=True)] if outputs else []
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
         formulas = [(w.formula, self.spell.numbers(f, step)) for f, w in written]
@@ -151,15 +140,17 @@ class Backward(Table):
 
     def _result(self) -> Row:
         """Return the row of the tapes and outputs that are used outside the Scan."""
-        scan, slots = self.scan, self.slots
+        scan = self.scan
         if scan.carries:
             return Row()
-        lines = self._lines(slots.result, self._names, scan.steps, self._is_result)
-        low: list[Cells] = [[]]
-        for total in slots.totals:
-            if scan.parent is not None and self._is_result(total) and not self._shown(total, 0):
-                row = len(total.final) - 1
-                low[0].append((None, self._cell(total, row, slots.result(total, row), -1)))
+        lines = self._lines(scan.steps)
+        low: list[Cells] = [
+            [
+                (None, self._cell(total, len(total.final) - 1, scan.steps))
+                for total in self.slots.totals
+                if scan.parent is not None and self._is_result(total) and not self._shown(total, 0)
+            ]
+        ]
         for output in filter(self._is_result, scan.outputs):
             cells = (self._output(output, step) for step in range(scan.steps))
             low.append([cell for cell in cells if cell[0] in self.shown])
@@ -169,27 +160,28 @@ class Backward(Table):
 
     # Cells.
 
-    def _lines(
-        self,
-        state: Callable[[TapeTrace, int], State],
-        notes: Callable[[TapeTrace], list[str]],
-        step: int,
-        is_drawn: Callable[[TapeTrace], bool] = lambda tape: True,
-    ) -> list[Line]:
-        """Return a line for each tape; the first line also has the running totals."""
-        lines = [
-            Line(self._cells(tape, state, step), notes(tape))
-            for tape in filter(is_drawn, self.slots.tapes)
-        ]
-        totals = filter(is_drawn, self.slots.totals)
-        cells = [cell for total in totals for cell in self._cells(total, state, step)]
-        if cells and lines:
-            return [replace(lines[0], cells=[*lines[0].cells, *cells]), *lines[1:]]
-        return [*lines, Line(cells)] if cells else lines
+    def _lines(self, step: int) -> list[Line]:
+        """Return a line for each tape after a step; the first line also has the running totals.
 
-    def _cells(self, tape: TapeTrace, state: Callable[[TapeTrace, int], State], step: int) -> Cells:
-        shown = self._shown(tape, step)
-        return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
+        The lines before the first step, -1, have heads. The lines after the last step contain only
+        tapes that are used outside the Scan.
+        """
+        lines = list[Line]()
+        for tape in (*self.slots.tapes, *self.slots.totals):
+            if step == self.scan.steps and not self._is_result(tape):
+                continue
+            shown = self._shown(tape, step)
+            cells = [(key, self._cell(tape, row, step)) for key, row in shown]
+            heads = {key: self._head(tape, row) for key, row in shown if step < 0}
+            if not tape.is_total:
+                lines.append(Line(cells, self._notes(tape, step), heads))
+            elif cells and lines:
+                first = lines[0]
+                heads = {**first.heads, **heads}
+                lines[0] = replace(first, cells=[*first.cells, *cells], heads=heads)
+            elif cells:
+                lines.append(Line(cells, heads=heads))
+        return lines
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
         """Return the shown columns and rows of a tape; a running total has one row per step."""
@@ -199,12 +191,11 @@ class Backward(Table):
         pairs = ((self.slots.column(tape, row), row) for row in rows)
         return [(key, row) for key, row in pairs if key in self.shown]
 
-    def _cell(self, tape: TapeTrace, row: int, state: State, step: int) -> Cell:
-        role, value, old = state
+    def _cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
+        role, value, old = self.slots.state(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        return Cell(
-            role, name, value, old=old, key=key, id=(self.named.number, step, tape.argument, row)
-        )
+        place = self.named.number, step, tape.argument, row
+        return Cell(role, name, value, old=old, key=key, id=place)
 
     def _head(self, tape: TapeTrace, row: int) -> Head:
         if tape.is_total:
@@ -228,19 +219,19 @@ class Backward(Table):
             for formula in self.scan.formulas
             if any(leaf.argument == sequence.argument for leaf in formula.leaves)
         }
-        columns: list[Key | None] = [
-            slots.column(tape, int(write.rows[step]))
-            for tape in ([] if sequence.is_outer_gradient else slots.tapes)
+        every = [
+            (slots.column(tape, int(write.rows[step])), (tape.argument, write.tap) in targets)
+            for tape in slots.tapes
             for write in tape.writes
-            if (tape.argument, write.tap) in targets
         ]
-        columns = [column for column in columns if column in self.shown]
+        columns: list[Key | None]
+        columns = [c for c, reads in every if reads and c in self.shown and role is Role.READ]
         own = (0, slots.time.column(sequence.axis.variable, index))
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
-        if not columns and has_own and own in self.shown:
-            columns = [own]
-        elif not columns and slots.tapes:
-            columns = [slots.column(slots.tapes[0], int(slots.tapes[0].writes[0].rows[step]))]
+        if not columns:
+            columns = (
+                [own] if has_own and own in self.shown else [column for column, _ in every[:1]]
+            )
         yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
@@ -258,31 +249,26 @@ class Backward(Table):
 
     # Words.
 
-    def _names(self, tape: TapeTrace) -> list[str]:
-        return [tape.name] if len(self.slots.tapes) > 1 else []
+    def _notes(self, tape: TapeTrace, step: int) -> list[str]:
+        """Return the notes on a tape after a step: its name, and its positions: ``pos 0 → 1``.
 
-    def _beginnings(self, tape: TapeTrace) -> list[str]:
-        """Return the notes on an initial tape: its name, or the source of its initial values."""
-        if self.named.parent is None or not self.named.seeded_by(tape.argument):
-            return self._names(tape)
-        return [self.named.direct_label(tape, None), self.named.seeds]
+        The note on an initial tape can be the source of its initial values.
+        """
+        names = [tape.name] if len(self.slots.tapes) > 1 else []
+        if step < 0 and self.named.parent is not None and self.named.seeded_by(tape.argument):
+            return [self.named.direct_label(tape, None), self.named.seeds]
+        if not 0 <= step < self.scan.steps:
+            return names
+        read, written = (integers(*each) or "none" for each in self.slots.positions(tape, step))
+        return [*names, f"pos {read} → {written}"]
 
-    def _positions(self, tape: TapeTrace, step: int) -> list[str]:
-        """Return a note with the positions that a step reads, and that it writes: ``pos 0 → 1``."""
-        read, written = self.slots.positions(tape, step)
-        positions = f"pos {integers(*read) or 'none'} → {integers(*written) or 'none'}"
-        return [*self._names(tape), positions]
-
-    def _positions_key(self, fold: Fold) -> str:
-        """Explain the positions next to the first step, or return an empty text without a tape."""
-        step = next((item for item in fold.steps(self.scan) if not isinstance(item, Gap)), None)
-        if step is None or not self.slots.tapes:
-            return ""
-        tape = self.slots.tapes[0]
-        read, written = self.slots.positions(tape, step)
-        verb = "preserves" if tape.tape.preserved else "reads"
-        change = "overwrites" if tape.tape.overwritten else "writes"
-        slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
-        positions = self._positions(tape, step)[-1]
-        changed = listing(map(integers, written))
-        return f"{positions}: step {step} {verb} {slots}, {change} {changed}"
+    def _explain_positions(self, step: int) -> Iterator[str]:
+        """Yield an explanation of the positions next to a step, if the Scan has a tape."""
+        for tape in self.slots.tapes[:1]:
+            read, written = self.slots.positions(tape, step)
+            verb = "preserves" if tape.tape.preserved else "reads"
+            change = "overwrites" if tape.tape.overwritten else "writes"
+            slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
+            changed = listing(map(integers, written))
+            positions = self._notes(tape, step)[-1]
+            yield f"{positions}: step {step} {verb} {slots}, {change} {changed}"

@@ -11,7 +11,6 @@ from visual.layout.arrows import Edge
 from visual.layout.canvas import kind_text
 from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
-from visual.layout.sheet import Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
 from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.theme import Role
@@ -23,8 +22,8 @@ Slot = tuple[str, int]
 class Forward(Table):
     """The values of a loop over time; `all` adds all parameters and the kinds of all tapes."""
 
-    def __init__(self, named: NamedScan, sheet: Sheet, all: bool = False) -> None:
-        self.named, self.scan, self.sheet, self.all = named, named.scan, sheet, all
+    def __init__(self, named: NamedScan, all: bool = False) -> None:
+        self.named, self.scan, self.all = named, named.scan, all
         self.time = timeline(named.root.scan)
         self.outputs = outputs_reached(named)
         self.writers = {
@@ -87,7 +86,7 @@ class Forward(Table):
     def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> tuple[Key, Cell]:
         if (name, index) in self.outputs:
             role = Role.SEED
-        step, key = self.writers.get((name, index)), f"{self.named.number}:{name}:{index}"
+        step, key = self.writers.get((name, index)), self.named.cell_key(name, index, 0)
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
         cell = Cell(role, label, value, key=key, label=label, id=(name, index), moment=moment)
@@ -110,9 +109,9 @@ class Forward(Table):
         for start in range(0, len(shown), len(places)):
             cells: list[tuple[Key | None, Cell]] = []
             for column, parameter in zip(places, shown[start : start + len(places)], strict=False):
-                key = f"{self.named.number}:{parameter.name}:r0"
-                name, value = parameter.name, parameter.value
-                cells.append((column, Cell(Role.INPUT, name, value, key=key, label=name)))
+                name, key = parameter.name, self.named.cell_key(parameter.name, None, 0)
+                cell = Cell(Role.INPUT, name, parameter.value, key=key, label=name)
+                cells.append((column, cell))
             yield Row(lines=[Line(cells, low=low, name="parameters", blocks=())])
         if shown != self.scan.parameters:
             hidden = len(self.scan.parameters) - len(shown)

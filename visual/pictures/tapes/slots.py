@@ -1,12 +1,12 @@
 """The slots of the tapes of a Scan: columns, roles and values at every step, and arrows."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.equations.events.events import Events
-from lab.equations.events.records import Read, Slot, SlotRole, Write
+from lab.equations.events.records import Read, SlotRole, Write
 from lab.notation import number_text
 from lab.records import cached_property
 from lab.tape import Kind
@@ -41,11 +41,6 @@ class Slots:
     named: NamedScan
     run: Events
 
-    @property
-    def scan(self) -> ScanTrace:
-        """The Scan of the tapes."""
-        return self.named.scan
-
     @cached_property
     def time(self) -> TimeColumns:
         """The columns in time of the loop and of its derivatives."""
@@ -54,24 +49,18 @@ class Slots:
     @cached_property
     def tapes(self) -> list[TapeTrace]:
         """The tapes without running totals."""
-        return [tape for tape in self.scan.tapes if not tape.is_total]
+        return [tape for tape in self.named.scan.tapes if not tape.is_total]
 
     @cached_property
     def totals(self) -> list[TapeTrace]:
         """The running totals."""
-        return [tape for tape in self.scan.tapes if tape.is_total]
+        return [tape for tape in self.named.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
         """Return the column of a row: in block 1 for a total, otherwise in block 0 by time."""
         if tape.is_total:
             return 1, [total.argument for total in self.totals].index(tape.argument)
         return 0, column_of(tape, row, self.time)
-
-    def extent(self) -> dict[int, range]:
-        """Return the range of all columns of block 0."""
-        rows = ((tape, row) for tape in self.tapes for row in (0, len(tape.final) - 1))
-        columns = [self.column(*slot)[1] for slot in rows]
-        return {0: range(min(columns), max(columns) + 1)} if columns else {}
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -83,62 +72,51 @@ class Slots:
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)
 
-    def before(self, tape: TapeTrace, row: int) -> State:
-        """Return the role and the value of a slot before the first step."""
-        if tape.is_total:
-            return Role.INTERMEDIATE, tape.initial[row], None
-        return self._at(tape, row, self.run.clock.of_step(self.named.number, 0) - 1)
+    def state(self, tape: TapeTrace, row: int, step: int) -> State:
+        """Return the role, the value, and the old value of a slot after a step.
 
-    def after(self, tape: TapeTrace, row: int, step: int) -> State:
-        """Return the role, the value, and the old value of a slot after a step."""
+        Step -1 is the time before the first step. The step after the last one is the time after the
+        Scan: values that are used outside the Scan are results.
+        """
+        number, clock = self.named.number, self.run.clock
+        slot = self.run.slot(number, tape.argument, row)
+        if step == self.named.scan.steps:
+            if tape.is_total or row in self.named.wanted_rows(tape):
+                return Role.RESULT, tape.final[row], None
+            last = clock.of_step(number, step - 1)
+            is_used = max(self.run.moments(slot), default=0) > last
+            return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
         if tape.is_total:
+            if step < 0:
+                return Role.INTERMEDIATE, tape.initial[row], None
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
-        return self._at(tape, row, self.run.clock.of_step(self.named.number, step))
-
-    def _at(self, tape: TapeTrace, row: int, moment: int) -> State:
-        slot = self.run.slot(self.named.number, tape.argument, row)
+        moment = clock.of_step(number, step) if step >= 0 else clock.of_step(number, 0) - 1
         role = ROLES[self.run.role(slot, moment)]
         if role is Role.UNWRITTEN:
             return role, None, None
-        if role in (Role.SEED, Role.WAITING) and row in self.scan.arrived(tape):
+        if role in (Role.SEED, Role.WAITING) and row in self.named.scan.arrived(tape):
             role = Role.INTERMEDIATE  # written by steps that were not recorded
         old = self.run.value(slot, moment - 1) if role is Role.OVERWRITTEN else None
         return role, self.run.value(slot, moment), old
 
-    def result(self, tape: TapeTrace, row: int) -> State:
-        """Return the role and the value of a slot after the last step."""
-        if tape.is_total or row in self.named.wanted_rows(tape):
-            return Role.RESULT, tape.final[row], None
-        slot = self.run.slot(self.named.number, tape.argument, row)
-        last = self.run.clock.of_step(self.named.number, self.scan.steps - 1)
-        is_used = max(self.run.moments(slot), default=0) > last
-        return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
-
 
 def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
     """Yield arrows from the slots that a write reads to the slot that the step writes."""
-    tape = scan.tape(write.slot.argument)
-    reads = {read.slot: read for read in write.reads if read.is_own and read.slot}
-    sources = [read for slot, read in reads.items() if slot != write.slot]
+    tape, slot = scan.tape(write.slot.argument), write.slot
     if tape is None or tape.kind is Kind.NIT_SOT:
         return
+    sources = {read.slot: read for read in write.reads if read.is_own and read.slot is not None}
+    sources.pop(slot, None)
     if tape.is_total:
-        sources = [read for read in sources if read.argument != tape.argument]
-    for read in sources:
-        alike = sum(other.argument == read.argument for other in sources)
+        sources = {s: read for s, read in sources.items() if read.argument != tape.argument}
+    for source, read in sources.items():
+        alike = sum(other.argument == read.argument for other in sources.values())
         is_only = len(sources) == 1 and not tape.is_total
         is_numbered = not is_only and (alike == 1 or tape.is_total)
-        yield Edge(
-            _id(step, read.slot),
-            _id(step, write.slot),
-            _labels(write, read) if is_only else (),
-            _factor(write, read) if is_numbered else "",
-            faint=tape.is_total,
-        )
-
-
-def _id(step: int, slot: Slot | None) -> Hashable:
-    return None if slot is None else (slot.scan, step, slot.argument, slot.row)
+        start, end = ((each.scan, step, each.argument, each.row) for each in (source, slot))
+        labels = _labels(write, read) if is_only else ()
+        factor = _factor(write, read) if is_numbered else ""
+        yield Edge(start, end, labels, factor, faint=tape.is_total)
 
 
 def _factor(write: Write, read: Read) -> str:
