@@ -212,8 +212,8 @@ class Backward(Table):
         slots, index = self.slots, int(sequence.axis.index[step])
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
         label = self.named.sequence_label(sequence, index)
-        key = self.named.cell_key(sequence.name, index, step)
-        cell = Cell(role, label, sequence.values[step], key=key, label=label)
+        own_key = self.named.cell_key(sequence.name, index, step)
+        cell = Cell(role, label, sequence.values[step], key=own_key, label=label)
         targets = {
             (formula.target.argument, formula.target.tap)
             for formula in self.scan.formulas
@@ -224,15 +224,14 @@ class Backward(Table):
             for tape in slots.tapes
             for write in tape.writes
         ]
-        columns: list[Key | None]
         columns = [c for c, reads in every if reads and c in self.shown and role is Role.READ]
         own = (0, slots.time.column(sequence.axis.variable, index))
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
-        if not columns:
-            columns = (
-                [own] if has_own and own in self.shown else [column for column, _ in every[:1]]
-            )
-        yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
+        if not columns and has_own and own in self.shown:
+            columns = [own]
+        columns = columns or [column for column, _ in every[:1]]
+        keys: list[Key | None] = [*dict.fromkeys(columns)] or [None]
+        yield from ((key, cell) for key in keys)
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
         """Return the gradient wrt a sequence value from a step, in the column of the value."""
