@@ -55,6 +55,12 @@ def number_of(name):
     return int("".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in digits))
 
 
+def words_of(shapes):
+    """Return the content of all texts in shapes or in a picture, in drawing order."""
+    every = shapes.walk() if hasattr(shapes, "walk") else walk(shapes)
+    return [shape.content for shape in every if isinstance(shape, Text)]
+
+
 def at_step(scene, step):
     """Return the shapes that belong to a step, without groups."""
     return [s for group in scene.groups() if group.step == step for s in walk(group.shapes)]

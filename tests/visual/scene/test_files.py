@@ -55,27 +55,22 @@ def test_threads_write_the_same_file_whole(tmp_path):
         list(threads.map(write, "ab"))
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
-def test_a_file_is_never_open_to_more_people_than_before(tmp_path, opened, mode):
+@pytest.mark.parametrize(
+    ("umask", "old", "mode"),
+    [(0o022, 0o600, 0o600), (0o022, 0o640, 0o640), (0o022, 0o664, 0o664), (0o027, None, 0o640)],
+)
+def test_a_file_keeps_its_permissions_or_gets_the_users(tmp_path, opened, umask, old, mode):
+    """The file is never open to more people, also before it has content."""
     path = tmp_path / "private.json"
-    path.write_text("old")
-    path.chmod(mode)
-    before = os.umask(0o022)
+    if old is not None:
+        path.write_text("old")
+        path.chmod(old)
+    before = os.umask(umask)
     try:
         write_whole(path, "new")
     finally:
         os.umask(before)
     ((_, first, size),) = opened
-    assert first & ~mode == 0
-    assert size == 0
+    assert (first & ~mode, size) == (0, 0)
     assert S_IMODE(path.stat().st_mode) == mode
     assert path.read_text() == "new"
-
-
-def test_a_new_file_has_the_permissions_that_the_user_chose(tmp_path):
-    before = os.umask(0o027)
-    try:
-        write_whole(tmp_path / "a.svg", "new")
-    finally:
-        os.umask(before)
-    assert S_IMODE((tmp_path / "a.svg").stat().st_mode) == 0o640

@@ -28,26 +28,16 @@ from visual.scene.theme import (
     contrast,
 )
 
-
-def matrix(rows):
-    return np.loadtxt(rows.split(";"))
-
-
-EYES = {
-    "usual": np.eye(3),
-    "protan": matrix(
-        "0.152286 1.052583 -0.204868; 0.114503 0.786281 0.099216; -0.003882 -0.048116 1.051998"
-    ),
-    "deutan": matrix(
-        "0.367322 0.860646 -0.227968; 0.280085 0.672501 0.047413; -0.011820 0.042940 0.968881"
-    ),
-    "tritan": matrix(
-        "1.255528 -0.076749 -0.178779; -0.078411 0.930809 0.147602; 0.004733 0.691367 0.303900"
-    ),
-}
-XYZ = matrix(
-    "0.4124564 0.3575761 0.1804375; 0.2126729 0.7151522 0.0721750; 0.0193339 0.1191920 0.9503041"
-)
+MATRICES = """
+usual   1 0 0                        0 1 0                        0 0 1
+protan  0.152286 1.052583 -0.204868  0.114503 0.786281 0.099216  -0.003882 -0.048116 1.051998
+deutan  0.367322 0.860646 -0.227968  0.280085 0.672501 0.047413  -0.011820 0.042940 0.968881
+tritan  1.255528 -0.076749 -0.178779 -0.078411 0.930809 0.147602  0.004733 0.691367 0.303900
+xyz     0.4124564 0.3575761 0.1804375 0.2126729 0.7151522 0.0721750 0.0193339 0.1191920 0.9503041
+"""
+ROWS = (line.split() for line in MATRICES.strip().splitlines())
+EYES = {name: np.array(numbers, float).reshape(3, 3) for name, *numbers in ROWS}
+XYZ = EYES.pop("xyz")
 WHITE = XYZ @ np.ones(3)
 
 
@@ -118,9 +108,9 @@ def alike(theme, least):
 LEAST = 1.5  # a just noticeable difference of whole patches is 1
 
 
-@pytest.mark.parametrize("name", THEMES)
-def test_every_text_has_contrast(name):
-    theme = THEMES[name]
+@pytest.mark.parametrize("theme", THEMES.values())
+def test_every_text_has_contrast_and_every_pair_of_roles_is_told_apart(theme):
+    assert list(alike(theme, LEAST)) == []
     for role, look in theme.looks.items():
         assert contrast(look.text, look.fill) >= 4.5, role
         if look.hatch is not Hatch.NONE:
@@ -158,11 +148,6 @@ def test_colours_are_those_of_cie():
         assert (near < olive) == (red == "protan")
 
 
-@pytest.mark.parametrize("name", THEMES)
-def test_every_pair_of_roles_is_told_apart(name):
-    assert list(alike(THEMES[name], LEAST)) == []
-
-
 def eyes_deceived(theme, role, **colours):
     """The kinds of vision for which a role with other colors looks like another role."""
     looks = {**theme.looks, role: replace(theme.looks[role], **colours)}
@@ -195,10 +180,9 @@ def test_hatches_stay_in_their_box(hatch):
     box = Box(10, 20, 92, 24, Role.INPUT)
     lines = list(hatching(box, hatch))
     assert bool(lines) == (hatch is not Hatch.NONE)
-    for ends in lines:
-        for x, y in ends:
-            assert 11 - 1e-9 <= x <= 101 + 1e-9
-            assert 21 - 1e-9 <= y <= 43 + 1e-9
+    for x, y in (point for ends in lines for point in ends):
+        assert 11 - 1e-9 <= x <= 101 + 1e-9
+        assert 21 - 1e-9 <= y <= 43 + 1e-9
     slopes = {np.sign((y1 - y0) * (x1 - x0)) for (x0, y0), (x1, y1) in lines}
     expected = {"rising": {-1}, "falling": {1}, "crossed": {-1, 1}, "none": set()}
     assert slopes == expected.get(hatch, {0})
