@@ -28,11 +28,21 @@ FORMULA = tuple("=+-@\t\r")  # spreadsheets execute cells that start with these 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The wrong tries at a question, the points, and whether the question is finished."""
+    """The wrong tries at a question, the points, and whether the question is finished.
+
+    Raises ValueError for any other values, because files and pages can contain them.
+    """
 
     tries: int = 0
     points: int = 0
     done: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = (self.tries, self.points)
+        if not all(type(n) is int for n in numbers) or not isinstance(self.done, bool):
+            raise ValueError("expected integers for tries and points, and a truth value for done")
+        if not 0 <= self.tries <= MOST_TRIES or not 0 <= self.points <= MOST:
+            raise ValueError(f"expected 0 to {MOST_TRIES:,} tries and 0 to {MOST} points")
 
 
 def path() -> Path:
@@ -47,7 +57,7 @@ def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
     """
     try:
         answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
-        return {str(name): read_record(data) for name, data in answers.items()}
+        return {str(name): AnswerRecord(**data) for name, data in answers.items()}
     except FileNotFoundError:
         if is_optional:
             return {}
@@ -56,17 +66,6 @@ def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
         raise ArgumentError(
             f"{quote(str(file))}: expected the content of {FILE}: {first_line(error)}."
         ) from error
-
-
-def read_record(data: Mapping[str, object]) -> AnswerRecord:
-    """Return the record of a question; raise TypeError or ValueError for invalid data."""
-    record = AnswerRecord(**data)  # type: ignore[arg-type]  # checked below
-    numbers = (record.tries, record.points)
-    if not all(type(n) is int for n in numbers) or not isinstance(record.done, bool):
-        raise ValueError("expected integers for tries and points, and a truth value for done")
-    if not 0 <= record.tries <= MOST_TRIES or not 0 <= record.points <= MOST:
-        raise ValueError(f"expected 0 to {MOST_TRIES:,} tries and 0 to {MOST} points")
-    return record
 
 
 def saved_record(name: str) -> AnswerRecord:

@@ -17,7 +17,7 @@ from visual.backends.dark import style
 from visual.backends.page import document
 from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.page import MODULE, STYLE, content
-from visual.exercises.progress import AnswerRecord, load, path, read_record, save
+from visual.exercises.progress import AnswerRecord, load, path, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
 from visual.widgets.module import DARK
@@ -56,8 +56,8 @@ class ExerciseSheet(Widget):
     def _validate_progress(self, proposal: Mapping[str, Any]) -> object:
         for name, data in proposal["value"].items():
             try:
-                read_record(data)
-            except (TypeError, ValueError, AttributeError):
+                AnswerRecord(**data)
+            except (TypeError, ValueError):
                 raise traitlets.TraitError(
                     f"progress = {quote({name: data})}: expected tries, points from 0 to 2, and "
                     "done for each question."
