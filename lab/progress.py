@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -49,7 +49,7 @@ def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
 
 def hide_progress() -> AbstractContextManager[None]:
     """Hide bars and warnings about long work during a block; the current watcher stays."""
-    return watch_work(_watching.get() or _nothing)
+    return watch_work(_watching.get() or (lambda: None))
 
 
 def is_watched() -> bool:
@@ -64,10 +64,6 @@ def pause() -> None:
         watcher()
 
 
-def _nothing() -> None:
-    """Do nothing; `hide_progress` uses this function if no program watches."""
-
-
 NAME = 24  # largest length of the name of a loop in a bar
 
 
@@ -78,22 +74,21 @@ def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = N
 
 
 def _make_bar(**options: Any) -> "tqdm | None":
-    """Return a bar of tqdm; None without a terminal, a notebook, or tqdm."""
-    stream = _stream()
-    if stream is None:
+    """Return a bar of tqdm; None without a terminal, a notebook, or tqdm.
+
+    A file or pipe, which would store every update, has no bar.
+    """
+    if type(sys.stdout).__module__.startswith("ipykernel."):
+        stream = sys.stdout  # a notebook colors standard error red
+    elif sys.stderr is not None and sys.stderr.isatty():
+        stream = sys.stderr
+    else:
         return None
     try:
         from tqdm import tqdm  # imported late, because the import takes time
     except ImportError:
         return None
     return tqdm(**options, leave=False, file=stream)
-
-
-def _stream() -> TextIO | None:
-    """Return the stream of the bar; None for a file or pipe, which would store every update."""
-    if type(sys.stdout).__module__.startswith("ipykernel."):
-        return sys.stdout  # a notebook colors standard error red
-    return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 class Progress:

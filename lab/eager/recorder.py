@@ -66,12 +66,9 @@ class Recorder:
 
     def recording(self, result: object) -> Recording:
         """Return the recorded data as a `Recording`."""
-        on_tape: list[list[int]] = [[] for _ in self.tapes]
-        for node in self.nodes:
-            on_tape[node.tape].append(node.number)
         tapes = tuple(
-            TapeRecord(tape.number, tape.priority, tape.function, tuple(nodes))
-            for tape, nodes in zip(self.tapes, on_tape, strict=True)
+            TapeRecord(tape.number, tape.priority, tape.function, tuple(tape.numbers))
+            for tape in self.tapes
         )
         return Recording(record_value(result, self), tapes, tuple(self.nodes), tuple(self.events))
 
@@ -82,13 +79,15 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 class RecordedTape(Tape):
     """A tape that reports its start and end.
 
-    `sender` is the number of the node that `grad` removed most recently.
+    `numbers` are the numbers of all its nodes in order.  `sender` is the number of the node that
+    `grad` removed most recently.
     """
 
     def __init__(self, function: str, recorder: Recorder, number: int) -> None:
         super().__init__(function)
         self.recorder = recorder
         self.number = number
+        self.numbers: list[int] = []
         self.sender: int | None = None
 
     def __enter__(self) -> "RecordedTape":
@@ -133,6 +132,7 @@ class RecordedNode(Node):
         self.home, recorder = tape, tape.recorder
         self.number, self.step = len(recorder.nodes), recorder.step
         self.outgrads = Inbox(tape, self.number, np.shape(value_of(value)))
+        tape.numbers.append(self.number)
         recorder.nodes.append(
             NodeRecord(
                 self.number,

@@ -62,7 +62,7 @@ class Tape(list["Node"]):
 
     def __enter__(self) -> "Tape":
         with _LOCK:
-            self.priority = next_priority()
+            self.priority = 1 + max((tape.priority for tape in _ACTIVE), default=0)
             _ACTIVE.append(self)
         return self
 
@@ -81,11 +81,6 @@ _ACTIVE: list[Tape] = []
 _LOCK = Lock()
 _SPENT = Tape()  # the tape of all nodes whose tape has ended; its priority 0 is the lowest
 new_tape: ContextVar[Callable[[str], Tape]] = ContextVar("new_tape", default=Tape)
-
-
-def next_priority() -> int:
-    """Return a priority above all active tapes."""
-    return 1 + max((tape.priority for tape in _ACTIVE), default=0)
 
 
 class Node:

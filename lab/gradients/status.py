@@ -9,7 +9,7 @@ such as a random generator, is undefined.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import cast
 
 import pytensor.tensor as pt
 from pytensor.configdefaults import config
@@ -21,8 +21,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GradientError, LabError, first_line, quote, translate_recursion_error
 from lab.scans.buffers import as_tensor
-
-AnyVariable = TypeVar("AnyVariable", bound=Variable)
 
 # The text of PyTensor's functions `grad_undefined` and `grad_not_implemented`.  Other reasons for a
 # missing gradient are quoted unchanged.
@@ -174,11 +172,6 @@ def is_complex(variable: Variable) -> bool:
 def gradient_dtype(variable: Variable) -> str:
     """Return the dtype of the gradient wrt `variable`."""
     return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)
-
-
-def placeholder(like: AnyVariable, name: str) -> AnyVariable:
-    """Return a new variable with the type of `like`."""
-    return like.type(name=name)
 
 
 def cast_like(variable: Variable, like: Variable) -> TensorVariable:

@@ -21,7 +21,6 @@ from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
     is_continuous,
-    placeholder,
     pytensor_gradients,
     status_of,
 )
@@ -72,7 +71,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     replaced by stored values, except results of mit-mots, whose slots can be overwritten later.
     """
     output_cotangents = {
-        (part, tap): placeholder(as_tensor(result), tap_symbol(f"d{part.name}", tap))
+        (part, tap): as_tensor(result).type(name=tap_symbol(f"d{part.name}", tap))
         for part in classes.reached
         for tap, result in part.writes
     }
@@ -92,7 +91,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     direct = _grad_of(known, wrt)
 
     recorded = {
-        result: placeholder(result, tap_symbol(part.name, tap))
+        result: result.type(name=tap_symbol(part.name, tap))
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result.owner is not None

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
 from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
-from lab.gradients.status import Connected, cast_like, placeholder
+from lab.gradients.status import Connected, cast_like
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
@@ -32,7 +32,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     arguments = {
         tap: output_cotangents[tap]
         if tap in output_cotangents
-        else placeholder(like, tap_symbol(name, tap))
+        else like.type(name=tap_symbol(name, tap))
         for tap in tape.reads
     }
     accumulated = task.rule.accumulates(state.tape)
@@ -97,7 +97,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
             tape, count = Tape((), (0,)), task.steps.forward  # the number of rows
             variable = LoopVariable(Kind.NIT_SOT, name, tape, count, (), (contribution,))
         else:
-            before = placeholder(as_tensor(argument), name)
+            before = as_tensor(argument).type(name=name)
             variable = LoopVariable(
                 Kind.SIT_SOT,
                 name,

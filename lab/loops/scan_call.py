@@ -8,6 +8,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -78,17 +79,14 @@ def scan_call(loop: Declaration) -> ScanCall:
 
 def _positional_step(loop: Declaration) -> Callable[..., object]:
     """Return the step with positional arguments, in the order of ``pytensor.scan``."""
-    taken = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
-    taken |= {state.name: len(state.taps) for state in loop.states}
-    taken |= {random.name: 1 for random in loop.random}
-    taken |= {parameter.name: 1 for parameter in loop.parameters}
+    counts = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
+    counts |= {state.name: len(state.taps) for state in loop.states}
+    counts |= dict.fromkeys((v.name for v in (*loop.random, *loop.parameters)), 1)
 
     def step(*values: Variable) -> object:
-        rest, arguments = list(values), {}
-        for name, count in taken.items():
-            read, rest = rest[:count], rest[count:]
-            arguments[name] = read[0] if count == 1 else read
-        results = loop.step(**arguments)
+        rest = iter(values)
+        read = {name: list(islice(rest, count)) for name, count in counts.items()}
+        results = loop.step(**{name: v if v[1:] else v[0] for name, v in read.items()})
         if isinstance(results, tuple | list) and isinstance(results[-1], until):
             return list(results[:-1]), results[-1]  # PyTensor requires a list
         return results

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import count, groupby
 
 from pytensor.graph.basic import Constant, Variable
 from pytensor.scan.op import Scan
@@ -38,8 +38,8 @@ def readable(name: str) -> str:
     prefixes, name = split_name(name)
     words: list[str] = []
     for word, alike in groupby(PREFIXES[prefix] for prefix in prefixes):
-        count = len(list(alike))
-        words += [word] * count if count < 3 else [f"{count}-fold {word}"]
+        same = [*alike]
+        words += same if len(same) < 3 else [f"{len(same)}-fold {word}"]
     return " of ".join([*words[:1], *(f"the {word}" for word in words[1:]), name])
 
 
@@ -65,26 +65,20 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     for n, (kind, name) in enumerate(zip(kinds, names, strict=True)):
         if kind.is_state and name and FIRST_VALUE.fullmatch(name) and name[:-1] not in names:
             names[n] = name[:-1]
-    count = kinds.count(Kind.SEQUENCE)
-    others = unique_names(names[count:])
+    sequences_end = kinds.count(Kind.SEQUENCE)
+    others = unique_names(names[sequences_end:])
     # A sequence with several taps consists of several sequences of the same name.
-    sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]
+    sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:sequences_end]]
     return (*sequences, *others)
 
 
 def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
     """Return `names` with a number after each repeated name; None becomes ``v``."""
-    used: set[str] = set()
-    result = []
+    unique: dict[str, None] = {}
     for name in names:
-        base = name or "v"
-        candidate, number = base, 1
-        while candidate in used:
-            number += 1
-            candidate = f"{base}{number}"
-        used.add(candidate)
-        result.append(candidate)
-    return tuple(result)
+        candidates = (f"{name or 'v'}{number if number > 1 else ''}" for number in count(1))
+        unique[next(candidate for candidate in candidates if candidate not in unique)] = None
+    return tuple(unique)
 
 
 def _readable_name(variable: Variable) -> str | None:

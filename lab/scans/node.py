@@ -170,30 +170,25 @@ class TapeScan(Scan):
         In contrast to PyTensor's pattern, the initial values in a buffer affect the filled buffer.
         """
         if self._connected is None or self._connected[0] is not self.fgraph:
-            pattern = [list(row) for row in super().connection_pattern(node)]
-            for index in range(_states_of(self)):
-                pattern[1 + self.info.n_seqs + index][index] = True
+            pattern = with_initial_values(self, super().connection_pattern(node), unread=True)
             self._connected = self.fgraph, pattern
         return self._connected[1]
 
 
-def _states_of(op: Scan) -> int:
-    """Return the total number of mit-mots, mit-sots, and sit-sots."""
-    return op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot
-
-
-def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
+def with_initial_values(
+    op: Scan, pattern: list[list[bool]], unread: bool = False
+) -> list[list[bool]]:
     """Return PyTensor's connection pattern of a Scan, with the initial values connected.
 
     A filled buffer contains its initial values.  PyTensor's pattern lacks this connection and
-    therefore loses derivatives wrt the initial values of a delay line.  An initial value that no
-    step reads stays disconnected, because the result of `scan` does not contain it.  The result is
-    a copy, because PyTensor caches its pattern.
+    therefore loses derivatives wrt the initial values of a delay line.  Unless `unread` is true, an
+    initial value that no step reads stays disconnected, because the result of `scan` does not
+    contain it.  The result is a copy, because PyTensor caches its pattern.
     """
-    pattern = [list(row) for row in pattern]
-    for index in range(_states_of(op)):
-        row = pattern[1 + op.info.n_seqs + index]
-        row[index] = index < op.info.n_mit_mot or any(row)
+    pattern, info = [list(row) for row in pattern], op.info
+    for index in range(info.n_mit_mot + info.n_mit_sot + info.n_sit_sot):
+        row = pattern[1 + info.n_seqs + index]
+        row[index] = unread or index < info.n_mit_mot or any(row)
     return pattern
 
 

@@ -12,14 +12,8 @@ from lab.scans.slices import index_parts
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 # Operations that return their input.
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
-TRANSPARENT |= {
-    "ScalarFromTensor",
-    "Assert",
-    "CheckParameterValue",
-    "ViewOp",
-    "Reshape",
-    "Unbroadcast",
-}
+TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "Reshape"}
+TRANSPARENT |= {"Unbroadcast"}
 FUNCTIONS = {
     "Abs": "abs",
     "ScalarMaximum": "max",
