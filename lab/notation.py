@@ -100,31 +100,17 @@ class Style:
     operators: Mapping[str, str]
 
 
+ARITHMETIC = {"Add": " + ", "Sub": " − ", "Mul": "·", "Dot": " @ ", "TrueDiv": "/"}
+ARITHMETIC |= {"IntDiv": "//", "Mod": " % "}
+COMPARISONS = {"GT": " > ", "LT": " < ", "GE": " ≥ ", "LE": " ≤ ", "EQ": " = ", "NEQ": " ≠ "}
+COMPARISONS |= {"AND": " & ", "OR": " | "}
 PLAIN = Style(
     latex=False,
     arrow="←",
     minus="−",
     dots="…",
     behind="; ",
-    operators=MappingProxyType(
-        {
-            "Add": " + ",
-            "Sub": " − ",
-            "Mul": "·",
-            "Dot": " @ ",
-            "TrueDiv": "/",
-            "IntDiv": "//",
-            "Mod": " % ",
-            "GT": " > ",
-            "LT": " < ",
-            "GE": " ≥ ",
-            "LE": " ≤ ",
-            "EQ": " = ",
-            "NEQ": " ≠ ",
-            "AND": " & ",
-            "OR": " | ",
-        }
-    ),
+    operators=MappingProxyType(ARITHMETIC | COMPARISONS),
 )
 LATEX = Style(
     latex=True,
@@ -133,19 +119,9 @@ LATEX = Style(
     dots=r"\ldots",
     behind=r", \quad ",
     operators=MappingProxyType(
-        {
-            **PLAIN.operators,
-            "Sub": " - ",
-            "Mul": r" \cdot ",
-            "Dot": r"\,",
-            "IntDiv": r" \operatorname{div} ",
-            "Mod": r" \bmod ",
-            "GE": r" \geq ",
-            "LE": r" \leq ",
-            "NEQ": r" \neq ",
-            "AND": r" \land ",
-            "OR": r" \lor ",
-        }
+        {**PLAIN.operators, "Sub": " - ", "Mul": r" \cdot ", "Dot": r"\,"}
+        | {"IntDiv": r" \operatorname{div} ", "Mod": r" \bmod ", "GE": r" \geq ", "LE": r" \leq "}
+        | {"NEQ": r" \neq ", "AND": r" \land ", "OR": r" \lor "}
     ),
 )
 
@@ -153,7 +129,7 @@ LATEX = Style(
 # A matrix product has a lower precedence than other products, so that parentheses separate them.
 COMPARISON, SUM, DOT, PRODUCT, FACTOR, POWER, ATOM = range(7)
 STRENGTH = {
-    **dict.fromkeys(("GT", "LT", "GE", "LE", "EQ", "NEQ", "AND", "OR"), COMPARISON),
+    **dict.fromkeys(COMPARISONS, COMPARISON),
     **dict.fromkeys(("Add", "Sub"), SUM),
     "Dot": DOT,
     **dict.fromkeys(("Mul", "TrueDiv", "IntDiv", "Mod"), PRODUCT),

@@ -42,10 +42,8 @@ def verify(
 ) -> float:
     """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
-    `mode` is the compilation mode.  `others` are other graphs of the first ``len(others)`` outputs,
-    whose results are compared as well.  Differences are absolute for values below 1, and relative
-    for larger values; nan and infinities are equal to themselves.  Raises ArgumentError for a
-    run of another graph, and LabError if PyTensor fails.
+    `others` are other graphs of the first ``len(others)`` outputs, whose results are compared as
+    well; nan and infinities are equal to themselves.  `Derivative.verify` describes the rest.
     """
     if not isinstance(getattr(run, "inputs", None), tuple):
         raise argument_error("trace", run, "expected a Trace of this graph.", KindError)

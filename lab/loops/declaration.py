@@ -31,13 +31,8 @@ UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
 TAPPED = (State, Sequence)
 BY = "expected one of {}."
 OF = "the loop's states and outputs are {}."
-GROUPS: dict[str, type] = {
-    "states": State,
-    "sequences": Sequence,
-    "parameters": Parameter,
-    "random": RandomState,
-    "outputs": str,
-}
+GROUPS: dict[str, type] = {"states": State, "sequences": Sequence, "parameters": Parameter}
+GROUPS |= {"random": RandomState, "outputs": str}
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ PyTensor builds no Scan if n_steps is the constant 1: the operations of the step
 outer graph.  The tracebacks that PyTensor records identify these operations.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import cast
@@ -51,7 +51,9 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
     if parts.until is not None:
         raise GraphError(f"{label}: its entries can stop at different steps. Trace a single entry.")
     arrays = [as_tensor(v.outer_input) for v in parts.variables if v.kind is not Kind.NIT_SOT]
-    shape = [_batch_length(arrays, axis) for axis in range(dims)]
+    one = pt.constant(1, dtype="int64")  # if all arrays are repeated along an axis
+    lengths = ([a.shape[n] for a in arrays if a.type.shape[n] != 1] for n in range(dims))
+    shape = [next(iter(known), one) for known in lengths]
     opened = [_with_batch(variable, dims, shape) for variable in parts.variables]
     whole = _with_step(parts, opened, dims)
     n_steps = (
@@ -62,12 +64,6 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
     name = f"batch of {parts.called}"
     batched = build_scan(replace(whole, n_steps=n_steps, name=name), kind=kind)
     return [pt.moveaxis(as_tensor(result), 0, dims) for result in batched.outputs]
-
-
-def _batch_length(arrays: Iterable[TensorVariable], axis: int) -> Variable:
-    """Return the length of a batch axis; arrays of known length 1 are repeated along the axis."""
-    whole = (value.shape[axis] for value in arrays if value.type.shape[axis] != 1)
-    return next(whole, pt.constant(1, dtype="int64"))
 
 
 def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:

@@ -32,18 +32,11 @@ if TYPE_CHECKING:
     from pytensor.graph.fg import AbstractFunctionGraph
 
 # The order of the arguments of a Scan.
-OUTER_INPUTS: tuple[Kind, ...] = (
-    Kind.SEQUENCE,
-    Kind.MIT_MOT,
-    Kind.MIT_SOT,
-    Kind.SIT_SOT,
-    Kind.UNTRACED,
-    Kind.NIT_SOT,
-    Kind.PARAMETER,
-)
-INNER_INPUTS: tuple[Kind, ...] = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+STATES = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
+OUTER_INPUTS = (Kind.SEQUENCE, *STATES, Kind.UNTRACED, Kind.NIT_SOT, Kind.PARAMETER)
+INNER_INPUTS = (Kind.SEQUENCE, *STATES, Kind.UNTRACED, Kind.PARAMETER)
+OUTPUTS = (*STATES, Kind.NIT_SOT, Kind.UNTRACED)
 UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
-OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +100,7 @@ class ScanParts:
     @property
     def states(self) -> tuple[LoopVariable, ...]:
         """The states with a buffer: mit-mots, mit-sots, and sit-sots."""
-        return tuple(variable for variable in self.variables if variable.kind.is_state)
+        return self.of_kind(*STATES)
 
     @property
     def inner_inputs(self) -> list[Variable]:

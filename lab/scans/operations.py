@@ -14,14 +14,8 @@ PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
 TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "Reshape"}
 TRANSPARENT |= {"Unbroadcast"}
-FUNCTIONS = {
-    "Abs": "abs",
-    "ScalarMaximum": "max",
-    "Maximum": "max",
-    "ScalarMinimum": "min",
-    "Minimum": "min",
-    "Switch": "where",
-}
+FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"}
+FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min"}
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
 # Names of operations whose index contains a slice.

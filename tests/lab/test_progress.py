@@ -56,7 +56,7 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
     monkeypatch.setattr("lab.gradients.derivative.MANY_SCANS", 2)
     graph = gallery.loops["square"].build()
     cost = graph.outputs["x"][-1]
-    with pytest.warns(ManyScansWarning):
+    with pytest.warns(ManyScansWarning, match="about 2 Scans"):
         lab.derivative(cost, graph.inputs["x"], 1)
     for watch in (watch_work(lambda: None), hide_progress()):
         with warnings.catch_warnings(), watch:
