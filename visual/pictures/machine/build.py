@@ -167,36 +167,31 @@ class _Builder:
         return sorted(touched | last)
 
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
-        writes = [write for write in event.writes if self._target(write) is not None]
+        parts: dict[Write, Part] = {}  # of writes to shown slots
+        for write in event.writes:
+            slot, cell_of = write.slot, partial(self._cell_of, event.scan)
+            target = self.columns.numbers.get((slot.scan, slot.argument, slot.row))
+            is_shown = event.step is not None or write.terms or np.any(write.new)
+            if target is not None and is_shown:
+                parts[write] = part_of(self.wording, cell_of, event, write, target)
         if event.step is None:
-            parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
             summary = (filling_sentence(self.wording, event),)
             named = self.wording.named[event.scan]
             order = named.scan.order
             cost = () if named.seeded_by() else self.trace.names[order - 1 : order]
             reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
-            yield PartGroup(parts, summary, reason)
+            yield PartGroup(tuple(parts.values()), summary, reason)
             return
-        loud = [w for w in writes if w.kind is not WriteKind.RESTORED and not _is_zero(w)]
-        if quiet := [write for write in writes if write not in loud]:
-            parts = tuple(self._part(event, write) for write in quiet)
-            zeros = sum(part.kind is PartKind.SUM for part in parts)
+        loud = [w for w in parts if w.kind is not WriteKind.RESTORED and not _is_zero(w)]
+        if quiet := [write for write in parts if write not in loud]:
+            zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
+            together = tuple(parts[write] for write in quiet)
             reason = self.wording.reason(event, quiet[0])
-            yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
+            yield PartGroup(together, reason=reason, hides_factors=zeros > 1)
         for write in loud:  # last: the final group has the words that end the event
-            yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
+            yield PartGroup((parts[write],), reason=self.wording.reason(event, write))
 
-    def _part(self, event: RunEvent, write: Write) -> Part:
-        target = self._target(write)
-        assert target is not None  # only writes of shown slots are parts
-        return part_of(self.wording, partial(self._source, event.scan), event, write, target)
-
-    def _target(self, write: Write) -> int | None:
-        """Return the index of the cell of the slot that a write changes, or None."""
-        slot = write.slot
-        return self.columns.numbers.get((slot.scan, slot.argument, slot.row))
-
-    def _source(self, scan: int, read: Read) -> int | None:
+    def _cell_of(self, scan: int, read: Read) -> int | None:
         """Return the index of the cell of a value that a Scan reads, or None."""
         place = self.columns.address(scan, read)
         return None if place is None else self.columns.numbers.get(place)
