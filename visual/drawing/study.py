@@ -125,7 +125,7 @@ class Study:
         return trace(derived.values, self.given, self.also, derived.names, keep=self.keep)
 
 
-OF_A_MODEL = ("order", "wrt", "at")
+MODEL_OPTIONS = ("order", "wrt", "at")
 
 
 def study_of(subject: object, given: Values | None = None, **choices: Value) -> Study:
@@ -140,7 +140,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
         (wrt, *_) = density.resolve_wrt(choices.get("wrt"))
         given = density.bind_values(AT.check(choices.get("at", {})))
         subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
-        choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
+        choices = {name: value for name, value in choices.items() if name not in MODEL_OPTIONS}
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(

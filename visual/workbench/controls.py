@@ -48,13 +48,13 @@ from visual.workbench.state import (
 )
 from visual.workbench.written import WRITTEN, short, text_of
 
-KEPT = "all, last, or a range such as 500:510"
+KEEP_HELP = "all, last, or a range such as 500:510"
 Key = list[Any]  # the key of a control: texts and numbers
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # the name of a tab
 WEIGHTS = "weights"
-BACK = 4
-WRITING = (
+OLDEST_TAP = -4  # the earliest tap of a state among the controls
+STEP_HELP = (
     "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that is not "
     "assigned is a parameter with one value, a sequence with several. until(x > 2) stops the loop."
 )
@@ -124,7 +124,7 @@ def _written(bench: Bench) -> Iterator[Control]:
         texts = text_of(bench.chosen) or text_of(bench.loop)
     if texts is not None:
         step = {"kind": "written", "label": "step", "value": list(texts)}
-        yield {"key": ["written"], "group": "written", **step, "about": WRITING}
+        yield {"key": ["written"], "group": "written", **step, "about": STEP_HELP}
 
 
 def _derivative(bench: Bench) -> Iterator[Control]:
@@ -142,7 +142,7 @@ def _derivative(bench: Bench) -> Iterator[Control]:
     results = [*(state.name for state in bench.loop.states), *bench.loop.outputs]
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
-    yield _control(group, KEEP, state.keep, about=KEPT)
+    yield _control(group, KEEP, state.keep, about=KEEP_HELP)
 
 
 def _rule(bench: Bench) -> Iterator[Control]:
@@ -155,7 +155,7 @@ def _taps(bench: Bench) -> Iterator[Control]:
     for variable in bench.chosen.variables.values() if isinstance(bench, LoopBench) else ():
         if isinstance(variable, State | Series):
             kind = "state" if isinstance(variable, State) else "sequence"
-            offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
+            offered = range(OLDEST_TAP, 0) if kind == "state" else range(-2, 3)
             taps = sorted({*offered, *variable.taps})
             about: Control = {"kind": "checks", "label": f"{TAPS.label} of {variable.name}"}
             about["makes"] = kind == "state"

@@ -52,7 +52,7 @@ CHOICES = {
 Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (the type contains its own name)
 
 
-def _nothing() -> Mapping[str, Value]:
+def _no_entries() -> Mapping[str, Value]:
     return MappingProxyType({})
 
 
@@ -64,12 +64,12 @@ class BenchState:
     another loop, or "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`,
     `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names stand for the
     values of the loop. `view` is the kind of picture, `options` are options of this kind, and
-    `theme` names the colors. If `rule` is the name of a rule of `lab.BROKEN`, the machine shows the
-    correct and the faulty run instead of the view.
+    `theme` names the colors; in a dark page, a light picture is dark. If `rule` is the name of a
+    rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
     """
 
     loop: str
-    taps: Mapping[str, tuple[int, ...]] = field(default_factory=_nothing)
+    taps: Mapping[str, tuple[int, ...]] = field(default_factory=_no_entries)
     steps: int | None = None
     order: int = DERIVATIVE["order"].default
     wrt: str | None = None
@@ -77,9 +77,9 @@ class BenchState:
     mode: str = DERIVATIVE["mode"].default
     keep: str = DERIVATIVE["keep"].default
     of: str | None = None
-    at: Mapping[str, Numbers] = field(default_factory=_nothing)
+    at: Mapping[str, Numbers] = field(default_factory=_no_entries)
     view: str = "machine"
-    options: Mapping[str, Value] = field(default_factory=_nothing)
+    options: Mapping[str, Value] = field(default_factory=_no_entries)
     theme: str = THEME.default
     rule: str | None = None
 
@@ -272,7 +272,7 @@ class LoopBench(Bench):
         return draw_study(self.study(state.order), state.view, state.theme, state.options)
 
 
-OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
+GRAPH_CHOICES = ("order", "wrt", "at", "view", "options", "theme", "rule")
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,9 +321,9 @@ class GraphBench(Bench):
     def changed(self, **changes: object) -> "GraphBench":
         """Return the bench with other choices; the graph stays the same."""
         for name in changes:
-            if name not in OF_A_GRAPH:
+            if name not in GRAPH_CHOICES:
                 raise ArgumentError(
-                    f"{name}: a graph has the choices {listing(OF_A_GRAPH)}. Change the graph "
+                    f"{name}: a graph has the choices {listing(GRAPH_CHOICES)}. Change the graph "
                     "for anything else."
                 )
         state = self.state.changed(**changes)

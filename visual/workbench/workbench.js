@@ -61,8 +61,8 @@ class Requests {
     this.working = working;
     this.number = Date.now(); // unique among the pages of this workbench
     this.waiting = new Map();
-    this.asked = null;
-    this.late = false;
+    this.sent = null; // the request without an answer
+    this.isLate = false; // whether its answer takes longer than PATIENCE
   }
 
   /** @param {string} key @param {number} value */
@@ -73,60 +73,56 @@ class Requests {
     this.next();
   }
 
+  /** Send the first waiting request, unless a quick answer is expected. */
   next() {
-    if ((this.asked !== null && !this.late) || !this.waiting.size) return;
+    if ((this.sent && !this.isLate) || !this.waiting.size) return;
     const [name, request] = this.waiting.entries().next().value;
     this.waiting.delete(name);
     this.send(request);
   }
 
-  /** Return all requests without an answer. @param {number} answered */
+  /** Return all requests without an answer, by key. @param {number} answered */
   open(answered) {
-    const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
-    return new Map([[name, this.sent], ...this.waiting]);
+    const sent = this.sent && this.sent.number !== answered ? [[JSON.stringify(this.sent.key), this.sent]] : [];
+    return new Map([...sent, ...this.waiting]);
   }
 
   send(request) {
-    this.asked = ++this.number;
-    this.sent = request;
-    this.late = false;
+    this.sent = { number: ++this.number, ...request };
+    this.isLate = false;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      this.late = true;
+      this.isLate = true;
       this.working(true);
       this.next();
     }, PATIENCE);
     try {
-      this.model.send({ number: this.asked, ...request });
+      this.model.send(this.sent);
     } catch { // the kernel was restarted
-      this.disconnect();
+      this.waiting.clear();
+      this.end();
+      this.working(null);
     }
-  }
-
-  disconnect() {
-    clearTimeout(this.timer);
-    this.waiting.clear();
-    this.asked = this.sent = null;
-    this.working(null);
   }
 
   /** Cancel all open requests. */
   cancel() {
     this.waiting.clear();
-    if (this.asked !== null) this.send({ cancel: true });
+    if (this.sent) this.send({ cancel: true });
   }
 
   /** @param {number} number */
   answered(number) {
-    if (number !== this.asked) return;
-    this.asked = this.sent = null;
-    clearTimeout(this.timer);
+    if (number !== this.sent?.number) return;
+    this.end();
     if (this.waiting.size) this.next();
     else this.working(false);
   }
 
-  destroy() {
+  /** Expect no answer. */
+  end() {
     clearTimeout(this.timer);
+    this.sent = null;
   }
 }
 
@@ -385,7 +381,7 @@ class Bench {
   destroy() {
     this.end();
     this.player?.pause();
-    this.requests.destroy();
+    this.requests.end();
   }
 }
 

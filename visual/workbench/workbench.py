@@ -48,8 +48,8 @@ from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, wit
 
 HERE = Path(__file__).parent
 
-CALM = 0.4  # seconds without a request before pictures are drawn ahead
-CHOSEN = tuple(choice.name for choice in fields(BenchState))
+QUIET = 0.4  # seconds without a request before pictures are drawn ahead
+CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 
 
 def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
@@ -252,7 +252,7 @@ class Workbench(Widget):
                 self.moment = -1
             self._history.note(bench)
             self._bench = bench
-            for name in CHOSEN:
+            for name in CHOICE_NAMES:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
                 self.svg, self.machine = bench.svg, dict(bench.machine)
@@ -268,13 +268,13 @@ class Workbench(Widget):
 
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
-        """After `CALM` seconds without a request, draw the pictures of probable next requests."""
+        """After `QUIET` seconds without a request, draw the pictures of probable next requests."""
         self._ahead.cancel()
         self._ahead, bench = Job(), self._bench
         if self.is_shown and is_in_loop():
-            begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
+            begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, QUIET)
 
-    @traitlets.validate(*CHOSEN)
+    @traitlets.validate(*CHOICE_NAMES)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
         """Apply the new value of a trait as a choice, unless the choice already has this value."""
         name, value = proposal["trait"].name, proposal["value"]
