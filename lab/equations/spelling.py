@@ -17,8 +17,8 @@ from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
 from lab.tape import Kind
+from lab.traces.faults import values_of
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
-from lab.traces.untaken import Untaken, untaken, values_of
 
 
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
@@ -71,15 +71,10 @@ class Speller:
             if values is None or values[step].ndim:
                 return ""
             used[leaf] = values[step]
-        written = self.written_value(formula, step)
-        return "" if written.ndim else equation(written, formula.expression, used)
-
-    def written_value(self, formula: Formula, step: int) -> np.ndarray:
-        """Return the value that a formula writes at a step."""
-        target = self.scan.tape(formula.target.argument)
-        if target is None:
-            raise LookupError(formula.target)
-        return next(a for a in target.writes if a.tap == formula.target.tap).values[step]
+        written = values_of(self.scan, formula)
+        if written is None or written[step].ndim:
+            return ""
+        return equation(written[step], formula.expression, used)
 
     def sign(self, formula: Formula) -> str:
         """Return ``=``, or an arrow if the formula replaces a value."""
@@ -169,27 +164,3 @@ def _cancellation_note(trace: Trace) -> str:
                     f"{digits[max(0, int(-log10(worst)))]} of it and of later values can be trusted"
                 )
     return note
-
-
-def untaken_notes(trace: Trace) -> tuple[str, ...]:
-    """Describe each gradient that is nan because of a branch that `where` did not select."""
-    return tuple(_untaken_note(trace, each) for each in untaken(trace))
-
-
-def _untaken_note(trace: Trace, case: Untaken) -> str:
-    scan, forward, step = trace.scans[case.scan], case.forward, case.forward_step
-    if forward is None:
-        forward, step = case.scan, case.step
-    branch = render(case.branch, Speller(Quantities(trace, forward)).general)
-    product = render(case.product, Speller(Quantities(trace, case.scan)).general)
-    return (
-        f"At step {step} of {trace.scans[forward].name}, where does not select {branch}. The "
-        f"gradient of this branch is 0, but step {case.step} of {scan.name} multiplies this 0 by "
-        f"a value that is not finite: {product} is nan. {WAY_OUT}"
-    )
-
-
-WAY_OUT = (
-    "Add a where inside the branch, as in where(c, f(where(c, x, 1)), 0). PyTensor's rewrites, "
-    "as in lab.trace(…, rewritten=True), often avoid the product."
-)

@@ -1,12 +1,12 @@
 """Compare two runs of the same loops, and find their first difference."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.records import freeze, record_of_arrays
-from lab.traces.trace import Access, ScanTrace, TapeTrace, Trace
+from lab.traces.trace import Access, TapeTrace, Trace
 
 Path = tuple[str | int, ...]
 
@@ -53,106 +53,82 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
     """Compare the values that two runs write, in the order of the first run.
 
     Scans are paired if they are derivatives of the same loop along the same path.  Tapes are paired
-    by name and by differentiated variable.  `sides` are the labels of the two runs in messages.
+    by name and by differentiated variable, and writes by tap.  `sides` are the labels of the two
+    runs in messages.
     """
-    paths, others = _paths(true), _paths(broken)
-    first, written, differing = None, 0, 0
-    lone = [(true, paths[p], sides[0]) for p in paths if p not in others]
-    lone += [(broken, others[p], sides[1]) for p in others if p not in paths]
-    unlike = [f"Scan {n + 1}, {run.scans[n].name}: {side} only" for run, n, side in lone]
-    for path in (p for p in paths if p in others):
-        number, other = paths[path], others[path]
-        scan, twin = true.scans[number], broken.scans[other]
-        called = f"Scan {number + 1}, {scan.name}"
-        if scan.steps != twin.steps:
-            counts = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
-            unlike.append(f"{called}: {counts}")
+    runs = _writes(true), _writes(broken)
+    unlike, apart = list[str](), list[tuple[int, int, _Write, _Write]]()
+    for run, other, side in zip(runs, reversed(runs), sides, strict=True):
+        paths = {path for path, *_ in other}
+        for key in run.keys() - other.keys():
+            write = run[key]
+            label = write.label if key[0] in paths else write.scan_label
+            unlike.append(f"{label}: {side} only")
+    written, differing = 0, 0
+    for key, write in runs[0].items():
+        if (twin := runs[1].get(key)) is None:
             continue
-        tapes, twins = tapes_by_name(scan), tapes_by_name(twin)
-        unlike += [
-            f"{called}: the tape {name[0]} {side} only"
-            for mine, its, side in ((tapes, twins, sides[0]), (twins, tapes, sides[1]))
-            for name in mine
-            if name not in its
-        ]
-        pairs = [(tapes[name], twins[name]) for name in tapes if name in twins]
-        unlike += [
-            f"{called}: the tape {tape.name} {differently}"
-            for tape, other_tape in pairs
-            if (differently := _mismatch(tape, other_tape))
-        ]
-        compared = list(_write_pairs(pairs))
-        written += sum(pair.apart.size for pair in compared)
-        differing += sum(int(pair.apart.sum()) for pair in compared)
-        first = first or _find_first(compared, number, other)
-    return Contrast(first, written, differing, tuple(unlike))
+        values, others = write.access.values, twin.access.values
+        if values.shape != others.shape:
+            shapes = f"{values.shape} {sides[0]}, but {others.shape} {sides[1]}"
+            unlike.append(f"{write.label}: values of shape {shapes}")
+            continue
+        is_apart = far(values, others)
+        written, differing = written + is_apart.size, differing + int(is_apart.sum())
+        if is_apart.any():
+            apart.append((write.scan, int(np.argmax(is_apart)), write, twin))
+    first = None
+    if apart:
+        _, step, write, twin = min(apart, key=lambda each: each[:2])
+        first = FirstDifference(
+            scan=write.scan,
+            other_scan=twin.scan,
+            step=step,
+            tape=write.tape.argument,
+            other_tape=twin.tape.argument,
+            tap=write.access.tap,
+            row=int(write.access.rows[step]),
+            true=freeze(write.access.values[step]),
+            broken=freeze(twin.access.values[step]),
+        )
+    return Contrast(first, written, differing, tuple(sorted(set(unlike))))
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
-    """The writes of two Scans at one tap of a tape; `apart` marks the steps that differ."""
+class _Write:
+    """The writes of a tape at one tap, in Scan number `scan` of a run."""
 
+    scan: int
+    name: str
     tape: TapeTrace
-    twin: TapeTrace
-    true: Access
-    broken: Access
-    apart: np.ndarray
+    access: Access
 
     @property
-    def step(self) -> int:
-        """The first step that differs."""
-        return int(np.argmax(self.apart))
+    def scan_label(self) -> str:
+        """The number and name of the Scan."""
+        return f"Scan {self.scan + 1}, {self.name}"
+
+    @property
+    def label(self) -> str:
+        """The Scan, the tape, and the tap."""
+        return f"{self.scan_label}: the tape {self.tape.name} at tap {self.access.tap}"
 
 
-def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
-    """Return the tapes of a Scan by name, differentiated variable, and a number.
+def _writes(trace: Trace) -> dict[tuple[Path, str, str | None, int, int], _Write]:
+    """Return the writes of a run, by the path of the Scan, the tape, and the tap.
 
-    The number distinguishes tapes with the same name and differentiated variable.
+    A number distinguishes tapes with the same name and differentiated variable.
     """
-    tapes: dict[tuple[str, str | None, int], TapeTrace] = {}
-    for tape in scan.held:
-        count = sum(key[:2] == (tape.name, tape.gradient_of) for key in tapes)
-        tapes[tape.name, tape.gradient_of, count] = tape
-    return tapes
-
-
-def _mismatch(tape: TapeTrace, twin: TapeTrace) -> str:
-    """Return the reason why two tapes cannot be compared, or an empty text if they can."""
-    if set(tape.tape.writes) != set(twin.tape.writes):
-        return f"is written at {tape.tape.writes}, but at {twin.tape.writes}"
-    if tape.final.shape[1:] != twin.final.shape[1:]:
-        return f"has rows of shape {tape.final.shape[1:]}, but {twin.final.shape[1:]}"
-    return ""
-
-
-def _write_pairs(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
-    """Yield a `_Pair` for each write tap of two tapes; skip tapes that cannot be compared."""
-    for tape, twin in pairs:
-        if _mismatch(tape, twin):
-            continue
-        by_tap = {write.tap: write for write in twin.writes}
-        for true in tape.writes:
-            broken = by_tap[true.tap]
-            yield _Pair(tape, twin, true, broken, far(true.values, broken.values))
-
-
-def _find_first(compared: Iterable[_Pair], scan: int, other: int) -> FirstDifference | None:
-    """Return the earliest difference; at equal steps, the difference on the first tape."""
-    apart = [pair for pair in compared if pair.apart.any()]
-    if not apart:
-        return None
-    pair = min(apart, key=lambda pair: pair.step)
-    return FirstDifference(
-        scan=scan,
-        other_scan=other,
-        step=pair.step,
-        tape=pair.tape.argument,
-        other_tape=pair.twin.argument,
-        tap=pair.true.tap,
-        row=int(pair.true.rows[pair.step]),
-        true=freeze(pair.true.values[pair.step]),
-        broken=freeze(pair.broken.values[pair.step]),
-    )
+    writes = {}
+    for path, number in _paths(trace).items():
+        scan, counts = trace.scans[number], Counter[tuple[str, str | None]]()
+        for tape in scan.held:
+            name = tape.name, tape.gradient_of
+            for access in tape.writes:
+                key = (path, *name, counts[name], access.tap)
+                writes[key] = _Write(number, scan.name, tape, access)
+            counts[name] += 1
+    return writes
 
 
 def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:

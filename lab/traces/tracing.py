@@ -21,6 +21,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
+from lab.traces.faults import outer_faults
 from lab.traces.loop_run import ScanRecording, Within
 from lab.traces.origins import RowOrigins, feeds
 from lab.traces.rewritten import rewritten as rewritten_graph
@@ -37,7 +38,6 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
-from lab.traces.untaken import outer_faults
 from lab.traces.window import backend_name, check_keep, check_memory, run_window
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.checks.finite_differences import Estimate
-from lab.equations.spelling import untaken_notes
 from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.gradients.status import Connected
@@ -13,6 +12,7 @@ from lab.notation import integers
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import estimate_text, formula_lines, precise
 from lab.reports.compare.sides import SideResult
+from lab.reports.runs.first import nan_notes
 from lab.reports.tables import Report, Section
 from lab.retired import RetiredAttribute
 from lab.traces.differences import Contrast, FirstDifference
@@ -120,8 +120,8 @@ class Comparison(Report):
         table = ReportTable(("order", "wrt", "computed by", "value"), cells)
         gradients = Section("Gradients", (table, *[LEGEND] * any(map(_is_marked, self.rows))))
         blocks = (gradients, Section("First difference", tuple(_difference(self))))
-        untaken = () if self.ours is None else untaken_notes(self.ours)
-        return Section(title, (*_summary(self), *untaken, *blocks))
+        notes = () if self.ours is None else nan_notes(self.ours)
+        return Section(title, (*_summary(self), *notes, *blocks))
 
 
 def _is_marked(row: GradientRow) -> bool:

@@ -20,17 +20,18 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller, untaken_notes
+from lab.equations.spelling import Speller
 from lab.equations.tables import paragraph
 from lab.errors import argument_error, check_type, shorten
 from lab.gradients.derivative import Derivative
-from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
+from lab.notation import Call, Expression, Leaf, Number, Term, number_text, render
 from lab.records import freeze, record_of_arrays
+from lab.reports.runs.branches import lost_branches
 from lab.reports.tables import WIDTH
+from lab.traces.faults import not_finite, value_at_step, value_formula, values_of
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
+from lab.traces.trace import Formula, Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
-from lab.traces.untaken import fitted, not_finite, untaken, value_formula, values_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
@@ -149,16 +150,21 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
         if not chain or cause is None or run.is_operation(place):
             chain.append(run.occurrence(place))
         place = cause
-    steps = {(link.scan, link.step) for link in chain}
-    explanations = zip(untaken(trace), untaken_notes(trace), strict=True)
-    known = tuple(
-        text
-        for branch, text in explanations
-        if (branch.scan, branch.step + trace.scans[branch.scan].first) in steps
-    )
+    steps = {(link.scan, link.step or 0) for link in chain if link.scan is not None}
+    branches: dict[str, str] = {}
+    for branch, note in (each for step in sorted(steps) for each in lost_branches(trace, *step)):
+        branches.setdefault(branch, note)
+    known = tuple(branches.values())
     if any(_is_power_rule(*links) for links in pairwise(chain)):
         known += (POWER_RULE,)
     return First(name, tuple(scan.name for scan in trace.scans), tuple(chain), known)
+
+
+def nan_notes(trace: Trace) -> tuple[str, ...]:
+    """Return the known reasons for the first nan of a run; empty if no output is nan."""
+    is_nan = any(np.isnan(value).any() for value in trace.outputs if value.dtype.kind in "fc")
+    result = first(trace) if is_nan else None
+    return () if result is None else result.explanations
 
 
 def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
@@ -188,12 +194,11 @@ def _parse_search(value: object) -> tuple[str, Look]:
 
 
 class _Place(NamedTuple):
-    """A value of a step: an argument, the result of an operation, or a value that is written."""
+    """A value of a step: an argument, the result of an operation, or the result of a formula."""
 
     scan: int
     step: int
-    source: Source
-    is_target: bool = False
+    source: Source | Formula
 
 
 class _Output(NamedTuple):
@@ -234,23 +239,21 @@ class _Run:
         """Yield the first match of a Scan; within a step, reads come before results."""
         scan, places = self.trace.scans[number], list[_Place]()
         used = _used(scan)
-        for source, is_target in _sources(scan):
-            values = _over_steps(scan, source, is_target)
+        for source in _sources(scan):
+            values = values_of(scan, source)
             if values is None:
                 continue
             entries = self.look(values) & (used[source] if isinstance(source, int) else True)
             if (steps := _steps(entries)).any():
-                places.append(_Place(number, int(np.argmax(steps)), source, is_target))
+                places.append(_Place(number, int(np.argmax(steps)), source))
         if places:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
         """Return whether an operation computes the value, instead of only passing a value on."""
-        if not isinstance(place, _Place) or place.is_target:
-            return True
-        if not isinstance(place.source, int):
-            return False
-        return self.trace.scans[place.scan].inside[place.source].passes is None
+        if isinstance(place, _Place) and isinstance(place.source, int):
+            return self.trace.scans[place.scan].inside[place.source].passes is None
+        return not isinstance(place, _Place) or isinstance(place.source, Formula)
 
     def cause(self, place: Place) -> Place | None:
         """Return the input of `place` that is not finite, or the source of that input."""
@@ -263,13 +266,14 @@ class _Run:
         if isinstance(place, _Output):
             return self._outer(None, place.number) or self._first_on_tape(None, place.number)
         scan, source = self.trace.scans[place.scan], place.source
-        if place.is_target or not isinstance(source, Leaf):
+        if not isinstance(source, Leaf):
             bad = [
                 (not np.isnan(value).any(), number, each)  # nan before infinities
-                for number, each in enumerate(_inputs(scan, place))
-                if (value := _value(scan, each, place.step)) is not None and not_finite(value).any()
+                for number, each in enumerate(_inputs(scan, source))
+                if (value := value_at_step(scan, each, place.step)) is not None
+                and not_finite(value).any()
             ]
-            return place._replace(source=min(bad)[2], is_target=False) if bad else None
+            return place._replace(source=min(bad)[2]) if bad else None
         variable = scan.variable(source)
         write = None
         if isinstance(variable, TapeTrace):
@@ -323,12 +327,12 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """Return the operation that computes a written value, or the target if none is recorded."""
+        """Return the operation that computes a written value, or else its formula."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
-        source = next((r.source for r in scan.results if r.target == target), None)
-        if source is None or _value(scan, source, step) is None:
-            return _Place(number, step, target, is_target=True)
-        return _Place(number, step, source)
+        source = next(result.source for result in scan.results if result.target == target)
+        if value_at_step(scan, source, step) is not None:
+            return _Place(number, step, source)
+        return _Place(number, step, next(f for f in scan.formulas if f.target == target))
 
     def occurrence(self, place: Place) -> Occurrence:
         """Return the operation, the operands, and the value at a place of the run."""
@@ -351,25 +355,25 @@ class _Run:
         def called(expression: Expression) -> str:
             return render(expression, lambda leaf: speller.position(leaf, place.step))
 
-        values = _over_steps(scan, source, place.is_target)
+        values = values_of(scan, source)
         assert values is not None
         value = freeze(values[place.step])
         record = Occurrence(place.scan, scan.first + place.step, "", value, self._entry(value))
-        if isinstance(source, Leaf) and not place.is_target:
+        if isinstance(source, Leaf):
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
             Input(called(value_formula(scan, each)), freeze(value_))
-            for each in dict.fromkeys(_inputs(scan, place))
-            if (value_ := _value(scan, each, place.step)) is not None
+            for each in dict.fromkeys(_inputs(scan, source))
+            if (value_ := value_at_step(scan, each, place.step)) is not None
         )
-        if not isinstance(source, int):
-            (expression,) = (f.expression for f in scan.formulas if f.target == source)
-            return replace(record, formula=called(expression), inputs=inputs)
+        if isinstance(source, Formula):
+            return replace(record, formula=called(source.expression), inputs=inputs)
+        assert isinstance(source, int), "a constant has no place"
         node = scan.inside[source]
         operands = tuple(value_formula(scan, v, 1) for v in node.inputs)
         formula = called(Call(node.operation, operands))
         arguments = [
-            v if isinstance(v, Number) else _value(scan, v, place.step) for v in node.inputs
+            v if isinstance(v, Number) else value_at_step(scan, v, place.step) for v in node.inputs
         ]
         numbers, operation = _in_numbers(node.operation, arguments), node.operation
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
@@ -382,21 +386,20 @@ class _Run:
         return (0,) * value.ndim
 
 
-def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
-    """Yield the source of each value of a step, reads first, and whether the step writes it."""
+def _sources(scan: ScanTrace) -> Iterator[Source | Formula]:
+    """Yield the source of each value of a step: arguments, operations, and results."""
     for variable in scan.variables:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
-        yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
-    yield from ((number, False) for number in range(len(scan.inside)))
-    yield from ((r.target, True) for r in scan.results if r.target is not None)
+        yield from (Leaf(variable.name, tap, variable.argument) for tap in taps)
+    yield from range(len(scan.inside))
+    yield from scan.formulas
 
 
-def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
+def _inputs(scan: ScanTrace, source: int | Number | Formula) -> tuple[Source, ...]:
     """Return the inputs of a value of a step."""
-    if isinstance(place.source, int):
-        return scan.inside[place.source].inputs
-    formulas = (f.expression for f in scan.formulas if f.target == place.source)
-    return leaves_of(next(formulas, None))
+    if isinstance(source, Formula):
+        return source.leaves
+    return scan.inside[source].inputs if isinstance(source, int) else ()
 
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
@@ -420,26 +423,23 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
                 continue
             taken = kept
             if dropped is not None and place and len(kept):
-                taken = kept & fitted(dropped if place == 2 else ~dropped, kept)
+                taken = kept & _fit(dropped if place == 2 else ~dropped, kept)
             if (dropped is None and operation.passes is None) or taken.shape != used[source].shape:
                 by_step = _steps(taken) if len(kept) else np.ones(scan.steps, dtype=bool)
-                taken = fitted(by_step, used[source])
+                taken = _fit(by_step, used[source])
             used[source] |= taken
     return used
 
 
-def _over_steps(scan: ScanTrace, source: Source, is_target: bool) -> np.ndarray | None:
-    """Return the values of a source or target over all steps; None if the trace lacks them."""
-    if not is_target or not isinstance(source, Leaf):
-        return values_of(scan, source)
-    tape = scan.tape(source.argument)
-    writes = () if tape is None else tape.writes
-    return next((w.values for w in writes if w.tap == source.tap), None)
-
-
-def _value(scan: ScanTrace, source: Source, step: int) -> np.ndarray | None:
-    values = values_of(scan, source)
-    return None if values is None else values[step]
+def _fit(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Broadcast a mask to the shape of `values`, or else mark all entries of its marked steps."""
+    for each in (mask, _steps(mask)):
+        axes = tuple(range(1, 1 + values.ndim - each.ndim))
+        try:
+            return np.broadcast_to(np.expand_dims(each, axes), values.shape)
+        except ValueError:
+            continue
+    raise AssertionError("a mask of steps fits all values")
 
 
 def _steps(entries: np.ndarray) -> np.ndarray:

@@ -162,9 +162,9 @@ def test_equal_runs_and_different_structures():
     assert len(contrast(two, one).unlike) == 2
     assert "by the correct rule only" in contrast(two, one).unlike[0]
     assert "by the faulty rule only" in contrast(one, two).unlike[0]
-    lengths = "5 steps by the correct rule, but 6 by the faulty rule"
+    lengths = "values of shape (5,) by the correct rule, but (6,) by the faulty rule"
     longer = SQUARE.with_steps(6).trace(order=1)
-    assert contrast(one, longer).unlike[0] == f"Scan 1, square: {lengths}"
+    assert contrast(one, longer).unlike[0] == f"Scan 1, square: the tape x at tap 0: {lengths}"
 
 
 # Finite differences.

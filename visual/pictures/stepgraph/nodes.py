@@ -13,9 +13,9 @@ from lab.notation import Call, Expression, Leaf, SharedTerm, Term, calls_of, lea
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
 from lab.scans.shared_terms import name_common_parts
+from lab.traces.faults import values_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
-from lab.traces.untaken import values_of
 
 MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 

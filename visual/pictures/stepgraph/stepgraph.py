@@ -10,10 +10,11 @@ from textwrap import shorten
 
 import numpy as np
 
-from lab.equations.spelling import Speller, untaken_notes
+from lab.equations.spelling import Speller
 from lab.gradients.decisions import ReadingGroup
+from lab.reports.runs.first import nan_notes
+from lab.traces.faults import values_of
 from lab.traces.trace import ScanTrace, Trace
-from lab.traces.untaken import untaken, values_of
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.names import NamedScan
@@ -89,6 +90,4 @@ def _lines(named: NamedScan, why: str) -> Iterator[str]:
         if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
             equation = Speller(parent).equation(formulas[sequence.source])
             yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
-    for case, words in zip(untaken(named.trace), untaken_notes(named.trace), strict=True):
-        if named.number in (case.scan, case.forward):
-            yield words
+    yield from nan_notes(named.trace)

@@ -8,7 +8,8 @@ left to right, and a backward loop moves to the left.
 """
 
 from lab.equations.events.events import events
-from lab.equations.spelling import result_notes, untaken_notes
+from lab.equations.spelling import result_notes
+from lab.reports.runs.first import nan_notes
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import scene_with_legend
@@ -50,7 +51,7 @@ def tapes(
     requested = one_or_more("step", step)
     for each in requested if not all else ():
         check_step(trace.scans[number], each)
-    run, words = events(trace), [*result_notes(trace), *untaken_notes(trace)]
+    run, words = events(trace), [*result_notes(trace), *nan_notes(trace)]
     parts, is_pair = list[Piece](), scan is None and [s.parent for s in trace.scans] == [None, 0]
     if not all and not is_pair and len(trace.scans) > 1:
         parts.append(overview(trace, number, sheet=sheet))
