@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import Estimate
-from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, LabError, check_type, quote
 from lab.gradients.derivative import Derivative, derivative
@@ -46,15 +44,6 @@ class Effect(StrEnum):
             return cls.REFUSED
         is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
         return cls.WRONG if is_wrong else cls.RIGHT
-
-
-def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
-    """Return the formula of the value that a step writes, with names and with numbers."""
-    speller = Speller(Quantities(trace, scan))
-    formulas = trace.scans[scan].formulas
-    targets = [f for f in formulas if (f.target.argument, f.target.tap) == (tape, tap)]
-    lines = [write(f, step) for f in targets for write in (speller.formula_at, speller.numbers)]
-    return [line for line in lines if line]
 
 
 @record_of_arrays

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.checks.finite_differences import Estimate
+from lab.equations.quantities import Quantities
+from lab.equations.spelling import Speller
 from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import estimate_text, formula_lines, precise
+from lab.reports.breaking.breakage import estimate_text, precise
 from lab.reports.compare.sides import SideResult
 from lab.reports.runs.first import nan_notes
 from lab.reports.tables import Report, Section
@@ -200,15 +202,16 @@ def _place(ours: Trace, first: FirstDifference) -> str:
 
 def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tuple[str, str]]:
     """Yield the formulas of the first different value, also with numbers."""
-    tap, step = first.tap, first.step
-    for name, lines in (
-        ("ours", formula_lines(ours, first.scan, first.tape, tap, step)),
-        (
-            "PyTensor's",
-            formula_lines(theirs, first.other_scan, first.other_tape, tap, step),
-        ),
+    for name, run, scan, tape in (
+        ("ours", ours, first.scan, first.tape),
+        ("PyTensor's", theirs, first.other_scan, first.other_tape),
     ):
-        yield from ((name, line) for line in lines)
+        speller = Speller(Quantities(run, scan))
+        for formula in run.scans[scan].formulas:
+            if (formula.target.argument, formula.target.tap) == (tape, first.tap):
+                yield name, speller.formula_at(formula, first.step)
+                if numbers := speller.numbers(formula, first.step):
+                    yield name, numbers
 
 
 def _answer_text(answer: SideResult) -> str:

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pytensor
@@ -113,14 +113,18 @@ def compiled(
         rewriting = _rewriting_of(subject, values)
         return _report(rewriting.graph.outputs, rewriting, subject.maker.mode, values)
     if isinstance(subject, Loop):
-        outputs, wrt, known = _of_loop(subject, wrt)
-        values = {**known, **values}
+        loop = subject.build()
+        outputs, values = _listed([subject.cost(loop)]), {**loop.given, **values}
+        wrt = None if wrt is None else next(iter(loop.select_inputs([wrt]).values()))
     else:
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
     if wrt is None:
         return _report(outputs, rewritten(outputs, mode, FUSION), mode, values)
-    variable, gradient = _gradient_of(outputs, wrt)
-    both, cost = [*outputs, gradient], outputs[0]
+    if len(outputs) != 1:
+        raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
+    cost, variable = outputs[0], cast(Variable, wrt)
+    check_differentiable(cost, variable)
+    both: list[Variable] = [cost, differentiate(cost, variable)]
     report = _report(both, rewritten(both, mode, FUSION), mode, values)
     names = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
     if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
@@ -181,23 +185,6 @@ def _listed(subject: object) -> list[Variable]:
     raise argument_error(
         "subject", subject, "expected a Loop, a compiled function, or PyTensor variables."
     )
-
-
-def _of_loop(
-    loop: Loop, wrt: Variable | str | None
-) -> tuple[list[Variable], Variable | None, Values]:
-    graph, variable = loop.build(), None
-    if wrt is not None:
-        (variable,) = graph.select_inputs([wrt]).values()
-    return [loop.cost(graph)], variable, graph.given
-
-
-def _gradient_of(outputs: Sequence[Variable], wrt: Any) -> tuple[Variable, Variable]:
-    """Check `wrt`, and return it with PyTensor's gradient of the only output."""
-    if len(outputs) != 1:
-        raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
-    check_differentiable(outputs[0], wrt)
-    return wrt, differentiate(outputs[0], wrt)
 
 
 def _report(
