@@ -33,12 +33,11 @@ from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import read_buffer, step_count
 from lab.reports.compile.compiled import (
+    NO_LOOP,
     Compiled,
     LateGradient,
     Rewrite,
     ScanAfter,
-    ScanBefore,
-    ScanOutcome,
 )
 from lab.reports.compile.rewriting import (
     REVERT,
@@ -197,7 +196,7 @@ def _report(
         "",
         linker_name(mode),
         pytensor.__version__,
-        tuple(_scans_before(result, given)),
+        len(result.before),
         after,
         tuple(_rewrites(result, after)),
         enclosing=tuple(
@@ -252,32 +251,8 @@ def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
 
 
-def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
-    """Yield the record of each original Scan, with its outcome."""
-    numbers = {node: number for number, node in enumerate(result.after, start=1)}
-    pairs = zip(result.before, result.copies, strict=True)
-    for number, (node, copy) in enumerate(pairs, start=1):
-        became = result.history.became(copy)
-        into = [last for last in numbers if last in became]
-        instead = tuple(sorted({plain_name(n) for n in became if not is_scan(n)}))
-        if not into:
-            outcome = ScanOutcome.REPLACED if instead else ScanOutcome.REMOVED
-        elif any(len(result.sources(last)) > 1 for last in into):
-            outcome = ScanOutcome.MERGED
-        else:
-            outcome = ScanOutcome.KEPT if into == [copy] else ScanOutcome.CHANGED
-        yield ScanBefore(
-            number,
-            result.names[number - 1],
-            step_count(node.inputs[0], given),
-            outcome,
-            tuple(numbers[last] for last in into),
-            () if into else instead,
-        )
-
-
 def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
-    """Yield the rewrites that replaced Scans, without the rewrites that PyTensor reverted."""
+    """Yield the rewrites that PyTensor did not revert, then the Scans that did not remain."""
     replacements = [(r.old.owner, r.new.owner, r.reason) for r in result.history.replacements]
     reverted = {old for old, _, reason in replacements if reason == REVERT}
     shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}
@@ -297,6 +272,12 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         scans.setdefault((name, effect), {})[result.name(old)] = None
     for (name, effect), names in scans.items():
         yield Rewrite(name, tuple(names), effect)
+    for scan, copy in zip(result.names, result.copies, strict=True):
+        became = result.history.became(copy)
+        if became.isdisjoint(result.after):
+            others = sorted({plain_name(node) for node in became if not is_scan(node)})
+            without = f"replaced by {listing(others)}, without a loop"
+            yield Rewrite(NO_LOOP, (scan,), without if others else "removed: no result is used")
 
 
 def _removed_operations(old: Apply, new: Apply) -> tuple[str, ...]:

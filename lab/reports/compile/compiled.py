@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
@@ -15,48 +14,15 @@ from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, Section
 
 FEW = 3  # most Scans for which the report shows all buffers
-MANY = 12  # most Scans for which the report has a row per Scan
-
-
-class ScanOutcome(StrEnum):
-    """The effect of rewriting on a Scan."""
-
-    KEPT = "unchanged"
-    CHANGED = "changed"
-    MERGED = "merged with others"
-    REPLACED = "replaced"
-    REMOVED = "removed: no result is used"
-
-
-@dataclass(frozen=True)
-class ScanBefore:
-    """A Scan of the original graph.
-
-    `into` are the numbers of the Scans that replaced this Scan.  If no Scan did, `instead` are the
-    operations that replaced it.
-    """
-
-    number: int
-    name: str
-    steps: Count
-    outcome: ScanOutcome
-    into: tuple[int, ...] = ()
-    instead: tuple[str, ...] = ()
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Name, number of steps, and outcome."""
-        outcome = str(self.outcome)
-        if self.outcome is ScanOutcome.REPLACED:
-            outcome += f" by {listing(self.instead)}, without a loop"
-        elif self.into:
-            outcome += f": rewritten as Scan {listing(self.into)}"
-        return f"{self.number} {self.name}", str(self.steps), outcome
+NO_LOOP = "–"
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewrite that replaced `scans`, with its purpose and the operations that it moved."""
+    """A rewrite that replaced `scans`, with its purpose and the operations that it moved.
+
+    A Scan that does not remain has the name `NO_LOOP`; `effect` names its replacement.
+    """
 
     name: str
     scans: tuple[str, ...]
@@ -128,18 +94,19 @@ HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")
 class Compiled(Report):
     """The Scans of a graph before and after rewriting.
 
-    `before` and `rewrites` are empty for a compiled function, which does not record them.  In a
-    report with a gradient, `alone` are the Scans of the graph without the gradient.  `late` is the
-    gradient taken after the buffers were shortened, or None without values of all inputs.  The
-    `linker` and the `version` of PyTensor determine the rewrites.  `enclosing` names the operation
-    around each Scan that is inside another operation, and therefore not in `after`.
+    `original` is the number of Scans before rewriting, and `rewrites` lists the rewrites that
+    replaced them.  A compiled function records neither: they are 0 and empty.  In a report with a
+    gradient, `alone` are the Scans of the graph without the gradient.  `late` is the gradient taken
+    after the buffers were shortened, or None without values of all inputs.  The `linker` and the
+    `version` of PyTensor determine the rewrites.  `enclosing` names the operation around each Scan
+    that is inside another operation, and therefore not in `after`.
     """
 
     outputs: tuple[str, ...]
     wrt: str
     linker: str
     version: str
-    before: tuple[ScanBefore, ...]
+    original: int
     after: tuple[ScanAfter, ...]
     rewrites: tuple[Rewrite, ...] = ()
     alone: tuple[ScanAfter, ...] = ()
@@ -158,7 +125,7 @@ class Compiled(Report):
 
     @property
     def document(self) -> Section:
-        """A summary, then sections on Scans, rewrites, buffers, and the gradient."""
+        """A summary, then sections on rewrites, buffers, and the gradient."""
         subject = listing(self.outputs)
         if self.wrt:
             subject = f"{self.outputs[0]} and its gradient wrt {self.wrt}"
@@ -169,11 +136,9 @@ class Compiled(Report):
     @property
     def summary(self) -> str:
         """The numbers of remaining Scans and of shortened buffers, as a sentence."""
-        if self.before:
-            total = len(self.before)
-            summary = f"Scans: {len(self.after)} of {total} remain"
-        else:
-            summary = f"Scans: {len(self.after)}"
+        summary = f"Scans: {len(self.after)}"
+        if self.original:
+            summary += f" of {self.original} remain"
         buffers = [b for b in self.buffers if b.retention is not Retention.UNTRACED]
         if buffers:
             summary += f". Buffers: {len(self.shortened)} of {len(buffers)} are shortened"
@@ -182,12 +147,6 @@ class Compiled(Report):
         return f"{summary}."
 
     def _sections(self) -> Iterator[Section]:
-        if len(self.before) > MANY:
-            counts = Counter(scan.outcome for scan in self.before)
-            yield Section("Scans", ("; ".join(f"{n} {of}" for of, n in counts.items()) + ".",))
-        elif self.before:
-            cells = tuple(scan.cells for scan in self.before)
-            yield Section("Scans", (ReportTable(("Scan", "steps", "after rewriting"), cells),))
         if self.rewrites:
             rows = tuple((each.name, listing(each.scans), each.effect) for each in self.rewrites)
             yield Section("Rewrites", (ReportTable(("rewrite", "Scan", "effect"), rows),))
