@@ -103,8 +103,7 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
 
 def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
     """Return the values that the steps read from a sequence."""
-    reader, held = of.first_reader(sequence)
-    slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
+    slots = (of.value_read(sequence, step) for step in range(of.scan.steps))
     return [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
 
 

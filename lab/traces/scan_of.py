@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+import numpy as np
+
 from lab.records import cached_property
 from lab.tape import Kind
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Origin, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 
 class Value(NamedTuple):
@@ -70,21 +72,32 @@ class ScanOf:
             return parent.first_reader(variable)
         return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
 
-    def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Value:
-        """Return the slot, at version 0, that contains the value of a variable at a time index."""
-        if isinstance(held, TapeTrace):
-            row = held.axis.rows.get(index, index) if held.axis is not None else index
-            return Value(self.number, held.name, held.argument, row)
-        reader, first = self.first_reader(held)
-        if not isinstance(first, SequenceTrace):
-            return reader.slot_at(first, index)
-        step = first.axis.rows.get(index)
-        if first.taken is not None and step is not None:
-            filled = self.trace.scans[first.taken.scan].tape(first.taken.variable)
-            if filled is not None:
-                row = int(first.taken.rows[step])
-                return Value(first.taken.scan, filled.name, filled.argument, row)
-        return Value(reader.number, first.name, -1, index)
+    def origins(self, argument: int, row: int) -> list[Origin]:
+        """Return the origins of a row of a tape, or of the value of a sequence at step `row`."""
+        known = self.trace.origins[self.number]
+        return [*known.get((argument, row), ()), *known.get((argument, None), ())]
+
+    def origin_read(self, sequence: SequenceTrace, step: int) -> Origin | None:
+        """Return the slot whose value a step reads through a sequence, or None."""
+        origins = self.origins(sequence.argument, step)
+        if len(origins) != 1 or not origins[0].is_summand:
+            return None
+        scan, argument, row, _ = origins[0]
+        tape, value = self.trace.scans[scan].tape(argument), sequence.values[step]
+        is_same = tape is not None and np.array_equal(tape.final[row], value, equal_nan=True)
+        return origins[0] if is_same else None  # another value is a sum with a term of no Scan
+
+    def value_read(self, sequence: SequenceTrace, step: int) -> Value:
+        """Return the value that a step reads through a sequence, at version 0."""
+        origin = self.origin_read(sequence, step)
+        reader, first = self.first_reader(sequence)
+        index = int(sequence.axis.index[step])
+        if origin is not None and (tape := self.trace.scans[origin.scan].tape(origin.argument)):
+            return Value(origin.scan, tape.name, origin.argument, origin.row)
+        if isinstance(first, SequenceTrace):
+            return Value(reader.number, first.name, -1, index)
+        row = index if first.axis is None else first.axis.rows.get(index, index)
+        return Value(reader.number, first.name, first.argument, row)
 
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
         """Return the rows of a gradient's tape that belong to the result."""

@@ -8,7 +8,7 @@ trust, because `pickle` runs code.  `Derivative` has the graph, and methods such
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -116,21 +116,12 @@ class TapeTrace:
 
 
 @record_of_arrays
-class Taken:
-    """A variable of another Scan: step s reads its row ``rows[s]``."""
-
-    scan: int
-    variable: int
-    rows: np.ndarray
-
-
-@record_of_arrays
 class SequenceTrace:
     """A sequence: the value that each step reads; `axis` relates steps to indices.
 
     A gradient reads values that its parent read or computed: `source` is the variable and the tap
-    in the parent, and `group` is the kind of these values.  If a loop reads values of another loop,
-    `taken` locates these values.  `now` is the index that step 0 reads as the value at t.
+    in the parent, and `group` is the kind of these values.  `now` is the index that step 0 reads as
+    the value at t.
     """
 
     name: str
@@ -139,7 +130,6 @@ class SequenceTrace:
     axis: Axis
     source: Leaf | None = None
     group: ReadingGroup | None = None
-    taken: Taken | None = None
     now: int = 0
 
     @property
@@ -213,6 +203,15 @@ class FedRow(NamedTuple):
 
     row: int | None
     source: int
+    is_summand: bool
+
+
+class Origin(NamedTuple):
+    """A row of a filled tape that determines a value, either as a summand or in another way."""
+
+    scan: int
+    argument: int
+    row: int
     is_summand: bool
 
 
@@ -376,6 +375,24 @@ class Trace:
         labels = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
         labels += [f"other steps by PyTensor, {self.backend}"] if self.backend else []
         return f"Trace({', '.join(labels)})"
+
+    @cached_property
+    def origins(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
+        """The origins of the arguments of each Scan, and last, the origins of the outputs.
+
+        The keys are the number of the argument or output, and the row, which is None for all rows.
+        """
+        feeds = (*(scan.feeds for scan in self.scans), self.feeds)
+        return tuple(map(self._origins_of, feeds))
+
+    def _origins_of(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
+        origins: dict[tuple[int, int | None], list[Origin]] = {}
+        for feed in feeds:
+            tape = self.scans[feed.scan].tape(feed.variable)
+            for row in feed.rows if tape is not None else ():
+                origin = Origin(feed.scan, feed.variable, row.source, row.is_summand)
+                origins.setdefault((feed.into, row.row), []).append(origin)
+        return origins
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:

@@ -34,7 +34,6 @@ from lab.traces.trace import (
     ParameterTrace,
     ScanTrace,
     SequenceTrace,
-    Taken,
     TapeTrace,
     Trace,
 )
@@ -144,7 +143,7 @@ def traced(
         pause()
         above = _parent(recording, recordings[:number])
         name = names_of_scans[number]
-        scan = _scan_trace(recording, name, above, values, index, axes, used, filled)
+        scan = _scan_trace(recording, name, above, values, index, axes, used)
         variables = list(enumerate(recording.parts.variables))
         computed_outputs = [
             (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
@@ -212,7 +211,6 @@ def _scan_trace(
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
-    filled: Mapping[Variable, tuple[int, int]],
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     filled_by = outer_outputs(parts, node)
@@ -241,12 +239,9 @@ def _scan_trace(
             rows = read.rows + recording.first
             shown = _cut(axis, rows)
             origin, group = origins.get(position, (None, None))
-            taken = _taken(part, rows, values, filled) if derivation is None else None
             held = freeze(read.values)
             now = 0 if derivation is not None else current_row(cut_of(part.outer_input).base)
-            sequences.append(
-                SequenceTrace(part.name, position, held, shown, origin, group, taken, now)
-            )
+            sequences.append(SequenceTrace(part.name, position, held, shown, origin, group, now))
             continue
         if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
@@ -342,14 +337,6 @@ def _sequence_axis(
         if known is None or len(known.index) < len(values[array]):
             return Axis(source.name, freeze(rows))
     return Axis(known.variable, freeze(known.index[rows]))
-
-
-def _taken(
-    part: LoopVariable, read: np.ndarray, values: Values, filled: Mapping[Variable, tuple[int, int]]
-) -> Taken | None:
-    """Return the rows of another Scan's output from which a sequence was cut, or None."""
-    array, rows = rows_of(part.outer_input, values, filled)
-    return Taken(*filled[array], freeze(rows[read])) if array in filled else None
 
 
 def _cut(axis: Axis, rows: np.ndarray) -> Axis:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write, WriteKind
 from lab.equations.events.sums import Split, reads_of, split, terms_of
-from lab.equations.events.timeline import Clock, SlotOrigins
+from lab.equations.events.timeline import Clock
 from lab.equations.quantities import Quantities, cost_name
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
@@ -23,7 +23,6 @@ class Builder:
 
     named: Quantities
     clock: Clock
-    origins: SlotOrigins
     slot: Callable[[int, int, int], Slot]
 
     @property
@@ -64,11 +63,9 @@ class Builder:
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
         """Return the write of an initial value as a sum of outputs of Scans and a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
-        origins = self.origins.of(self.named.number, tape.argument, row)
-        terms = [self._output_term(*origin.slot) for origin in origins if origin.is_summand]
-        others = [
-            self._output_term(*origin.slot).source for origin in origins if not origin.is_summand
-        ]
+        origins = self.named.origins(tape.argument, row)
+        terms = [self._output_term(*origin[:3]) for origin in origins if origin.is_summand]
+        others = [self._output_term(*each[:3]).source for each in origins if not each.is_summand]
         with np.errstate(all="ignore"):
             left = new - sum((term.value for term in terms), np.zeros_like(new))
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
@@ -91,7 +88,7 @@ class Builder:
 
     def _output_term(self, scan: int, argument: int, row: int) -> Term:
         """Return the output of another Scan as a term."""
-        slot, tape = self.slot(scan, argument, row), self.origins.scans[scan].scan.tape(argument)
+        slot, tape = self.slot(scan, argument, row), self.named.trace.scans[scan].tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
         return Term(read.value, read, None, slot.quantity, "")
@@ -154,8 +151,8 @@ class _StepEvents:
     def _sequence_read(self, sequence: SequenceTrace) -> Read:
         builder, step = self.builder, self.step
         index, name = int(sequence.axis.index[step]), sequence.name
-        key = builder.origins.of_sequence(builder.named.number, sequence, step)
-        slot = None if key is None else builder.slot(*key)
+        origin = builder.named.origin_read(sequence, step)
+        slot = None if origin is None else builder.slot(*origin[:3])
         label = builder.named.sequence_label(sequence, index)
         value, argument = sequence.values[step], sequence.argument
         return Read(label, value, slot, None, argument, name, SlotRole.READ, index)

@@ -16,7 +16,8 @@ import numpy as np
 
 from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Slot, SlotRole, WriteKind
-from lab.equations.events.timeline import Clock, SlotOrigins, Timeline
+from lab.equations.events.timeline import Clock, Timeline
+from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
 from lab.errors import KindError, argument_error, check_integer
 from lab.notation import number_text
@@ -134,8 +135,8 @@ class Events(EventSequence):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.clock = Clock(trace)
-        self._origins = SlotOrigins(trace)
-        self._timeline = Timeline(trace, self.clock, self._origins)
+        self._named = tuple(Quantities.each(trace))
+        self._timeline = Timeline(trace, self.clock)
         self._event = cache(self._compute)
         self._slot, self._builders = cache(self._name_slot), cache(self._builder)
 
@@ -203,10 +204,10 @@ class Events(EventSequence):
         return self._builders(scan).event(step)
 
     def _builder(self, scan: int) -> Builder:
-        return Builder(self._origins.scans[scan], self.clock, self._origins, self._slot)
+        return Builder(self._named[scan], self.clock, self._slot)
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
-        named, tape = self._origins.scans[scan], self._tape(scan, argument)
+        named, tape = self._named[scan], self._tape(scan, argument)
         total = named.whole_label(tape, row) if tape.collects else ""
         in_time = named.scan.parent is None or not tape.tape.reads
         label = named.tape_label(tape, row) if in_time else named.place(tape, row)

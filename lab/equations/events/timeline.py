@@ -1,16 +1,15 @@
 """The accesses to all slots, ordered by one clock, and the role of a slot at a moment."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from lab.equations.events.records import Slot, SlotRole
-from lab.equations.quantities import Quantities
 from lab.notation import leaves_of
 from lab.records import cached_property
-from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import ScanTrace, TapeTrace, Trace
 
 Key = tuple[int, int, int]  # the Scan, argument, and row of a slot
 
@@ -75,65 +74,12 @@ class Clock:
         return np.array(self.first) - np.array(filled, int)
 
 
-class Origin(NamedTuple):
-    """A slot that determines a value, either as a summand or in another way."""
-
-    slot: Key
-    is_summand: bool
-
-
-@dataclass(frozen=True, eq=False)
-class SlotOrigins:
-    """The slots of other Scans that determine the sequences and initial values of a Scan."""
-
-    trace: Trace
-
-    @cached_property
-    def scans(self) -> tuple[Quantities, ...]:
-        """All Scans, with the names of their quantities."""
-        return tuple(Quantities.each(self.trace))
-
-    def of(self, scan: int, argument: int, row: int) -> list[Origin]:
-        """Return the slots that determine a row of a tape, or a sequence at step `row`."""
-        return [
-            *self._origins_by_scan[scan].get((argument, row), ()),
-            *self._origins_by_scan[scan].get((argument, None), ()),
-        ]
-
-    def of_sequence(self, scan: int, sequence: SequenceTrace, step: int) -> Key | None:
-        """Return the slot whose value a step reads through a sequence, or None."""
-        origins = self.of(scan, sequence.argument, step)
-        return origins[0].slot if len(origins) == 1 and origins[0].is_summand else None
-
-    @cached_property
-    def _origins_by_scan(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
-        return tuple(self._rows(scan.feeds) for scan in self.trace.scans)
-
-    def _rows(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
-        origins: dict[tuple[int, int | None], list[Origin]] = {}
-        for feed in feeds:
-            tape = self.trace.scans[feed.scan].tape(feed.variable)
-            rows = range(0 if tape is None else len(tape.final))
-            for row, source, is_summand in feed.rows:
-                if source in rows:  # inside the recorded window
-                    slot = feed.scan, feed.variable, source
-                    origins.setdefault((feed.into, row), []).append(Origin(slot, is_summand))
-        return origins
-
-    @cached_property
-    def results(self) -> frozenset[Key]:
-        """The slots from which the trace computes outputs, without another Scan in between."""
-        fed = self._rows(self.trace.feeds).values()
-        return frozenset(origin.slot for origins in fed for origin in origins)
-
-
 @dataclass(frozen=True, eq=False)
 class Timeline:
     """All accesses to all slots, and the role of a slot at a moment."""
 
     trace: Trace
     clock: Clock
-    origins: SlotOrigins
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return the accesses to a slot in order."""
@@ -158,14 +104,14 @@ class Timeline:
                 for row in range(len(tape.initial)):
                     if not tape.unwritten[row]:
                         yield (number, tape.argument, row), Touch(filling, fills=True)
-                        for origin in self.origins.of(number, tape.argument, row):
-                            yield origin.slot, Touch(filling, is_saved=True)
+                        for origin in ScanOf(self.trace, number).origins(tape.argument, row):
+                            yield origin[:3], Touch(filling, is_saved=True)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.clock.of_step(number, step)
-                    for origin in self.origins.of(number, sequence.argument, step):
-                        yield origin.slot, Touch(event, is_saved=True)
+                    for origin in ScanOf(self.trace, number).origins(sequence.argument, step):
+                        yield origin[:3], Touch(event, is_saved=True)
 
     def _tape_touches(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
         scan = self.trace.scans[number]
@@ -196,7 +142,7 @@ class Timeline:
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
-        is_result = (slot.scan, slot.argument, slot.row) in self.origins.results
+        is_result = (slot.scan, slot.argument, slot.row) in self._results
         is_result |= any(t.is_saved and t.event in self._fillings for t in touches)
         is_final = not any(touch.writes and not touch.restores for touch in later)
         if any(touch.writes for touch in before):
@@ -214,6 +160,13 @@ class Timeline:
         if not later:
             return SlotRole.DONE
         return SlotRole.SEED if np.any(tape.initial[slot.row] != 0) else SlotRole.PENDING
+
+    @cached_property
+    def _results(self) -> frozenset[Key]:
+        """The slots from which the trace computes outputs, without another Scan in between."""
+        return frozenset(
+            each[:3] for origins in self.trace.origins[-1].values() for each in origins
+        )
 
     @cached_property
     def _fillings(self) -> frozenset[int | None]:

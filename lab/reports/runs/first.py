@@ -280,8 +280,7 @@ class _Run:
             row = next(a.rows[place.step] for a in variable.reads if a.tap == source.tap)
             write = self._written(place.scan, variable, int(row), place.step)
         elif isinstance(variable, SequenceTrace):
-            reader, source_of = ScanOf(self.trace, place.scan).first_reader(variable)
-            slot = reader.slot_at(source_of, int(variable.axis.index[place.step]))
+            slot = ScanOf(self.trace, place.scan).value_read(variable, place.step)
             tape = self.trace.scans[slot.scan].tape(slot.argument)
             if tape is not None:
                 write = self._written(slot.scan, tape, slot.row)

@@ -107,4 +107,4 @@ def _is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
     into = trace.scans[later].variable(Leaf("", None, feed.into))
     if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False
-    return trace.scans[later].parent is not None or into.taken is not None
+    return trace.scans[later].parent is not None or any(row.is_summand for row in feed.rows)
