@@ -113,11 +113,6 @@ class ScanOf:
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
         """Return whether an output of the trace, or a gradient of another Scan, needs a tape."""
-        place = self.number, tape.argument
-        if any((feed.scan, feed.variable) == place for feed in self.trace.feeds):
-            return True
-        return any(
-            (feed.scan, feed.variable) == place and not scan.is_reading(feed.into)
-            for scan in self.trace.scans
-            for feed in scan.feeds
-        )
+        gradients = (f for s in self.trace.scans for f in s.feeds if not s.is_reading(f.into))
+        places = ((feed.scan, feed.variable) for feed in (*self.trace.feeds, *gradients))
+        return (self.number, tape.argument) in places

@@ -19,7 +19,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.ops import deep_copy_op
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.basic import tensor_from_scalar
 from pytensor.tensor.variable import TensorVariable
@@ -215,11 +215,7 @@ class _Graph:
                 raise GraphError(f'keep: {parts.called}: {reason}. Pass keep = "all".')
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
-        needed = dict.fromkeys(self._needed_variables())
-        self._constants: dict[Variable, Computed] = {
-            v: v.data for v in needed if isinstance(v, Constant)
-        }
-        self._computed = [v for v in needed if v not in self._constants]
+        self._needed = list(dict.fromkeys(self._needed_variables()))
         self._function: Callable[..., list[Computed]] | None = None
 
     def _needed_variables(self) -> Iterator[Variable]:
@@ -239,11 +235,11 @@ class _Graph:
         Instead of an array, the result contains an array of the same length without entries.
         """
         if self._function is None:
-            numbers = [_number(v) for v in self._computed]
+            numbers = [_number(v) for v in self._needed]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
-        values = dict(self._constants)
+        values: dict[Variable, Computed] = {}
         results = self._function(*_given(self.inputs, known))
-        for variable, value in zip(self._computed, results, strict=True):
+        for variable, value in zip(self._needed, results, strict=True):
             is_array = getattr(variable.type, "ndim", 0) > 0
             values[variable] = np.empty((int(value), 0)) if is_array else value
         for node, parts in self.scans.items():

@@ -178,16 +178,12 @@ class Events(EventSequence):
 
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
-        tape = self._tape(slot.scan, slot.argument)
-        value = None
-        writes = [t for t in self._timeline.touches(slot) if t.event <= moment and t.writes]
-        if writes:
-            step = writes[-1].event - self.clock.first[slot.scan]
-            value = next(a.values[step] for a in tape.writes if a.rows[step] == slot.row)
-        elif slot.row < len(tape.initial) and not tape.unwritten[slot.row]:
-            filling = self.clock.filling(slot.scan)
-            value = tape.initial[slot.row] if filling is None or filling <= moment else None
-        return value
+        filling = self.clock.filling(slot.scan)
+        if filling is not None and moment < filling:
+            return None
+        steps = moment + 1 - self.clock.first[slot.scan]
+        last = min(max(0, steps), self.trace.scans[slot.scan].steps)
+        return self._tape(slot.scan, slot.argument).value_before(slot.row, last)
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
         """Return the numbers of all events, in any Scan, that read or write a slot."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,16 +15,17 @@ from lab.traces.trace import ScanTrace, TapeTrace, Trace
 Key = tuple[int, int, int]  # the Scan, argument, and row of a slot
 
 
-@dataclass(frozen=True)
-class Touch:
-    """An access to a slot by the event with the number `event`."""
+class Touch(NamedTuple):
+    """An access to a slot by the event with the number `event`.
+
+    `role` is the role of the slot in this event; None if the event fills the slot before step 0.
+    """
 
     event: int
-    reads: bool = False
-    writes: bool = False
-    fills: bool = False  # writes the slot before step 0
-    restores: bool = False
-    is_saved: bool = False  # reads the slot for another Scan
+    role: SlotRole | None
+
+
+CHANGES = (SlotRole.WRITTEN, SlotRole.OVERWRITTEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +105,15 @@ class Timeline:
                     continue
                 for row in range(len(tape.initial)):
                     if not tape.unwritten[row]:
-                        yield (number, tape.argument, row), Touch(filling, fills=True)
+                        yield (number, tape.argument, row), Touch(filling, None)
                         for origin in ScanOf(self.trace, number).origins(tape.argument, row):
-                            yield origin[:3], Touch(filling, is_saved=True)
+                            yield origin[:3], Touch(filling, SlotRole.SAVED)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.clock.of_step(number, step)
                     for origin in ScanOf(self.trace, number).origins(sequence.argument, step):
-                        yield origin[:3], Touch(event, is_saved=True)
+                        yield origin[:3], Touch(event, SlotRole.SAVED)
 
     def _tape_touches(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
         scan = self.trace.scans[number]
@@ -125,33 +127,34 @@ class Timeline:
             reads = {int(access.rows[step]) for access in tape.reads}
             writes = {int(access.rows[step]): access.tap for access in tape.writes}
             for row in reads | writes.keys():
-                is_restored = row in writes and row in reads and writes[row] in restored
-                yield (
-                    (number, tape.argument, row),
-                    Touch(event, row in reads, row in writes, restores=is_restored),
-                )
+                role = SlotRole.OVERWRITTEN if row in writes else SlotRole.PRESERVED
+                if row not in reads:
+                    role = SlotRole.WRITTEN
+                elif row in writes and writes[row] in restored:
+                    role = SlotRole.RESTORED
+                yield (number, tape.argument, row), Touch(event, role)
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
         touches = self.touches(slot)
-        now = [touch for touch in touches if touch.event == moment and not touch.fills]
-        if now:
-            return _touch_role(now)
+        now = next((t.role for t in touches if t.event == moment and t.role is not None), None)
+        if now is not None:
+            return now
         before = [touch for touch in touches if touch.event <= moment]
         later = [touch for touch in touches if touch.event > moment]
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
         is_result = (slot.scan, slot.argument, slot.row) in self._results
-        is_result |= any(t.is_saved and t.event in self._fillings for t in touches)
-        is_final = not any(touch.writes and not touch.restores for touch in later)
-        if any(touch.writes for touch in before):
+        is_result |= any(t.role is SlotRole.SAVED and t.event in self._fillings for t in touches)
+        is_final = not any(touch.role in CHANGES for touch in later)
+        if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
             if is_result and is_final:
                 return SlotRole.RESULT
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return SlotRole.EMPTY
-        if self.clock.is_filled(slot.scan) and not any(touch.fills for touch in before):
+        if self.clock.is_filled(slot.scan) and all(touch.role is not None for touch in before):
             return SlotRole.EMPTY
         if scan.parent is None:
             return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT
@@ -184,13 +187,3 @@ def _needed_arguments(scan: ScanTrace) -> set[int]:
         return arguments  # without the formula of a value, all arguments may be needed
     formulas = (f.expression for f in scan.formulas if f.target.argument in needed)
     return {leaf.argument for expression in formulas for leaf in leaves_of(expression)}
-
-
-def _touch_role(now: list[Touch]) -> SlotRole:
-    """Return the role of a slot in the event that touches it."""
-    reads, writes = any(t.reads for t in now), any(t.writes for t in now)
-    if any(touch.restores for touch in now):
-        return SlotRole.RESTORED
-    if writes:
-        return SlotRole.OVERWRITTEN if reads else SlotRole.WRITTEN
-    return SlotRole.PRESERVED if reads else SlotRole.SAVED
