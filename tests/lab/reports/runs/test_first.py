@@ -39,28 +39,20 @@ FORWARD = [
 
 
 @pytest.mark.parametrize(("what", "is_met"), FORWARD)
-def test_the_first_value_is_that_of_numpy(what, is_met):
-    found, expected = lab.first(growing().trace(order=0), what), by_numpy(is_met)
-    if expected is None:
-        assert found is None
-        return
-    step, value = expected
-    assert (found.scan, found.step) == (0, step)
-    np.testing.assert_equal(found.chain[0].value, value)
+def test_the_first_value_is_that_of_numpy(what, is_met, quick):
+    """Search a trace, and a derivative, of which only the steps around the value are traced."""
+    expected, loop = by_numpy(is_met), growing()
+    for subject in (loop.trace(order=0), loop.derivative(0)):
+        found = lab.first(subject, what)
+        if expected is None:
+            assert found is None
+            continue
+        step, value = expected
+        assert (found.scan, found.step) == (0, step)
+        np.testing.assert_equal(found.chain[0].value, value)
 
 
-@pytest.mark.parametrize("what", ["nan", "inf", ">1e20", "90", "=91"])
-def test_of_a_derivative_only_the_steps_around_it_are_traced(what, quick):
-    loop, sought = growing(), float(what) if what == "90" else what
-    whole, found = lab.first(loop.trace(order=0), sought), lab.first(loop.derivative(0), sought)
-    if whole is None:
-        assert found is None
-        return
-    assert (found.scan, found.step) == (whole.scan, whole.step)
-    np.testing.assert_equal(found.chain[0].value, whole.chain[0].value)
-
-
-def test_so_is_a_gradient_that_explodes(quick):
+def test_a_gradient_that_explodes(quick):
     """Of x ← 3·x the gradient is 3**k after k backward steps, beyond 1e100 at step 209."""
     loop = lab.Loop(lambda x: 3.0 * x, (lab.State("x", 1e-300),), n_steps=400)
     found = lab.first(loop.derivative(1), ">1e100")
@@ -83,12 +75,9 @@ def test_a_long_way_of_infinities_is_passed_over():
     assert found.chain[0].numbers == "inf·0"
 
 
-def test_a_branch_that_is_not_taken_is_passed_over_forwards_and_told_backwards():
+def test_a_branch_that_is_not_taken_is_passed_over_in_the_loop():
     loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=3)
     assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, too
-    found = lab.first(loop.trace(order=1))
-    assert (found.scan, found.step) == (1, 0)
-    assert "where does not select sqrt(x[t−1])" in " ".join(str(found).split())
 
 
 NAN = np.nan
