@@ -96,15 +96,11 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
 
         return of_tape
     if isinstance(variable, SequenceTrace):
-        return values_read(of, variable, versions).__getitem__
+        slots = (of.value_read(variable, step) for step in range(of.scan.steps))
+        read = [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
+        return read.__getitem__
     parameter = parameter_of(of, leaf.variable)
     return lambda step: parameter
-
-
-def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
-    """Return the values that the steps read from a sequence."""
-    slots = (of.value_read(sequence, step) for step in range(of.scan.steps))
-    return [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
 
 
 def adds_old(formula: Formula) -> bool:

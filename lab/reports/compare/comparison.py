@@ -71,7 +71,8 @@ class GradientRow:
         both = self.verdict in (Agreement.SAME, Agreement.NEITHER)
         answers = {"both": self.ours} if both else {"ours": self.ours, "PyTensor's": self.theirs}
         for name, answer in answers.items():
-            yield name, f"{_answer_text(answer)}{MARKS[self.confirmed(answer)]}"
+            reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
+            yield name, f"{precise(answer.value)}{reason}{MARKS[self.confirmed(answer)]}"
         if self.differences is not None:
             yield "finite differences", estimate_text(self.differences)
 
@@ -120,15 +121,11 @@ class Comparison(Report):
             (str(row.order), row.wrt, name, value) for row in self.rows for name, value in row.cells
         )
         table = ReportTable(("order", "wrt", "computed by", "value"), cells)
-        gradients = Section("Gradients", (table, *[LEGEND] * any(map(_is_marked, self.rows))))
+        marks = {row.confirmed(each) for row in self.rows for each in (row.ours, row.theirs)}
+        gradients = Section("Gradients", (table, *[LEGEND] * bool(marks - {None})))
         blocks = (gradients, Section("First difference", tuple(_difference(self))))
         notes = () if self.ours is None else nan_notes(self.ours)
         return Section(title, (*_summary(self), *notes, *blocks))
-
-
-def _is_marked(row: GradientRow) -> bool:
-    """Return whether finite differences agree or disagree with a value of the row."""
-    return {row.confirmed(row.ours), row.confirmed(row.theirs)} != {None}
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
@@ -212,9 +209,3 @@ def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tu
                 yield name, speller.formula_at(formula, first.step)
                 if numbers := speller.numbers(formula, first.step):
                     yield name, numbers
-
-
-def _answer_text(answer: SideResult) -> str:
-    """Write a value, or the reason for a missing value."""
-    reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
-    return f"{precise(answer.value)}{reason}"

@@ -261,7 +261,9 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         if reason == REVERT or new in reverted or not is_scan(new):
             continue
         part = next((part for part in PURPOSES if part in reason), "")
-        effect, moved = PURPOSES.get(part, ""), _removed_operations(old, new)
+        effect, steps = PURPOSES.get(part, ""), (inner_graph(node.op)[1] for node in (old, new))
+        before, rest = (Counter(plain_name(n) for n in toposort(step)) for step in steps)
+        moved = sorted((before - rest).elements())  # the operations that the new step lacks
         if part in SHORTENING and shortened.isdisjoint(result.history.became(new)):
             continue  # the new buffer has as many rows as the old buffer
         if part.startswith("push_out"):
@@ -278,13 +280,6 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
             others = sorted({plain_name(node) for node in became if not is_scan(node)})
             without = f"replaced by {listing(others)}, without a loop"
             yield Rewrite(NO_LOOP, (scan,), without if others else "removed: no result is used")
-
-
-def _removed_operations(old: Apply, new: Apply) -> tuple[str, ...]:
-    """Return the operations of the step of `old` that the step of `new` lacks."""
-    steps = (Counter(map(plain_name, toposort(inner_graph(n.op)[1]))) for n in (old, new))
-    before, after = steps
-    return tuple(sorted((before - after).elements()))
 
 
 def _original_names(result: Rewriting, node: Apply) -> dict[LoopVariable, str]:
