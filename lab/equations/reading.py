@@ -209,15 +209,12 @@ def _symbols_of(
     variables: Sequence[LoopVariable], named: list[str], bases: list[Variable]
 ) -> list[str]:
     """Return a symbol for each argument; slices of one array have the same symbol."""
+    keys = [b if v.kind is Kind.SEQUENCE else v for v, b in zip(variables, bases, strict=True)]
     owners: dict[object, str] = {}
-    for part, name, base in zip(variables, named, bases, strict=True):
-        owners.setdefault(_key(part, base), name)
+    for key, name in zip(keys, named, strict=True):
+        owners.setdefault(key, name)
     unique = dict(zip(owners, unique_names(list(owners.values())), strict=True))
-    return [unique[_key(part, base)] for part, base in zip(variables, bases, strict=True)]
-
-
-def _key(part: LoopVariable, base: Variable) -> object:
-    return (Kind.SEQUENCE, base) if part.kind is Kind.SEQUENCE else part
+    return [unique[key] for key in keys]
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:

@@ -52,11 +52,6 @@ class Retention(StrEnum):
     MIT_MOT = "all rows: a mit-mot is never shortened"
     UNTRACED = "an untraced state has no buffer"
 
-    @property
-    def is_one_value(self) -> bool:
-        """Whether a single value replaced the buffer."""
-        return self in (Retention.NO_BUFFER, Retention.STEPS_ONLY)
-
 
 @dataclass(frozen=True)
 class Buffer:
@@ -82,7 +77,8 @@ class Buffer:
     @property
     def cells(self) -> tuple[str, ...]:
         """Name, kind, rows that the loop writes, rows that are stored, and the reason."""
-        stored = "1 value" if self.retention.is_one_value else str(self.stored)
+        is_one_value = self.retention in (Retention.NO_BUFFER, Retention.STEPS_ONLY)
+        stored = "1 value" if is_one_value else str(self.stored)
         readers = [*self.readers[:MOST_READERS]]
         if len(self.readers) > MOST_READERS:
             readers.append(f"and {len(self.readers) - MOST_READERS} more")

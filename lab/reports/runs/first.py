@@ -30,7 +30,16 @@ from lab.reports.runs.branches import lost_branches
 from lab.reports.tables import WIDTH
 from lab.traces.faults import not_finite, value_at_step, value_formula, values_of
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Formula, Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
+from lab.traces.trace import (
+    Formula,
+    Input,
+    OuterFault,
+    ScanTrace,
+    SequenceTrace,
+    Source,
+    TapeTrace,
+    Trace,
+)
 from lab.traces.tracing import trace as trace_of
 from lab.traces.window import earliest
 
@@ -207,13 +216,7 @@ class _Output(NamedTuple):
     number: int
 
 
-class _Outer(NamedTuple):
-    """The result of an operation outside of the Scans, by its number in `Trace.outside`."""
-
-    fault: int
-
-
-Place = _Place | _Output | _Outer
+Place = _Place | _Output | OuterFault
 
 
 class _Run:
@@ -257,11 +260,10 @@ class _Run:
 
     def cause(self, place: Place) -> Place | None:
         """Return the input of `place` that is not finite, or the source of that input."""
-        if isinstance(place, _Outer):
-            fault = self.trace.outside[place.fault]
-            if fault.cause is not None:
-                return _Outer(fault.cause)
-            sources = (self._first_on_tape(*end) for end in fault.reaches)
+        if isinstance(place, OuterFault):
+            if place.cause is not None:
+                return self.trace.outside[place.cause]
+            sources = (self._first_on_tape(*end) for end in place.reaches)
             return next((source for source in sources if source is not None), None)
         if isinstance(place, _Output):
             return self._outer(None, place.number) or self._first_on_tape(None, place.number)
@@ -287,10 +289,9 @@ class _Run:
         end = place.scan, source.argument
         return write or self._outer(*end) or self._first_on_tape(*end)
 
-    def _outer(self, scan: int | None, number: int) -> _Outer | None:
+    def _outer(self, scan: int | None, number: int) -> OuterFault | None:
         """Return the outer operation that makes an argument or output not finite, or None."""
-        faults = enumerate(self.trace.outside)
-        return next((_Outer(i) for i, fault in faults if (scan, number) in fault.reaches), None)
+        return next((f for f in self.trace.outside if (scan, number) in f.reaches), None)
 
     def _first_on_tape(self, scan: int | None, into: int) -> Place | None:
         """Return the first value that is not finite on the tapes that determine an argument.
@@ -341,12 +342,11 @@ class _Run:
             return Occurrence(
                 None, None, name or f"output {place.number}", value, self._entry(value)
             )
-        if isinstance(place, _Outer):
-            fault = self.trace.outside[place.fault]
-            numbers = _in_numbers(fault.operation, [np.asarray(v.value) for v in fault.inputs])
+        if isinstance(place, OuterFault):
+            numbers = _in_numbers(place.operation, [np.asarray(v.value) for v in place.inputs])
             return Occurrence(
-                None, None, fault.formula, fault.value, self._entry(fault.value), fault.inputs,
-                numbers if fault.inputs else "", operation=fault.operation,
+                None, None, place.formula, place.value, self._entry(place.value), place.inputs,
+                numbers if place.inputs else "", operation=place.operation,
             )  # fmt: skip
         scan, source = self.trace.scans[place.scan], place.source
         speller = Speller(Quantities(self.trace, place.scan))

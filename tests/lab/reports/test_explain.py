@@ -13,7 +13,6 @@ from pytensor.printing import debugprint
 from twins import assert_twin
 
 import lab
-from lab.errors import first_line
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
 from lab.reports.explain.traps import FINDERS, traps
@@ -174,24 +173,6 @@ def test_the_gradient_of_each_input():
     back = gallery.loops["gap"].trace(order=1).scans[1].tapes[0].tape
     assert (back.overwritten, back.preserved) == ((3, 1), (0,))
     assert "reads 0, 3, 1; overwrites 3, 1; preserves 0" in str(explained(gallery.loops["gap"]))
-
-
-# PyTensor's own errors.
-
-
-def test_the_cause_of_a_dtype_error_comes_before_pytensors_message():
-    x = pt.dscalar("x")
-    with pytest.raises(ValueError, match="has dtype float32") as caught:
-        scan(lambda y, x: x * y, outputs_info=[0.0], non_sequences=[x], n_steps=3)
-    assert "starts as float32, but its step computes float64" in first_line(caught.value)
-    assert "starts as" not in first_line(ValueError("of dtype float32"))
-    ys = scan(
-        lambda y, x: x * y,
-        outputs_info=[pt.constant(0.0, dtype="float64")],
-        non_sequences=[x],
-        n_steps=3,
-    )
-    assert ys.type.dtype == "float64"
 
 
 def test_details_have_the_ids_of_pytensors_print():
