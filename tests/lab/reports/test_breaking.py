@@ -63,23 +63,17 @@ def broken_tape(rule, xs, taps, seeds, slope):
     return tape[:reach]
 
 
-def squares():
-    xs = [X0]
-    for _ in range(STEPS):
-        xs.append(xs[-1] ** 2)
+def values(initial, steps, step):
+    xs = list(initial)
+    for _ in range(steps):
+        xs.append(step(xs))
     return xs
 
 
-def gaps():
-    xs = [0.3, 0.6, 0.9]
-    for _ in range(5):
-        xs.append(np.sin(xs[-3]) + xs[-1] * xs[-3])
-    return xs
-
-
+GAPS = values([0.3, 0.6, 0.9], 5, lambda xs: np.sin(xs[-3]) + xs[-1] * xs[-3])
 CASES = {
-    "square": (squares(), (-1,), lambda x: (2 * x,)),
-    "gap": (gaps(), (-3, -1), lambda a, b: (np.cos(a) + b, a)),
+    "square": (values([X0], STEPS, lambda xs: xs[-1] ** 2), (-1,), lambda x: (2 * x,)),
+    "gap": (GAPS, (-3, -1), lambda a, b: (np.cos(a) + b, a)),
 }
 
 
