@@ -3,7 +3,6 @@
 import re
 import sys
 from dataclasses import replace
-from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
@@ -301,17 +300,15 @@ def wrong_results(quantities, scan):
         recorded = value_at(scan, node.place, scan.steps - 1)
         if made is not None and not np.allclose(made, recorded, rtol=1e-5, atol=1e-12):
             wrong.append(node.place)
-        needed = find_reachable([node.place.source], partial(used_by, scan))
+        needed = find_reachable(
+            [node.place.source], lambda s: scan.inside[s].inputs if isinstance(s, int) else ()
+        )
         drawn = find_reachable([node], lambda n: n.inputs)
         wrong += [n.place for n in drawn if n.is_argument and n.place not in needed]
         told = {before.place for before in node.inputs}
         untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)
         wrong += [leaf for leaf in untold if not quantities.is_total(leaf)]
     return wrong
-
-
-def used_by(scan, source):
-    return scan.inside[source].inputs if isinstance(source, int) else ()
 
 
 def test_a_result_that_is_drawn_wrongly_is_seen():
