@@ -159,8 +159,8 @@ class _Layout:
         blocks = [(part, _blocks(columns, {})) for part, columns in pairs]
         least = np.array([PlacedPart(part, 0.0, part.narrow, b).right for part, b in blocks])
         most = np.array([PlacedPart(part, 0.0, part.wide, b).right for part, b in blocks])
-        room, total = self.right - self.left - PARTS * (len(pairs) - 1), least.sum()
-        share = min(1.0, max(0.0, room - total) / max(1.0, most.sum() - total))
+        room, total = self.right - self.left - PARTS * (len(pairs) - 1), float(least.sum())
+        share = min(1.0, max(0.0, room - total) / max(1.0, float(most.sum()) - total))
         scale = min(1.0, room / max(1.0, total)) if shrink else 1.0
         return (scale * (least + share * (most - least))).tolist()
 
