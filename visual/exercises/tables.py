@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import TapeTrace
-from visual.layout.canvas import kind_text
 from visual.layout.cells import values_text
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
+from visual.pictures.tapes.headings import kind_text
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 

@@ -236,9 +236,8 @@ def points_along(arrow: Arrow) -> list[Point]:
     t = np.linspace(0.0, 1.0, FINE + 1)[:, None]
     corners = np.array(arrow.points)
     if arrow.is_curve:
-        points = (
-            np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3]) @ corners
-        )
+        weights = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3]
+        points = np.hstack(weights) @ corners
     else:
         points = np.concatenate([a + (b - a) * t for a, b in pairwise(corners)])
     return [(x, y) for x, y in points.tolist()]
@@ -312,14 +311,11 @@ class Detours:
         The track is the first of `numbers` that no arrow from another cell uses between the two
         `ends`, or the last of `numbers`.
         """
-        (low, high), number = sorted(ends), 0
+        (low, high), taken, number = sorted(ends), self.taken[where], 0
         for number in numbers:
-            if all(
-                n != number or box is source or high < a or b < low
-                for a, b, box, n in self.taken[where]
-            ):
+            if all(n != number or box is source or high < a or b < low for a, b, box, n in taken):
                 break
-        self.taken[where].append((low, high, source, number))
+        taken.append((low, high, source, number))
         return number
 
     def _end(self, box: Box, side: int, source: Box) -> float:

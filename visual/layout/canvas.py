@@ -1,18 +1,12 @@
-"""Headings of pictures and of Scans, formulas, and the margins and legend of a finished picture."""
+"""Headings and formulas, and the margins and the legend of a finished picture."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from lab.equations.quantities import cost_name
-from lab.errors import listing
-from lab.notation import integers
 from lab.progress import pause
-from lab.tape import Kind
-from lab.traces.trace import TapeTrace
 from visual.layout.cells import on_one_scale, with_distinct_numbers
 from visual.layout.legend import EVERY_ROLE, legend_shapes, notes, scale_words
-from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.shapes import Box, Scene, Shape, Text, folded, walk
@@ -87,8 +81,11 @@ def scene_with_legend(
     shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
     legend, low, lines = list[Shape](), bottom, list[Text]()
     if sheet.legend:
+        boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
+        roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {**words, Role.SEED: seeds} if seeds else words
-        legend, low = legend_shapes(_occurring(words, shapes), bottom, width, close, margin)
+        words = {role: meaning for role, meaning in words.items() if role in roles}
+        legend, low = legend_shapes(words, bottom, width, close, margin)
         every = (*notes(shapes), *sentences, *scale_words(scales))
         content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
         lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
@@ -100,64 +97,3 @@ def scene_with_legend(
         description=description,
         dot=dot,
     )
-
-
-def _occurring(words: Mapping[Role, str], shapes: Iterable[Shape]) -> dict[Role, str]:
-    """Return the roles in `words` that occur in the shapes, with their meanings."""
-    boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
-    roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    return {role: meaning for role, meaning in words.items() if role in roles}
-
-
-def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """Return the purpose of a tape, or its kind and taps: ``mit-mot · reads 0, 1 · writes 1``.
-
-    With `in_short`, omit the kind and the taps.
-    """
-    if tape.is_total:
-        return "running total over the steps"
-    if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
-        return f"{'' if in_short else 'nit-sot: '}one value at every step"
-    if in_short:
-        return ""
-    reads, writes = (integers(*taps) or "nothing" for taps in (tape.tape.reads, tape.tape.writes))
-    return f"{tape.kind} · reads {reads} · writes {writes}"
-
-
-def block_heading(
-    named: NamedScan,
-    outputs: Sequence[TapeTrace] | None = None,
-    in_short: bool = False,
-    in_full: bool = False,
-) -> tuple[str, list[str]]:
-    """Return the title of a Scan, and lines about its purpose and its tapes.
-
-    `outputs` are the outputs to describe (default: all). `in_short` omits the kinds and taps of
-    tapes. `in_full` adds the definition of the differentiated cost.
-    """
-    scan, parent = named.scan, named.parent
-    if scan.carries:
-        title = f"{named.numbered_name}: the loop and its carried values"
-        lines = ["forward: a step reads the results of the previous step; no value is stored"]
-    elif parent is None:
-        title = f"{named.numbered_name}: a loop of tapes"
-        lines = ["in buffer order: its rows have no time axis"]
-    else:
-        title = f"{named.numbered_name}: the tape, order {scan.order}"
-        through = f"backward through {parent.numbered_name}"
-        if scan.steps < parent.scan.steps:
-            through += f", only its last {scan.steps} of {parent.scan.steps} steps"
-        cost = named.differentiated if in_full else cost_name(scan.order)
-        lines = [f"{through} · gradient of {cost}"]
-    tapes: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
-    for tape in scan.held:
-        if outputs is None or tape not in scan.outputs or tape in outputs:
-            is_part = named.share(tape) is not None and not tape.collects
-            whole = named.whole_label(tape, None) if is_part else ""
-            label = named.tape_label(tape, None)
-            tapes.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)
-    for (name, whole, kind), labels in tapes.items():
-        meaning = f" = {listing(labels)}" if labels != [name] else ""
-        part = f", {'a part' if len(labels) == 1 else 'parts'} of {whole}" if whole else ""
-        lines.append(f"{name}{meaning}{part}{kind and f' · {kind}'}")
-    return title, lines

@@ -325,8 +325,7 @@ class _Layout:
             y += high + 3
         hidden = sum(max(0, len(cells) - STACKED) for cells in stacks.values())
         if hidden:
-            text = f"⋯ {hidden} more"
-            shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
+            shapes.append(Text(self.left - 12, y - 9, f"⋯ {hidden} more", SMALL, "end", muted=True))
         return shapes, y
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:

@@ -8,7 +8,7 @@ do not touch.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Point = tuple[float, float]
 TRACK, LEAN, HEAD = 7.0, 8, 8.0  # distance of tracks; slope of an arrow; distance of heads
@@ -51,7 +51,7 @@ class Tracks:
     gaps: Mapping[tuple[int, int], int]
     below: Mapping[int, Mapping[Spot, int]]
     labeled: Container[int]
-    ends: Mapping[tuple[Spot, int], list[float]] = field(default_factory=dict)
+    ends: Mapping[tuple[Spot, int], list[float]]
 
     @property
     def count(self) -> int:
@@ -174,6 +174,5 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
 
     Arrows to the two sides of a gap end at different heights, because they pass each other.
     """
-    room = half - 5
-    shift = 0 if side > 0 else 1
+    room, shift = half - 5, side < 0
     return room * ((2 * (number + 1) + shift) / (count + 1) - 1) if count > 1 else side * room / 2

@@ -17,7 +17,7 @@ from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import block_heading, scene_with_legend
+from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
@@ -34,6 +34,7 @@ from visual.layout.table import (
     TablePart,
 )
 from visual.options import check_trace, selected_scan
+from visual.pictures.tapes.headings import scan_heading
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import above, gap, over, shifted
@@ -126,9 +127,9 @@ class Ssa(Table):
         pairs = zip(self._touched(fold), _unused_letters(self.named.trace), strict=False)
         self.letters = {(tape.argument, row): letter for (tape, row), letter in pairs}
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
-        title, lines = block_heading(self.named, in_full=True)
-        words = f"{lines[0]} · {COUNTS}"
-        yield Row(heading=TableHeading(title, [words], self.named.numbered_name))
+        title, line = scan_heading(self.named, in_full=True)
+        head = TableHeading(title, [f"{line} · {COUNTS}"], self.named.numbered_name)
+        yield Row(heading=head)
         for item in (-1, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")

@@ -27,11 +27,8 @@ def folder() -> Path:
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
     """Return the width of `content` in pixels, without kerning, in a font of `size` pixels."""
     widths = advances(bold)
-    if mono:
-        known = advances(bold, mono=True)
-        units = sum(known.get(letter) or widths.get(letter, UNKNOWN) for letter in content)
-    else:
-        units = sum(widths.get(letter, UNKNOWN) for letter in content)
+    known = advances(bold, mono=True) if mono else {}
+    units = sum(known.get(letter) or widths.get(letter, UNKNOWN) for letter in content)
     return units * size / EM
 
 

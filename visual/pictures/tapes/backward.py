@@ -13,7 +13,6 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import block_heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.names import NamedScan
 from visual.layout.table import (
@@ -28,6 +27,7 @@ from visual.layout.table import (
     TablePart,
 )
 from visual.pictures.tapes.forward import Forward
+from visual.pictures.tapes.headings import scan_heading, tape_lines
 from visual.pictures.tapes.slots import Slots, edges_of
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
@@ -104,7 +104,8 @@ class Backward(Table):
 
     def _heading(self, fold: Fold, first: int | None) -> TableHeading:
         """Return the title of the Scan, its lines, and the numbers of hidden totals and outputs."""
-        title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
+        title, *lines = scan_heading(self.named)
+        lines += tape_lines(self.named, [*self.scan.tapes, *self.outputs], in_short=not self.all)
         if not self.all:
             lines += [] if first is None else self._explain_positions(first)
             lines = ["; ".join(lines)]

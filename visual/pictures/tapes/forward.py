@@ -8,10 +8,10 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, counted, value_symbol
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import kind_text
 from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
+from visual.pictures.tapes.headings import kind_text
 from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.theme import Role
 
