@@ -112,14 +112,14 @@ def test_in_a_narrow_picture_what_is_read_stands_above_a_slot(name, order):
     assert [told for told, box in read if round(box.x + box.width / 2) not in columns] == []
 
 
-def cell_of(box, value, name, key):
-    return draw_cell(Cell(box.role, name, np.asarray(value), key=key), box)
+def cell_of(box, value, name):
+    return draw_cell(Cell(box.role, name, np.asarray(value), key=name), box)
 
 
 def row(*values, wide=90.0):
     """Return the texts of neighboring cells."""
     made = [
-        cell_of(Box(100.0 * n, 0, wide, 40, Role.SPENT), value, f"x{'₀₁₂₃'[n]}", str(n))
+        cell_of(Box(100.0 * n, 0, wide, 40, Role.SPENT), value, f"x{'₀₁₂₃'[n]}")
         for n, value in enumerate(values)
     ]
     return words_of(with_distinct_numbers(made))
@@ -140,10 +140,9 @@ def test_neighbours_that_differ_look_different(values, written):
 
 
 def test_of_other_quantities_and_rows_nothing_is_changed():
-    first = cell_of(Box(0, 0, 90, 40, Role.SPENT), 1.4142, "x₀", "x")
-    other = cell_of(Box(100, 0, 90, 40, Role.SPENT), 1.4143, "y₀", "y")
-    below = cell_of(Box(0, 50, 90, 40, Role.SPENT), 1.4143, "x₁", "z")
-    assert with_distinct_numbers([first, other, below]) == (first, other, below)
+    places = (0, 0, 1.4142, "x₀"), (100, 0, 1.4143, "y₀"), (0, 50, 1.4143, "x₁")
+    made = [cell_of(Box(x, y, 90, 40, Role.SPENT), value, name) for x, y, value, name in places]
+    assert with_distinct_numbers(made) == (*made,)
 
 
 @pytest.mark.parametrize("theme", THEMES.values())

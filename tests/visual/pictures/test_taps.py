@@ -24,7 +24,7 @@ DOCUMENT = [
     ((0, 1), (1,), {-1, 0}, {0, -1}, {-1, 0}),
     ((-1, 0), (0, -1), {0, 1}, {1, 0}, {0, 1}),
 ]
-TWINS = ["one", "gap", "sequence", "unread", "trace"]
+TWINS = {"one": 3, "gap": 2, "sequence": 2, "unread": 2, "trace": 1}
 MEANS = {
     Role.OVERWRITTEN: (True, True),
     Role.PRESERVED: (True, False),
@@ -48,7 +48,7 @@ def drawn(scene, name, order):
     return reads, writes
 
 
-@pytest.mark.parametrize(("name", "orders"), zip(TWINS, (3, 2, 2, 2, 1), strict=True))
+@pytest.mark.parametrize(("name", "orders"), TWINS.items())
 def test_text_twins(name, orders):
     tapes = trace_of("extra") if name == "trace" else TAPES[name]
     assert_twin(f"taps-{name}", taps(tapes, orders))
@@ -136,9 +136,7 @@ def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
     number, tape = 0, trace.scans[0].tapes[0]
     for row in range(4 if name != "fibonacci" else 2):
         goes = {
-            tap_symbol(tape.name, leaf.tap)
-            + " goes into "
-            + tap_symbol(tape.name, formula.target.tap)
+            " goes into ".join(tap_symbol(tape.name, tap) for tap in (leaf.tap, formula.target.tap))
             for formula in trace.scans[number].formulas
             for leaf in leaves_of(formula.expression)
             if {leaf.variable, formula.target.variable} == {tape.name}
