@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
 from hypothesis import given
@@ -75,11 +76,9 @@ def is_inside(shape, room, slack=1e-6):
         corners = [(shape.left, shape.y - shape.size * 0.7), (shape.left + shape.width, shape.y)]
     else:
         corners = list(shape.points)
-    return all(
-        room.left - slack <= x <= room.right + slack
-        and room.top - slack <= y <= room.bottom + slack
-        for x, y in corners
-    )
+    (left, top), (right, bottom) = np.min(corners, axis=0), np.max(corners, axis=0)
+    outside = room.left - left, room.top - top, right - room.right, bottom - room.bottom
+    return max(outside) <= slack
 
 
 @given(PIECES, PIECES, APART)

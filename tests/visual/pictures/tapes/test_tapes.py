@@ -22,20 +22,17 @@ from visual.layout.sheet import Sheet
 from visual.scene.shapes import Arrow, Box, Text
 from visual.scene.theme import Role
 
+OF_CUBE = {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}
 TWINS = {
     "square-1": ("square", "tapes", {"order": 1}),
     "square-2": ("square", "tapes", {"order": 2}),
     "fibonacci-1": ("fibonacci", "tapes", {"order": 1}),
-    "extra-w": ("extra", "tapes", {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}),
+    "extra-w": ("extra", "tapes", OF_CUBE),
     "window-u": ("window", "tapes", {"order": 1, "wrt": "u"}),
     "all-square-2": ("square", "tapes", {"order": 2, "all": True}),
     "unrolled-square-2": ("square", "unrolled", {"order": 2}),
     "unrolled-gap-1": ("gap", "unrolled", {"order": 1}),
-    "unrolled-extra-w": (
-        "extra",
-        "unrolled",
-        {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"},
-    ),
+    "unrolled-extra-w": ("extra", "unrolled", OF_CUBE),
     "unrolled-gap-0": ("gap", "unrolled", {"order": 0}),
     "unrolled-coupled-0": ("coupled", "unrolled", {"order": 0}),
     "ssa-square-2": ("square", "ssa", {"order": 2}),
