@@ -1,18 +1,16 @@
 """The slots of the tapes of a Scan: columns, roles and values at every step, and arrows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Read, SlotRole, Write
 from lab.notation import number_text
-from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.columns import TimeColumns, column_of, timeline
+from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.table import Key
 from visual.scene.theme import Role
@@ -34,27 +32,16 @@ ROLES = {
 State = tuple[Role, np.ndarray | None, np.ndarray | None]  # the role, the value, and the old value
 
 
-@dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of all tapes of a Scan; a running total has one slot."""
+    """The slots of the `tapes` of a Scan, and of its running `totals`, which have one slot each.
 
-    named: NamedScan
-    run: Events
+    `time` maps the indices of the loop and of its derivatives to columns.
+    """
 
-    @cached_property
-    def time(self) -> TimeColumns:
-        """The columns in time of the loop and of its derivatives."""
-        return timeline(self.named.root.scan)
-
-    @cached_property
-    def tapes(self) -> list[TapeTrace]:
-        """The tapes without running totals."""
-        return [tape for tape in self.named.scan.tapes if not tape.is_total]
-
-    @cached_property
-    def totals(self) -> list[TapeTrace]:
-        """The running totals."""
-        return [tape for tape in self.named.scan.tapes if tape.is_total]
+    def __init__(self, named: NamedScan, run: Events) -> None:
+        self.named, self.run, self.time = named, run, timeline(named.root.scan)
+        self.tapes = [tape for tape in named.scan.tapes if not tape.is_total]
+        self.totals = [tape for tape in named.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
         """Return the column of a row: in block 1 for a total, otherwise in block 0 by time."""
