@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from lab.records import cached_property
-
 
 @dataclass(frozen=True)
 class Leaf:
@@ -78,11 +76,6 @@ class Let:
 
     bindings: tuple[Binding, ...]
     body: Term
-
-    @cached_property
-    def operations(self) -> int:
-        """The number of operations."""
-        return len(calls_of(self))
 
 
 Expression = Term | Let
@@ -215,8 +208,7 @@ class _Writer:
         text = self.style.behind.join(pieces)
         if not self.is_cut:
             return text
-        total = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
-        more = total - len(self.operations)
+        more = len(calls_of(expression)) - len(self.operations)
         note = f"({more:,} more operation{'' if more == 1 else 's'})"
         note = rf"\ \text{{{note}}}" if self.style.latex else f" {note}"
         return text + note if more else text

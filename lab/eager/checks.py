@@ -36,10 +36,8 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 def _number_kind(value: object) -> str:
     """Return "f" for floats and float arrays, "i" or "u" for integers, "b" for booleans, or ""."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind
-    kinds = {bool: "b", float: "f", int: "i"}
-    return next((kind for of, kind in kinds.items() if isinstance(value, of)), "")
+    is_number = isinstance(value, np.ndarray | np.generic | int | float)
+    return np.asarray(value).dtype.kind if is_number else ""
 
 
 def check_start(what: str, value: object) -> None:

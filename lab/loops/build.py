@@ -257,23 +257,17 @@ def scalar_cost(
     return (values * weights).sum()
 
 
-def cost_label(
-    graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int, given: Mapping[str, int]
-) -> str:
-    """Write the cost as ``x₄`` or ``x₁ + … + x₄``.
-
-    `given` contains the number of initial values of each state.  If the loop can stop early, the
-    label is a phrase without indices.
-    """
+def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str | None) -> str:
+    """Write the cost as ``x₄`` or ``x₁ + … + x₄``; without indices if the loop can stop early."""
     of = choose_name("of", of, graph.outputs, OF)
     if graph.stops_early:
         known = {"last": "the last", "sum": "the sum of all"} if isinstance(cost, str) else {}
         return f"{known.get(str(cost), 'a weighted sum of all')} {of}"
     is_number = as_tensor(graph.outputs[of]).type.ndim < 2
-    first = given.get(of, 0)
-    weights = {first + steps - 1: 1.0}
+    first = next((state.reach for state in loop.states if state.name == of), 0)
+    weights = {first + loop.steps - 1: 1.0}
     if not isinstance(cost, str) or cost != "last":
-        each = np.ones(steps) if isinstance(cost, str) else as_weights(cost)
+        each = np.ones(loop.steps) if isinstance(cost, str) else as_weights(cost)
         weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
     values = {
         n: value_symbol(of, n) if is_number else f"sum({value_symbol(of, n)})" for n in weights

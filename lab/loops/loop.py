@@ -90,8 +90,7 @@ class Loop(Declaration):
         )
         wrt = choose_name("wrt", wrt, self.valued, BY)
         result = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
-        starts = {state.name: state.reach for state in self.states}
-        label = cost_label(graph, cost, of, self.steps, starts)
+        label = cost_label(self, graph, cost, of)
         by = _initial_values(self.variables[wrt])
         return replace(result, given=graph.given, by=by, cost=label)
 

@@ -31,10 +31,6 @@ class Jet:
     value: Variable
     coefficients: Coefficients
 
-    def matters_for(self, variable: Variable) -> bool:
-        """Return whether this jet of `variable` has a coefficient or another value."""
-        return self.value is not variable or any(each is not None for each in self.coefficients)
-
 
 @dataclass(frozen=True)
 class JetPropagation:
@@ -66,7 +62,8 @@ class JetPropagation:
                 else self._through_operation(node, jets)
             )
             for output, result in zip(node.outputs, results, strict=True):
-                if output not in jets and result.matters_for(output):
+                is_constant = all(each is None for each in result.coefficients)
+                if output not in jets and not (is_constant and result.value is output):
                     jets[output] = result
         return jets
 

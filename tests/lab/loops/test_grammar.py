@@ -1,10 +1,11 @@
 """Steps as text compute the same numbers as Python and NumPy; other texts raise errors."""
 
 import math
-import re
+from functools import partial
 
 import numpy as np
 import pytest
+from fuzzing.outcomes import words_test
 
 import lab
 from lab.errors import ArgumentError
@@ -107,6 +108,7 @@ def test_vectors_and_matrices():
     np.testing.assert_allclose(loop.trace(order=0).scans[0].tapes[0].final[1], expected)
 
 
+TWO_TAPS = "x[t-1] + x[t-2]"
 REFUSED = [
     # The text, the quoted part, and the message.
     ("x.__class__", "x.__class__", "not part of the grammar"),
@@ -153,38 +155,34 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "part", "words"), REFUSED, ids=[t[:24] for t, *_ in REFUSED])
-def test_anything_else_is_refused(text, part, words):
-    with pytest.raises(ArgumentError, match=re.escape(words)) as caught:
-        lab.Loop.from_text(text, {"x": A}, {"u": [U]}, {"w": W})
-    message = str(caught.value)
-    assert message.startswith("step, line 2: " if "\n" in text else "step: ")
-    assert part in message
-    assert len(message) < 320
-    assert "\n" not in message
+DECLARED = {"states": {"x": A}, "sequences": {"u": [U]}, "parameters": {"w": W}}
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "words"),
-    [
-        ("", {}, "step = ''"),
-        (None, {}, "step = None"),
-        ("x" * 2001, {}, "at most 2000"),
-        ("x", {"states": {"x": 1.0, "y": 1.0}}, "not assigned to a name"),
-        ("x = x", {"states": {"x": 1.0, "y": 1.0}}, "assigns no value to y"),
-        ("x\nuntil(x > 1); until(x < 0)", {}, "second until"),
-        ("x", {"states": {"__import__('os')": 1.0}}, "name = \"__import__('os')\""),
-        ("x", {"states": {"t": 1.0}}, "name = 't'"),
-        ("x", {"states": {"x": "a"}}, "initial of state x = 'a'"),
-        ("x[t-1] + x[t-2]", {"states": (lab.State("x", 1.0),)}, "written for the taps [-2, -1]"),
-        ("x[t-1] + x[t-2]", {"states": {"x": [1.0, 2.0, 3.0]}}, "expected 2 values"),
-    ],
+def refuse(text, given=None):
+    lab.Loop.from_text(text, **(given or DECLARED))
+
+
+test_anything_else_is_refused = words_test(
+    *(
+        (partial(refuse, text), "step, line 2: " if "\n" in text else "step: ", *words)
+        for text, *words in REFUSED
+    ),
+    longest=320,
 )
-def test_bad_declarations_are_refused(text, given, words):
-    declared = {"states": {"x": 1.0}, "n_steps": 2} | given
-    with pytest.raises(ArgumentError) as caught:
-        lab.Loop.from_text(text, **declared)
-    assert words in str(caught.value)
+STATES = {"states": {"x": 1.0, "y": 1.0}}
+test_bad_declarations_are_refused = words_test(
+    (partial(refuse, ""), "step = ''"),
+    (partial(refuse, None), "step = None"),
+    (partial(refuse, "x" * 2001), "at most 2000"),
+    (partial(refuse, "x", STATES), "not assigned to a name"),
+    (partial(refuse, "x = x", STATES), "assigns no value to y"),
+    (partial(refuse, "x\nuntil(x > 1); until(x < 0)"), "second until"),
+    (partial(refuse, "x", {"states": {"__import__('os')": 1.0}}), "name = \"__import__('os')\""),
+    (partial(refuse, "x", {"states": {"t": 1.0}}), "name = 't'"),
+    (partial(refuse, "x", {"states": {"x": "a"}}), "initial of state x = 'a'"),
+    (partial(refuse, TWO_TAPS, {"states": (lab.State("x", 1.0),)}), "for the taps [-2, -1]"),
+    (partial(refuse, TWO_TAPS, {"states": {"x": [1.0, 2.0, 3.0]}}), "expected 2 values"),
+)
 
 
 def test_taps_that_the_text_names_stay():

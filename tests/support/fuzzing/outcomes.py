@@ -55,11 +55,15 @@ def error_test(*cases, kind=lab.errors.ArgumentError):
 
 
 def words_test(*cases, longest=LONGEST):
-    """Return a test of calls: the message of each contains the words of its case, literally."""
+    """Return a test of calls: the message of each contains the words of its case, literally.
+
+    A case is (call, *words) or (call, kind, *words).
+    """
 
     @pytest.mark.parametrize(("call", "words"), [(call, words) for call, *words in cases])
     def test(call, words):
-        message = message_of(call)
+        kind, *words = words if isinstance(words[0], type) else (lab.LabError, *words)
+        message = message_of(call, kind)
         assert [part for part in words if part not in message] == [], message
         assert len(message) < longest, message
 
