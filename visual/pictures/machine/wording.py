@@ -217,30 +217,40 @@ class Wording:
 
     def _formula(self, event: Event, write: Write) -> RightSide | None:
         """Return the right side of a forward write in numbers; None for arrays."""
-        target = write.slot.argument, write.tap
-        formulas = self.run.trace.scans[event.scan].formulas
-        formula = next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
-        if formula is None or event.step is None:
+        expression = self._expression(event, write)
+        if expression is None:
             return None
-        leaves = leaves_of(formula.expression)
+        leaves = leaves_of(expression)
         operands = [
             Operand(leaf, read.value, INKS.get(read.role, Ink.SAVED))
             for leaf, read in zip(leaves, write.reads, strict=False)
         ]
         if any(np.ndim(operand.value) for operand in operands):
             return None
-        line = render(formula.expression, lambda leaf: f"{MARK}{leaves.index(leaf)}{MARK}")
+        line = render(expression, lambda leaf: f"{MARK}{leaves.index(leaf)}{MARK}")
         pieces = [  # texts and numbers take turns
             operands[int(piece)] if n % 2 else piece for n, piece in enumerate(line.split(MARK))
         ]
-        return formula.expression, [piece for piece in pieces if piece]
+        return expression, [piece for piece in pieces if piece]
+
+    def _expression(self, event: Event, write: Write) -> Expression | None:
+        """Return the formula of a write, whose leaves are the reads; None for filling a tape."""
+        target = write.slot.argument, write.tap
+        formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
+        return next(
+            (f.expression for f in formulas if (f.target.argument, f.target.tap) == target), None
+        )
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
         """Return the sentence of a formula of arrays, in symbols."""
-        new = self._new_value(write)
-        if not write.formula or event.step is None:
+        new, expression = self._new_value(write), self._expression(event, write)
+        if expression is None:
             return Sentence((name, new))
-        right = write.formula.partition("←")[2].strip() or write.formula
+        names = {
+            leaf: read.name if read.slot is None else read.slot.quantity
+            for leaf, read in zip(leaves_of(expression), write.reads, strict=True)
+        }
+        right = render(expression, names.__getitem__)
         part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
         norm = f" is {part} of " if np.ndim(write.new) else " = "
         return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
