@@ -258,15 +258,11 @@ class Detours:
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
         """Return an arrow along the line `straight`, or around the cells that the line meets."""
-        if self.is_free(straight, source, target):
-            return Arrow(straight, **look)
-        return Arrow(self._around(source, target), straight=True, **look)
-
-    def is_free(self, straight: tuple[Point, Point], source: Box, target: Box) -> bool:
-        """Return whether a straight arrow touches only its source and its target."""
         top, bottom = sorted((source.y, target.y))
         between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
-        return not any(meets(*straight, box) for box in between)
+        if not any(meets(*straight, box) for box in between):
+            return Arrow(straight, **look)
+        return Arrow(self._around(source, target), straight=True, **look)
 
     def _around(self, source: Box, target: Box) -> tuple[Point, ...]:
         side = 1 if source.x >= target.x else -1

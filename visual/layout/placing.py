@@ -196,7 +196,10 @@ class _Layout:
             self.shapes += shifted(head, self.sheet.margin, self.y).shapes
             self.y += head.envelope.bottom
             if self.parts[0].part.title:
-                self.shapes += self._titles(self.y + 12)
+                ends = [*(area.start for area in self.parts[1:]), self.right]
+                for area, end in zip(self.parts, ends, strict=True):
+                    title, x = area.part.title, area.start
+                    self.shapes.append(fitted(x, self.y + 12, title, end - x, 12, bold=True))
                 self.y += 18
         if row.note:
             room = self.right - self.left
@@ -250,12 +253,6 @@ class _Layout:
             bottom = y + area.part.height + _beneath(area, bows, own, has_next)
             bottom = max([bottom, *(text.y + 2 for text in side_texts)])
         return inside, bottom
-
-    def _titles(self, y: float) -> Iterator[Text]:
-        """Yield the titles of the parts."""
-        ends = [*(area.start for area in self.parts[1:]), self.right]
-        for area, end in zip(self.parts, ends, strict=True):
-            yield fitted(area.start, y, area.part.title, end - area.start, 12, bold=True)
 
     def _heads(self, area: PlacedPart, line: Line, y: float) -> Iterator[Text]:
         room = area.pitch - 4

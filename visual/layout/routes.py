@@ -143,7 +143,10 @@ def _route(
         out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
         return (out, low), (out, along), (end, along), (end, low + 1)
     number, side = tracks.gaps[source.lane, target.lane], _side(source, target)
-    gap, offset = x1 + side * (half + 8 + TRACK * number), _offset(number, tracks.count, high, side)
+    gap, room, count = x1 + side * (half + 8 + TRACK * number), high - 5, tracks.count
+    offset = side * room / 2
+    if count > 1:  # arrows to the two sides of a gap end at different heights, as they pass
+        offset = room * ((2 * (number + 1) + (side < 0)) / (count + 1) - 1)
     free = [offset, *range(4 - int(high), int(high) - 3)]
     free = [y for y in free if all(abs(y - head) >= HEAD for head in heads)]
     heads.append(min(free, key=lambda y: abs(y - offset), default=offset))
@@ -167,12 +170,3 @@ def _share_gap(source: Spot, target: Spot) -> bool:
 def _lane_above(source: Spot, target: Spot) -> int:
     """Return the lane above the track of an arrow to a farther column."""
     return source.lane if target.lane >= source.lane else source.lane - 1
-
-
-def _offset(number: int, count: int, half: float, side: int) -> float:
-    """Return the distance between the middle of a side and the end of an arrow on a track.
-
-    Arrows to the two sides of a gap end at different heights, because they pass each other.
-    """
-    room, shift = half - 5, side < 0
-    return room * ((2 * (number + 1) + shift) / (count + 1) - 1) if count > 1 else side * room / 2

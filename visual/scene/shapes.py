@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from html import escape
-from math import atan2, ceil, cos, sin
+from math import atan2, cos, sin
 from pathlib import Path
 from typing import ParamSpec, TypedDict, TypeVar, Unpack
 
@@ -211,21 +211,20 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
     """Yield the lines of a hatch in a box, at least one pixel from the edge of the box."""
     left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
     if hatch is Hatch.LEVEL:
-        yield from (((left, top + y), (left + wide, top + y)) for y in _every(HATCH, high))
+        ys = np.arange(HATCH, high, HATCH).tolist()
+        yield from (((left, top + y), (left + wide, top + y)) for y in ys)
     if hatch is Hatch.UPRIGHT:
-        yield from (((left + x, top), (left + x, top + high)) for x in _every(HATCH, wide))
-    for over in _every(1.5 * HATCH, wide + high):  # slanted lines, on which x + y is `over`
+        xs = np.arange(HATCH, wide, HATCH).tolist()
+        yield from (((left + x, top), (left + x, top + high)) for x in xs)
+    for over in np.arange(
+        1.5 * HATCH, wide + high, 1.5 * HATCH
+    ).tolist():  # slanted lines, on which x + y is `over`
         first, last = max(0.0, over - wide), min(high, over)
         falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
         if hatch in (Hatch.FALLING, Hatch.CROSSED):
             yield falling
         if hatch in (Hatch.RISING, Hatch.CROSSED):
             yield (left + over - first, top + first), (left + over - last, top + last)
-
-
-def _every(pace: float, length: float) -> Iterator[float]:
-    """Return the numbers ``pace, 2 * pace, …`` below `length`."""
-    return (pace * number for number in range(1, ceil(length / pace)))
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
