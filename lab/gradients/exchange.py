@@ -4,9 +4,11 @@
 ...     gradient = pytensor.grad(cost, wrt)  # of any graph
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
@@ -14,19 +16,40 @@ from pytensor.scan.op import Scan
 
 from lab.gradients.pullback import pullback
 from lab.progress import set_context
-from lab.scans.node import TapeScan, with_initial_values
+from lab.scans.node import with_initial_values
 
 Replacement = Callable[..., Any]  # receives the original method, then its arguments
 _NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
 _REPLACEMENTS = ContextVar("replacements", default=_NONE)
+_LOCK = Lock()  # the first thread replaces methods of the class, the last restores them
+_USERS: Counter[type[Scan]] = Counter()
+_OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
+METHODS = ("pullback", "connection_pattern")
 
 
-def replace_methods(kind: type[Scan], **replacements: Replacement) -> AbstractContextManager[None]:
+@contextmanager
+def replace_methods(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
     """Replace methods of the Scan class `kind` during a context, for the current thread only.
 
-    The keywords are `pullback` and `connection_pattern`.
+    The keywords are names in `METHODS`.
     """
-    return set_context(_REPLACEMENTS, {**_REPLACEMENTS.get(), kind: replacements})
+    with _LOCK:
+        _USERS[kind] += 1
+        if _USERS[kind] == 1:
+            _OWN[kind] = {name: vars(kind)[name] for name in METHODS if name in vars(kind)}
+            for name in METHODS:
+                type.__setattr__(kind, name, _dispatch(kind, name, getattr(kind, name)))
+    try:
+        with set_context(_REPLACEMENTS, {**_REPLACEMENTS.get(), kind: replacements}):
+            yield
+    finally:
+        with _LOCK:
+            _USERS[kind] -= 1
+            if not _USERS[kind]:
+                for name in METHODS:
+                    type.__delattr__(kind, name)
+                for name, method in _OWN.pop(kind).items():
+                    type.__setattr__(kind, name, method)
 
 
 def _dispatch(kind: type[Scan], name: str, original: Replacement) -> Replacement:
@@ -37,11 +60,6 @@ def _dispatch(kind: type[Scan], name: str, original: Replacement) -> Replacement
         return original(*arguments) if replacement is None else replacement(original, *arguments)
 
     return method
-
-
-for _kind in (Scan, TapeScan):
-    for _name in ("pullback", "connection_pattern"):
-        setattr(_kind, _name, _dispatch(_kind, _name, getattr(_kind, _name)))
 
 
 @contextmanager
