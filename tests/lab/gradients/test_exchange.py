@@ -18,6 +18,15 @@ from lab.checks.finite_differences import differences
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
 
+METHODS = (Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern)
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    yield
+    now = Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern
+    assert now == METHODS
+
 
 def square(n_steps=4):
     x0 = pt.dscalar("x0")
