@@ -31,6 +31,9 @@ from lab.loops.text.source import Source
 from lab.notation import Call, Leaf, Number, Term
 
 LONGEST = 2000  # largest number of characters of a text
+FARTHEST = 1000  # largest distance of a tap in steps
+LARGEST = 1e300  # largest number in a formula
+HIGHEST = 1000  # largest exponent
 # The signs of printed formulas, and the operators that Python's parser reads instead.
 TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -166,9 +169,11 @@ class _Reader:
         """Return a formula or a condition."""
         match node:
             case ast.Constant(int() | float() as number) if not isinstance(number, bool):
-                return Number(repr(number))
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
-                return Number(repr(-number))
+                return self._number(node, number)
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)) if not isinstance(
+                number, bool
+            ):
+                return self._number(node, -number)
             case ast.Name():
                 return self._name(node)
             case ast.Subscript():
@@ -198,11 +203,24 @@ class _Reader:
                 )
         raise self._error(node, why)
 
+    def _number(self, node: ast.expr, number: float) -> Number:
+        """Return a number; an integer that no int64 can store becomes a float."""
+        if abs(number) > LARGEST:
+            raise self._error(node, f"is too large; expected at most {LARGEST:g}.")
+        return Number(repr(number if abs(number) < 2**63 else float(number)))
+
     def _operation(self, node: ast.expr, operator: ast.AST, *operands: ast.expr) -> Call:
         name = type(operator).__name__
         if name not in OPERATORS:
             raise self._error(node, "has an operator that is not part of the grammar.")
-        return Call(name, tuple(map(self._term, operands)))
+        terms = tuple(map(self._term, operands))
+        if (
+            name == "Pow"
+            and isinstance(terms[1], Number)
+            and abs(float(terms[1].written)) > HIGHEST
+        ):
+            raise self._error(node, f"has too large an exponent; expected at most {HIGHEST}.")
+        return Call(name, terms)
 
     def _name(self, node: ast.Name) -> Term:
         name = node.id
@@ -222,6 +240,8 @@ class _Reader:
 
     def _indexed(self, node: ast.Subscript) -> Term:
         name, tap = _name_of(node.value), _tap(node.slice)
+        if not name:
+            raise self._error(node, "is not a variable with a step in [ ], such as x[t-1].")
         if name not in (*self.tapped, *self.earlier):
             raise self._error(
                 node,
@@ -232,6 +252,8 @@ class _Reader:
             raise self._error(
                 node, f"has no step in [ ]; write a step, such as {name}[t-1] or {name}[t]."
             )
+        if abs(tap) > FARTHEST:
+            raise self._error(node, f"is too far away; expected a tap of at most {FARTHEST} steps.")
         if tap == 0 and name not in self.names.sequences and name not in self.earlier:
             raise self._error(
                 node, f"is not computed yet; move the line '{name} = …' above this line."
