@@ -276,7 +276,9 @@ def test_a_formula_without_a_state_gets_the_given_value_from_its_side():
     way, box = track(arrangement, part, term), arrangement.boxes[term.saved[0]]
     (drop,) = way.drops
     assert (term.source, term.product) == (None, "1")
-    assert drop[0] in {(box.x, box.top), (box.x, box.bottom)}
+    x, y = drop[0]
+    assert box.left < x < box.right
+    assert y in (box.top, box.bottom)
     assert drop[-1] == way.points[0]  # without a factor, the line ends where the value enters
 
 

@@ -158,8 +158,9 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
     if abs(box.x - chip[0]) < 1:
         x = box.x
-    below = chip[1] > box.y
-    start = box.bottom if below else box.top
-    turn = start + (5 + 3 * number) * (1 if below else -1)
-    end = chip[1] - reach if below else chip[1] + reach
-    return (box.x, start), (box.x, turn), (x, turn), (x, end)
+    if chip[1] > box.y:
+        turn = box.bottom + 5 + 3 * number
+        return (box.x, box.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
+    corner = box.width * 0.42 * (1 if x > box.x else -1)  # beside the name above the box
+    first, turn = box.x + corner, box.top - NAME - 3 - 3 * number
+    return (first, box.top), (first, turn), (x, turn), (x, chip[1] + reach)
