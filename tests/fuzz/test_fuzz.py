@@ -21,7 +21,11 @@ FUZZERS = {  # random calls, their number, and the least numbers of results and 
     "messages": (messages.calls, 80, 11),
 }
 WORKING = {
-    **{f: partial(f, **given) for f, given in arguments.CALLS.items() if f != VERIFY},
+    **{
+        f"{f.__module__}.{f.__qualname__}": partial(f, **given)
+        for f, given in arguments.CALLS.items()
+        if f != VERIFY
+    },
     **{name: partial(commands.run, [name, *words]) for name, words in commands.WORKS.items()},
 }
 
@@ -40,7 +44,7 @@ def test_everything_public_is_tried(package):
     assert commands.WORKS.keys() == commands.COMMANDS.keys()
 
 
-@pytest.mark.parametrize("call", WORKING.values(), ids=map(str, WORKING))
+@pytest.mark.parametrize("call", WORKING.values(), ids=list(WORKING))
 def test_a_correct_call_works(call):
     call()
 
