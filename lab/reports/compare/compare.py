@@ -7,24 +7,28 @@ Finite differences of the cost use no pullback, and therefore show which gradien
 Nothing is compiled, and the graph of the cost is not altered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytensor
 from numpy.typing import ArrayLike
-from pytensor.graph.basic import Variable
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import MOST_ENTRIES
-from lab.errors import argument_error, printable
-from lab.gradients.derivative import check_scan_count
+from lab.errors import ArgumentError, argument_error, printable, quote
+from lab.gradients.derivative import check_scan_count, check_wrt
+from lab.gradients.status import is_real
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
 from lab.reports.compare.sides import SideResult, differentiate, run_side
-from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
+from lab.scans.names import unique_names
+from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.traces.differences import Contrast, contrast, far
-from lab.traces.run import Values
+from lab.traces.run import Values, checked_values, run
 
 SIDES = ("by our pullback", "by PyTensor")
 ROUNDING = 1e3  # units in the last place, relative to the largest gradient of an order
@@ -50,35 +54,106 @@ def compare(
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise argument_error("order", order, "expected 1, 2, 3, …")
-    target = subject_of(subject, wrt, given, cost, of)
-    check_scan_count(target.cost, order)
+    target, at, known = read_subject(subject, wrt, given, cost, of)
+    check_scan_count(target, order)
     with without_backtraces():
-        return _compared(target, order)
-
-
-def _compared(target: Subject, order: int) -> Comparison:
-    *both, places = differentiate(target.cost, target.wrt, order)
-    shapes = [np.shape(value) for value in target.at]
-    (ours, our_run), (theirs, their_run) = (run_side(s, target.given, shapes) for s in both)
-    values = dict(zip(target.wrt, target.at, strict=True))
-    moved = None if target.is_truncated else MovedCost(target.cost, values, target.given)
-    rows: list[GradientRow] = []
+        *both, places = differentiate(target, [*at], order)
+        shapes = [value.shape for value in at.values()]
+        (ours, our_run), (theirs, their_run) = (run_side(side, known, shapes) for side in both)
+    is_truncated = any(node.op.truncate_gradient != -1 for node in scan_nodes([target]))
+    moved = None if is_truncated else MovedCost(target, at, known)
+    names, rows = unique_names([v.name for v in at]), list[GradientRow]()
     for number, pair in enumerate(zip(ours, theirs, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
-        rows += _rows(number, *pair, summed, target.names, moved)
+        rows += _rows(number, *pair, summed, names, moved)
     where = Contrast(None, 0, 0)
     if our_run is not None and their_run is not None:
         where = contrast(our_run, their_run, SIDES)
     return Comparison(
-        cost=printable(target.cost.name or "the cost"),
+        cost=printable(target.name or "the cost"),
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),
         contrast=where,
         ours=our_run,
         theirs=their_run,
-        is_truncated=target.is_truncated,
+        is_truncated=is_truncated,
     )
+
+
+def read_subject(
+    subject: object, wrt: object, given: Values | None, cost: str | ArrayLike, of: str | None
+) -> tuple[Variable, dict[Variable, np.ndarray], Values]:
+    """Return the cost, the variables `wrt` with their values, and the values of all inputs."""
+    if given is not None and not isinstance(given, Mapping):
+        raise argument_error("given", given, "expected a dict of variables and their values.")
+    if isinstance(subject, Loop):
+        if given is not None:
+            raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
+        graph = subject.build()
+        target, wrt = subject.cost(graph, cost, of), [*graph.select_inputs(wrt).values()]
+        known = dict(graph.given)
+    else:
+        for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
+            if not (isinstance(value, str | None) and value == usual):
+                raise argument_error(name, value, "expected none, because only a loop has it.")
+        if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
+            kind = getattr(subject, "type", type(subject).__name__)
+            raise ArgumentError(
+                f"subject = {quote(subject)} ({kind}): expected a scalar cost or a loop."
+            )
+        target, known = subject, dict(given or {})
+    (target,) = as_scans([target])
+    require_scan([target])
+    real = [v for v in _complete(target, known) if is_real(v)]
+    if wrt is None and not real:
+        raise argument_error("wrt", wrt, "no input of the graph is real.")
+    variables = check_wrt(target, real if wrt is None else wrt)
+    _check_independent(variables, known)
+    values, _ = run([target, *variables], known, record=False)
+    return target, {v: np.array(values[v]) for v in variables}, known
+
+
+def _check_independent(variables: Sequence[Variable], given: Values) -> None:
+    """Raise ArgumentError if a variable is computed from another variable with a value.
+
+    Finite differences change one variable and leave all other values the same.
+    """
+    for variable in variables:
+        if variables.count(variable) > 1:
+            raise ArgumentError(f"wrt: {variable} occurs more than once.")
+    for fixed in dict.fromkeys((*variables, *given)):
+        cause = next((v for v in ancestors([fixed]) if v in variables and v is not fixed), None)
+        if cause is not None:
+            raise ArgumentError(
+                f"wrt: {fixed}, which has a value of its own, is computed from {cause}. "
+                "Differentiate wrt only one variable, and give no value to a computed variable."
+            )
+
+
+def _complete(cost: Variable, given: dict[Variable, object]) -> list[Variable]:
+    """Return the inputs of the graph of `cost`, and add missing values to `given`.
+
+    A real input of known shape has default values between 0.5 and 1.5, the same in every run.
+    """
+    checked_values(given)
+    inputs = list(dict.fromkeys(
+        v
+        for v in ancestors([cost], blockers=set(given))
+        if (v.owner is None or v in given) and not isinstance(v, Constant)
+    ))  # fmt: skip
+    for number, variable in enumerate(inputs):
+        if variable in given or isinstance(variable, SharedVariable):
+            continue
+        kind = variable.type
+        if not is_real(variable) or None in kind.shape:
+            raise ArgumentError(
+                f"given: there is no value for {variable} ({kind}). Only real variables of known "
+                "shape have a default value."
+            )
+        value = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
+        given[variable] = value.astype(kind.dtype)
+    return inputs
 
 
 def _rows(

@@ -18,9 +18,8 @@ from lab.errors import ArgumentError
 from lab.gradients.status import Disconnected
 from lab.loops import gallery
 from lab.reports.breaking.rules import BROKEN
-from lab.reports.compare.compare import SIDES, compare
+from lab.reports.compare.compare import SIDES, compare, read_subject
 from lab.reports.compare.comparison import Agreement
-from lab.reports.compare.subject import subject_of
 from lab.scans.node import TapeScan
 from lab.traces.differences import contrast, far
 
@@ -186,7 +185,7 @@ def test_inputs_of_known_shape_have_default_values():
 
 def known(xs, x0):
     """Return the default value."""
-    return float(subject_of(xs[0] ** 0.5, x0, None, "last", None).given[x0])
+    return float(read_subject(xs[0] ** 0.5, x0, None, "last", None)[2][x0])
 
 
 def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
