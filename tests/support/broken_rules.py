@@ -8,7 +8,7 @@ from pytensor.scan.op import Scan
 import lab
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
-from lab.reports.breaking.breakage import truth
+from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import BROKEN, BrokenRule
 from lab.tape import Kind
 
@@ -30,7 +30,8 @@ CUT = BrokenRule(
 @cache
 def truth_of(name, order, cost="last"):
     loop = SQUARE if name == "square" else gallery.loops[name]
-    return truth(loop, order, cost=cost)
+    graph = loop.build()
+    return Truth(loop.derivative(order, cost=cost, graph=graph), graph.given)
 
 
 def following(rule):

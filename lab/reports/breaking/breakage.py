@@ -1,6 +1,6 @@
 """Compare derivatives by a faulty rule of the pullback with derivatives by the correct rule.
 
->>> right = truth(gallery.loops["square"].with_steps(5), order=3)
+>>> right = Truth(lab.derivative(cost, x0, order=3), {x0: 0.95})
 >>> print(right.broken_by("accumulate-overwritten"))
 >>> print(right.broken_by("swapped-taps"))  # reuses the correct derivatives
 """
@@ -8,7 +8,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -180,31 +179,24 @@ class Truth:
         raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
 
 
-def truth(
+def break_rule(
     loop: Loop,
+    rule: BrokenRule | str,
     order: int = 3,
     wrt: str | None = None,
     cost: str | ArrayLike = "last",
     of: str | None = None,
     at: Mapping[str, ArrayLike] | None = None,
-) -> Truth:
-    """Return the correct derivatives of a loop; the arguments are those of `Loop.trace`.
+) -> Breakage:
+    """Compare derivatives by a faulty rule with the correct derivatives.
 
-    For another graph, use ``Truth(lab.derivative(cost, wrt, order), given)``.
+    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The other arguments are those of
+    `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     loop = loop if at is None else loop.with_values(at, "at")
     graph = loop.build()
-    return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
-
-
-def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: Any) -> Breakage:
-    """Compare derivatives by a faulty rule with the correct derivatives.
-
-    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The `options` wrt, cost, of, and at are the
-    arguments of `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
-    """
-    return truth(loop, order, **options).broken_by(rule)
+    return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
 
 
 def precise(value: np.ndarray | None) -> str:

@@ -14,7 +14,6 @@ from lab.checks.finite_differences import differences
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
-from lab.reports.breaking.breakage import truth as true_side
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import Kind
 from lab.traces.differences import contrast
@@ -105,7 +104,7 @@ def test_orders_before_a_refusal_are_compared():
     rule = PullbackRule(
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
-    found = true_side(SQUARE, 3).broken_by(replace(CUT, rule=rule))
+    found = truth_of("square", 3).broken_by(replace(CUT, rule=rule))
     assert [row.effect for row in found.rows] == [
         Effect.RIGHT,
         Effect.REFUSED,
