@@ -26,6 +26,7 @@ from lab.gradients.status import (
     Status,
     Undefined,
     is_continuous,
+    marker,
     pytensor_gradients,
     status_of,
 )
@@ -79,10 +80,10 @@ def explain(
         listing(variable_label(v, "the variable") for v in variables),
     )
     original, (cost,) = cost, as_scans([cost])
-    root, targets, gradients, problem = _gradients(cost, variables)
+    root, targets, gradients = _gradients(cost, variables)
     graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
     reports = tuple(_reports(root, graphs, targets, _printed_ids(original, root)))
-    return Explanation(*names, *_statuses(variables, gradients, problem), reports)
+    return Explanation(*names, *_statuses(variables, gradients), reports)
 
 
 def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
@@ -96,30 +97,28 @@ def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
 
 def _gradients(
     cost: Variable, wrt: Sequence[Variable]
-) -> tuple[Variable, list[Variable], list[Variable], LabError | None]:
-    """Return a copy of the cost with our Scans, the copies of `wrt`, the gradients, and the error.
+) -> tuple[Variable, list[Variable], list[Variable]]:
+    """Return a copy of the cost with our Scans, the copies of `wrt`, and the gradients.
 
-    A missing gradient is a marker.  After an error of the pullback, the list of gradients is empty.
+    A missing gradient is a marker.  After an error of the pullback, all gradients are missing.
     """
     root, targets = cost, list(wrt)
     try:
         with without_backtraces():
             copies = with_tapes([cost])
             root, targets = copies.get(cost, cost), [copies.get(v, v) for v in wrt]
-            return root, targets, pytensor_gradients(root, targets), None
+            return root, targets, pytensor_gradients(root, targets)
     except LabError as error:
-        return root, targets, [], error
+        return root, targets, [marker(Undefined(str(error)))] * len(wrt)
 
 
 def _statuses(
-    wrt: Sequence[Variable], gradients: Sequence[Variable], problem: LabError | None
+    wrt: Sequence[Variable], gradients: Sequence[Variable]
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
     """Return the status of the gradient, and name and status of each variable without a gradient.
 
     If no variable has a gradient, return the status of the first variable, and no names.
     """
-    if problem is not None:
-        return Undefined(str(problem)), ()
     names = [variable_label(variable, "the variable") for variable in wrt]
     statuses = [*zip(names, map(status_of, gradients), strict=True)]
     lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))
