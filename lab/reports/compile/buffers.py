@@ -91,15 +91,15 @@ class Buffer:
 def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
     """Return a number of rows as an expression, and as a number if `given` determines it.
 
-    The expression is ``?`` for None.
+    The expression is ``?`` for None, and ``n`` for the number of steps.
     """
-    n = n_steps if n_steps.owner is not None else None
     if requested is None:
         return Count("?")
     known = requested if isinstance(requested, int) else constant_value(requested)
     if known is not None:
         return Count(str(known), known)
     assert isinstance(requested, Variable)
+    n = n_steps if n_steps.owner is not None else None
     expression = outer_expression(requested, n)
     if n is not None:  # the graph may compute the same number twice
         expression = expression.replace(outer_expression(n), "n")
@@ -116,11 +116,6 @@ def _value(requested: Variable, given: Values) -> np.ndarray | None:
         return None
 
 
-def step_count(n_steps: Variable, given: Values) -> Count:
-    """Return the number of steps of a loop; the text of an expression is ``n``."""
-    return row_count(n_steps, n_steps, given)
-
-
 def read_buffer(
     name: str, part: LoopVariable, n_steps: Variable, graph: FunctionGraph, given: Values
 ) -> Buffer:
@@ -129,7 +124,7 @@ def read_buffer(
     `graph` contains the Scan, which runs `n_steps` steps.  `given` has values by the inputs of
     `graph`.
     """
-    steps, more = step_count(n_steps, given), part.tape.rows(1) - 1
+    steps, more = row_count(n_steps, n_steps, given), part.tape.rows(1) - 1
     known = None if steps.number is None else steps.number + more
     expression = f"{steps.text} + {more}" if more else steps.text
     rows = Count(str(known) if steps.text.isdigit() else expression, known)

@@ -31,7 +31,7 @@ from lab.gradients.derivative import check_differentiable, derivative, different
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
-from lab.reports.compile.buffers import read_buffer, step_count
+from lab.reports.compile.buffers import read_buffer, row_count
 from lab.reports.compile.compiled import (
     NO_LOOP,
     Compiled,
@@ -216,7 +216,7 @@ def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
         yield ScanAfter(
             number,
             result.name(node),
-            step_count(parts.n_steps, known),
+            row_count(parts.n_steps, parts.n_steps, known),
             result.sources(node),
             tuple(
                 read_buffer(name, v, parts.n_steps, result.graph, known)
@@ -253,7 +253,7 @@ def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
 
 def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
     """Yield the rewrites that PyTensor did not revert, then the Scans that did not remain."""
-    replacements = [(r.old.owner, r.new.owner, r.reason) for r in result.history.replacements]
+    replacements = result.history.replacements
     reverted = {old for old, _, reason in replacements if reason == REVERT}
     shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}
     scans: dict[tuple[str, str], dict[str, None]] = {}

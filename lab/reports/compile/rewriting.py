@@ -34,20 +34,15 @@ REVERT = "Revert"
 _MODE_LOCK = RLock()  # `config.mode` is shared by all threads
 
 
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """The replacement of the Scan output `old` by the variable `new`, in the rewrite `reason`."""
-
-    old: Variable
-    new: Variable
-    reason: str
-
-
 class History(Feature):
-    """A listener that records the replacements of Scan outputs while a graph is rewritten."""
+    """A listener that records the replacements of Scan outputs while a graph is rewritten.
+
+    An entry of `replacements` contains the Scan, the operation that replaces it, and the name of
+    the rewrite.
+    """
 
     def __init__(self) -> None:
-        self.replacements: list[Replacement] = []
+        self.replacements: list[tuple[Apply, Apply | None, str]] = []
         self.by_old: dict[Variable, list[Variable]] = {}
 
     def clone(self) -> "History":
@@ -67,11 +62,10 @@ class History(Feature):
         old, new = _scan_output(var), _scan_output(new_var)
         if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
             return
-        name = reason if isinstance(reason, str) else getattr(reason, "name", None) or str(reason)
         new = new_var if new is None else new
-        self.replacements.append(
-            Replacement(old, new, REVERT if isinstance(reason, tuple) else name)
-        )
+        name = getattr(reason, "name", None) or str(reason)
+        name = REVERT if isinstance(reason, tuple) else name
+        self.replacements.append((old.owner, new.owner, name))
         self.by_old.setdefault(old, []).append(new)
 
     def successors(self, *outputs: Variable) -> set[Variable]:
