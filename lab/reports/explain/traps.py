@@ -256,11 +256,12 @@ def same_draws_every_call(parts: ScanParts) -> Iterator[str]:
 def broadcast_start(parts: ScanParts) -> Iterator[str]:
     """Find states with an axis of length 1 only initially, or only in the result of the step."""
     for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
-        start, computed = part.inner_inputs[0].type.shape, part.inner_outputs[0].type.shape
-        if any((a == 1) != (b == 1) for a, b in zip(start, computed, strict=True)):
+        shapes = part.inner_inputs[0].type.shape, part.inner_outputs[0].type.shape
+        if any((a == 1) != (b == 1) for a, b in zip(*shapes, strict=True)):
+            start, computed = (str(shape).replace("None", "any") for shape in shapes)
             yield (
-                f"{part.name} starts with the shape {_shape(start)}, and the step computes the "
-                f"shape {_shape(computed)}. A Scan stores rows of the initial shape. A longer row "
+                f"{part.name} starts with the shape {start}, and the step computes the "
+                f"shape {computed}. A Scan stores rows of the initial shape. A longer row "
                 "raises an error only at run time, and an axis of length 1 may be repeated without "
                 "a warning. Start with the shape of the step."
             )
@@ -279,11 +280,6 @@ def short_start(parts: ScanParts) -> Iterator[str]:
                 "initial values are passed. PyTensor does not check this: the first steps read "
                 "uninitialized memory."
             )
-
-
-def _shape(lengths: tuple[int | None, ...]) -> str:
-    words = ["any" if length is None else str(length) for length in lengths]
-    return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
 
 
 def variable_label(variable: Variable, default: str) -> str:

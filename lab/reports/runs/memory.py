@@ -221,7 +221,7 @@ def _peak_of_every(steps: int, k: int) -> int:
     """
     marks = -(-steps // k)
     rest = steps - (marks - 1) * k
-    return max(marks + rest - 1, marks - 1 + k - 1 if marks > 1 else 0, marks)
+    return marks - 1 + max(rest, k - 1)
 
 
 Action = tuple[str, int]  # "keep", "restore", "forward", "back", or "drop", and a state's number
