@@ -91,8 +91,8 @@ def read_subject(
         if given is not None:
             raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
         graph = subject.build()
-        target, wrt = subject.cost(graph, cost, of), [*graph.select_inputs(wrt).values()]
-        known = dict(graph.given)
+        wrt, known = [*graph.select_inputs(wrt).values()], dict(graph.given)
+        target: Variable = subject.cost(graph, cost, of)
     else:
         for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
             if not (isinstance(value, str | None) and value == usual):

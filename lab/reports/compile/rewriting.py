@@ -42,7 +42,7 @@ class History(Feature):
     """
 
     def __init__(self) -> None:
-        self.replacements: list[tuple[Apply, Apply | None, str]] = []
+        self.replacements: list[tuple[Apply, Apply, str]] = []
         self.by_old: dict[Variable, list[Variable]] = {}
 
     def clone(self) -> "History":
