@@ -196,7 +196,7 @@ class _Run:
         computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
         slot, new = self._slot(number, VALUES), self._value(number)
         return plain.Write(
-            slot, None, new, plain.WriteKind.WRITTEN, None, f"{slot} = {computed}", reads
+            slot, None, new, plain.SlotRole.WRITTEN, None, f"{slot} = {computed}", reads
         )
 
     def _sent(self, sent: Sent) -> plain.Write:
@@ -208,7 +208,7 @@ class _Run:
             term, reads = _contribution(sent.source, number, source, value), (source,)
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
-        kind = plain.WriteKind.WRITTEN if old is None else plain.WriteKind.OVERWRITTEN
+        kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
         formula = f"{slot} ← {term.text}{'' if old is None else f' + {slot}'}"
         return plain.Write(
             slot, old, new, kind, None, formula, reads, (term,), adds_old=old is not None

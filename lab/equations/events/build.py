@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write, WriteKind
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
 from lab.equations.events.timeline import Clock
 from lab.equations.quantities import Quantities, cost_name
@@ -41,24 +41,18 @@ class Builder:
         if step is None:
             filling = self.clock.filling(number)
             assert filling is not None, "an event fills the tapes of this Scan"
-            writes = tuple(self._filling_writes())
+            writes = tuple(
+                self._filling_write(tape, row)
+                for tape in self.scan.held
+                if tape.tape.reads
+                for row in np.flatnonzero(~tape.unwritten).tolist()
+            )
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(filling, number, None, tuple(reads), writes)
         events = _StepEvents(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
         at = self.clock.of_step(number, step)
         return Event(at, number, step, tuple(events.reads), tuple(events.writes()), nested)
-
-    # The filling of the tapes.
-
-    def _filling_writes(self) -> "list[Write]":
-        return [
-            self._filling_write(tape, row)
-            for tape in self.scan.held
-            if tape.tape.reads
-            for row in range(len(tape.initial))
-            if not tape.unwritten[row]
-        ]
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
         """Return the write of an initial value as a sum of outputs of Scans and a remainder."""
@@ -75,7 +69,7 @@ class Builder:
         reads = [read for term in terms for read in (term.source, *term.reads)]
         formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
         used = tuple(read for read in reads if read is not None)
-        return Write(slot, None, new, WriteKind.WRITTEN, None, formula, used, tuple(terms))
+        return Write(slot, None, new, SlotRole.WRITTEN, None, formula, used, tuple(terms))
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
         """Name the part of an initial value that is not an output of a Scan."""
@@ -170,14 +164,14 @@ class _StepEvents:
         slot = builder.slot(builder.named.number, tape.argument, row)
         before = [r for r in self.reads if r.slot == slot and r.is_own]
         old = before[0].value if before else tape.value_before(row, self.step)
-        kind = WriteKind.OVERWRITTEN if before else WriteKind.WRITTEN
+        kind = SlotRole.OVERWRITTEN if before else SlotRole.WRITTEN
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         text, used, terms, adds_old = "", tuple[Read, ...](), tuple[Term, ...](), False
         if formula is not None:
             text = builder.speller.formula_at(formula, self.step)
             used = reads_of(formula.expression, self.read)
             if before and formula.expression == formula.target:
-                kind, adds_old = WriteKind.RESTORED, True
+                kind, adds_old = SlotRole.RESTORED, True
             elif parts is not None:
                 terms = terms_of(parts, new, old, builder.is_source, self.read)
                 adds_old = parts.adds_old

@@ -15,7 +15,7 @@ from typing import overload
 import numpy as np
 
 from lab.equations.events.build import Builder
-from lab.equations.events.records import Event, Slot, SlotRole, WriteKind
+from lab.equations.events.records import Event, Slot, SlotRole
 from lab.equations.events.timeline import Clock, Timeline
 from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
@@ -135,13 +135,13 @@ class Events(EventSequence):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.clock = Clock(trace)
-        self._named = tuple(Quantities.each(trace))
         self._timeline = Timeline(trace, self.clock)
-        self._event = cache(self._compute)
-        self._slot, self._builders = cache(self._name_slot), cache(self._builder)
+        self._event, self._slot = cache(self._compute), cache(self._name_slot)
+        scans = Quantities.each(trace)
+        self._builders = [Builder(named, self.clock, self._slot) for named in scans]
 
     def __len__(self) -> int:
-        return self.clock.last
+        return self.clock.starts[-1] - 1
 
     def step(self, scan: int, step: int) -> Event:
         """Return the event of step number `step` of the Scan with the index `scan`."""
@@ -181,7 +181,7 @@ class Events(EventSequence):
         filling = self.clock.filling(slot.scan)
         if filling is not None and moment < filling:
             return None
-        steps = moment + 1 - self.clock.first[slot.scan]
+        steps = moment + 1 - self.clock.of_step(slot.scan, 0)
         last = min(max(0, steps), self.trace.scans[slot.scan].steps)
         return self._tape(slot.scan, slot.argument).value_before(slot.row, last)
 
@@ -197,13 +197,10 @@ class Events(EventSequence):
 
     def _compute(self, number: int) -> Event:
         scan, step = self.clock.at(number)
-        return self._builders(scan).event(step)
-
-    def _builder(self, scan: int) -> Builder:
-        return Builder(self._named[scan], self.clock, self._slot)
+        return self._builders[scan].event(step)
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
-        named, tape = self._named[scan], self._tape(scan, argument)
+        named, tape = self._builders[scan].named, self._tape(scan, argument)
         total = named.whole_label(tape, row) if tape.collects else ""
         in_time = named.scan.parent is None or not tape.tape.reads
         label = named.tape_label(tape, row) if in_time else named.place(tape, row)
@@ -226,7 +223,7 @@ def _table(events: Sequence[Event]) -> ReportTable:
         ]
         for write in event.writes:
             if event.step is not None or np.any(write.new):
-                old = "" if write.kind is WriteKind.WRITTEN else _number(write.old)
+                old = "" if write.kind is SlotRole.WRITTEN else _number(write.old)
                 new = _number(write.new)
                 cells.append((write.kind.value, str(write.slot), old, new, write.formula))
         nothing = ("", "", "", "", "nothing but zeros" if event.step is None else "")

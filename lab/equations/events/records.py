@@ -8,6 +8,8 @@ import numpy as np
 from lab.notation import Expression
 from lab.traces.trace import Trace
 
+COLUMNS = ("scan", "step", "tape", "position", "row", "quantity", "role", "old", "new")
+
 
 class SlotRole(StrEnum):
     """The role of a slot at a moment.
@@ -97,31 +99,21 @@ class Term:
     expression: Expression | None = None  # the factor, or the term if it has no factor
 
 
-class WriteKind(StrEnum):
-    """The kind of a write.
-
-    WRITTEN means that the step does not read the slot, and RESTORED that the step writes the value
-    that it read.
-    """
-
-    WRITTEN = "written"
-    OVERWRITTEN = "overwritten"
-    RESTORED = "restored"
-
-
 @dataclass(frozen=True, eq=False)
 class Write:
     """A value that an event writes.
 
     In a Scan of a derivative, the value is the sum of its terms:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
-    terms. `old` is None if the slot was empty.
+    terms. `old` is None if the slot was empty. `kind` is the role of the slot in the event: WRITTEN
+    if the step does not read the slot, RESTORED if the step writes the value that it read, and
+    otherwise OVERWRITTEN.
     """
 
     slot: Slot
     old: np.ndarray | None
     new: np.ndarray
-    kind: WriteKind
+    kind: SlotRole
     tap: int | None
     formula: str  # buf[1] ← buf[0]·2·x₃ + buf[1]
     reads: tuple[Read, ...]  # the values in the formula, from left to right
@@ -171,7 +163,7 @@ class Event:
     @property
     def overwritten(self) -> tuple[Slot, ...]:
         """The slots that the step reads and then replaces, including restored slots."""
-        return tuple(w.slot for w in self.writes if w.kind is not WriteKind.WRITTEN)
+        return tuple(w.slot for w in self.writes if w.kind is not SlotRole.WRITTEN)
 
     @property
     def saved(self) -> tuple[Slot, ...]:
@@ -179,32 +171,25 @@ class Event:
         return tuple(r.slot for r in self.reads if r.slot is not None and not r.is_own)
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a dictionary for each slot that the event touches and each value that it reads."""
-        rows = []
-        for read in self.reads:
-            if read.role is SlotRole.PRESERVED and read.slot is not None:
-                rows.append(self._row(read.slot, SlotRole.PRESERVED, read.value, read.value))
+        """Return a dictionary for each slot that the event touches and each value that it reads.
+
+        The keys are `COLUMNS`.
+        """
+        changes = [
+            (read.slot, SlotRole.PRESERVED, read.value, read.value)
+            for read in self.reads
+            if read.role is SlotRole.PRESERVED and read.slot is not None
+        ]
         for write in self.writes:
-            role = SlotRole.WRITTEN if write.kind is WriteKind.WRITTEN else SlotRole.OVERWRITTEN
-            rows.append(self._row(write.slot, role, write.old, write.new))
+            role = SlotRole.WRITTEN if write.kind is SlotRole.WRITTEN else SlotRole.OVERWRITTEN
+            changes.append((write.slot, role, write.old, write.new))
+        cells: list[tuple[object, ...]] = [
+            (slot.tape, slot.position, slot.row, slot.quantity, role.value, old, new)
+            for slot, role, old, new in changes
+        ]
         for read in self.reads:
             if read.role is SlotRole.READ:
-                row = self._row(None, SlotRole.READ, read.value, read.value)
-                number = read.index if read.slot is None else read.slot.row
-                rows.append(row | {"tape": read.variable, "row": number, "quantity": read.name})
-        return rows
-
-    def _row(
-        self, slot: Slot | None, role: SlotRole, old: np.ndarray | None, new: np.ndarray
-    ) -> dict[str, object]:
-        return {
-            "scan": self.scan + 1,
-            "step": self.step,
-            "tape": "" if slot is None else slot.tape,
-            "position": None if slot is None else slot.position,
-            "row": None if slot is None else slot.row,
-            "quantity": "" if slot is None else slot.quantity,
-            "role": role.value,
-            "old": old,
-            "new": new,
-        }
+                row, role = read.index if read.slot is None else read.slot.row, read.role.value
+                cells.append((read.variable, None, row, read.name, role, read.value, read.value))
+        place = self.scan + 1, self.step
+        return [dict(zip(COLUMNS, (*place, *cell), strict=True)) for cell in cells]

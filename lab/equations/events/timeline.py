@@ -1,7 +1,9 @@
 """The accesses to all slots, ordered by one clock, and the role of a slot at a moment."""
 
+from bisect import bisect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -35,45 +37,32 @@ class Clock:
     trace: Trace
 
     @cached_property
-    def first(self) -> tuple[int, ...]:
-        """The number of the event of step 0 of each Scan."""
-        numbers, now = [], 1
-        for number, scan in enumerate(self.trace.scans):
-            now += self.is_filled(number)
-            numbers.append(now)
-            now += scan.steps
-        return tuple(numbers)
-
-    @property
-    def last(self) -> int:
-        """The number of the last event."""
-        ends = [n + s.steps - 1 for n, s in zip(self.first, self.trace.scans, strict=True)]
-        return max(ends, default=0)
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first event of each Scan, and the number after the last event."""
+        pairs = zip(self.trace.scans, self.filled, strict=True)
+        return tuple(accumulate((scan.steps + filled for scan, filled in pairs), initial=1))
 
     def of_step(self, scan: int, step: int) -> int:
         """Return the number of the event of a step."""
-        return self.first[scan] + step
+        return self.starts[scan] + self.filled[scan] + step
 
-    def is_filled(self, scan: int) -> bool:
-        """Return whether an event fills the tapes of a Scan with gradients or outputs of Scans."""
-        trace = self.trace.scans[scan]
-        states = {tape.argument for tape in trace.tapes}
-        return trace.parent is not None or any(f.into in states and f.rows for f in trace.feeds)
+    @cached_property
+    def filled(self) -> tuple[bool, ...]:
+        """Whether an event fills the tapes of each Scan with gradients or outputs of Scans."""
+        return tuple(
+            scan.parent is not None
+            or any(f.rows and any(f.into == t.argument for t in scan.tapes) for f in scan.feeds)
+            for scan in self.trace.scans
+        )
 
     def filling(self, scan: int) -> int | None:
         """Return the number of the event that fills the tapes of a Scan, or None."""
-        return self.first[scan] - 1 if self.is_filled(scan) else None
+        return self.starts[scan] if self.filled[scan] else None
 
     def at(self, number: int) -> tuple[int, int | None]:
         """Return the Scan and the step (None for a filling) of an event."""
-        scan = int(np.searchsorted(self._starts, number, side="right")) - 1
-        step = number - self.first[scan]
-        return scan, None if step < 0 else step
-
-    @cached_property
-    def _starts(self) -> np.ndarray:
-        filled = [self.is_filled(number) for number in range(len(self.trace.scans))]
-        return np.array(self.first) - np.array(filled, int)
+        scan = bisect(self.starts, number) - 1
+        return scan, None if number == self.filling(scan) else number - self.of_step(scan, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +92,10 @@ class Timeline:
                 yield from self._tape_touches(number, tape)
                 if filling is None or not tape.tape.reads:
                     continue
-                for row in range(len(tape.initial)):
-                    if not tape.unwritten[row]:
-                        yield (number, tape.argument, row), Touch(filling, None)
-                        for origin in ScanOf(self.trace, number).origins(tape.argument, row):
-                            yield origin[:3], Touch(filling, SlotRole.SAVED)
+                for row in np.flatnonzero(~tape.unwritten).tolist():
+                    yield (number, tape.argument, row), Touch(filling, None)
+                    for origin in ScanOf(self.trace, number).origins(tape.argument, row):
+                        yield origin[:3], Touch(filling, SlotRole.SAVED)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
@@ -146,7 +134,8 @@ class Timeline:
         tape = scan.tape(slot.argument)
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
         is_result = (slot.scan, slot.argument, slot.row) in self._results
-        is_result |= any(t.role is SlotRole.SAVED and t.event in self._fillings for t in touches)
+        saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
+        is_result |= any(self.clock.at(event)[1] is None for event in saved)
         is_final = not any(touch.role in CHANGES for touch in later)
         if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
             if is_result and is_final:
@@ -154,7 +143,7 @@ class Timeline:
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return SlotRole.EMPTY
-        if self.clock.is_filled(slot.scan) and all(touch.role is not None for touch in before):
+        if self.clock.filled[slot.scan] and all(touch.role is not None for touch in before):
             return SlotRole.EMPTY
         if scan.parent is None:
             return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT
@@ -170,10 +159,6 @@ class Timeline:
         return frozenset(
             each[:3] for origins in self.trace.origins[-1].values() for each in origins
         )
-
-    @cached_property
-    def _fillings(self) -> frozenset[int | None]:
-        return frozenset(self.clock.filling(n) for n in range(len(self.trace.scans)))
 
 
 def _needed_arguments(scan: ScanTrace) -> set[int]:

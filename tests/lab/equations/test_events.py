@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lab
 from lab import eager, gallery
-from lab.equations.events.records import SlotRole, WriteKind
+from lab.equations.events.records import SlotRole
 from tests.support.random_loops import costs, loops
 
 KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
@@ -49,7 +49,7 @@ def test_the_events_of_square_have_the_values_of_the_closed_form():
         assert [slot.position for slot in event.preserved] == [step]
         assert [slot.position for slot in event.overwritten] == [step + 1]
         assert [(slot.scan, slot.row) for slot in event.saved] == [(0, 3 - step)]
-        assert write.kind is WriteKind.OVERWRITTEN
+        assert write.kind is SlotRole.OVERWRITTEN
         assert write.adds_old
         assert write.slot.quantity == f"dC/dx{'₀₁₂₃₄'[3 - step]}"
         assert (term.symbols, term.source.name) == (f"2·x{'₀₁₂₃₄'[3 - step]}", f"buf[{step}]")
@@ -105,7 +105,7 @@ def test_rows_and_lines_for_every_slot_and_every_value_read():
 def test_a_write_that_puts_back_what_it_read_is_restored_and_overwritten_in_rows():
     events = lab.events(gallery.loops["square"].trace(order=2))
     event = events.step(2, 0)
-    (write,) = [w for w in event.writes if w.kind is WriteKind.RESTORED]
+    (write,) = [w for w in event.writes if w.kind is SlotRole.RESTORED]
     assert write.slot.position == -1
     np.testing.assert_array_equal(write.old, write.new)
     (row,) = [r for r in event.rows() if (r["tape"], r["position"]) == ("d2dx", -1)]
@@ -239,7 +239,7 @@ def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
     check_sums(long, events)
     check_roles(long, events.rows())
     forward = gallery.loops["coupled"].trace(order=0)
-    assert {w.kind for e in lab.events(forward) for w in e.writes} == {WriteKind.WRITTEN}
+    assert {w.kind for e in lab.events(forward) for w in e.writes} == {SlotRole.WRITTEN}
     check_replay(forward, lab.events(forward))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.equations.events.events import events
 from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Read, Slot, SlotRole, Write, WriteKind
+from lab.equations.events.records import Read, Slot, SlotRole, Write
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.traces.program import Program
@@ -182,7 +182,7 @@ class _Builder:
             reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
             yield PartGroup(tuple(parts.values()), summary, reason)
             return
-        loud = [w for w in parts if w.kind is not WriteKind.RESTORED and not _is_zero(w)]
+        loud = [w for w in parts if w.kind is not SlotRole.RESTORED and not _is_zero(w)]
         if quiet := [write for write in parts if write not in loud]:
             zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
             together = tuple(parts[write] for write in quiet)
@@ -217,7 +217,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, ta
     `cell_of` returns the index of the cell of a value that is read.
     """
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
-    if write.kind is WriteKind.RESTORED:
+    if write.kind is SlotRole.RESTORED:
         kind = PartKind.RESTORED
     if event.step is None:
         kind = PartKind.FILL

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.equations.events.events import Events, EventSequence
-from lab.equations.events.records import Event, Read, Slot, SlotRole, Write, WriteKind
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
@@ -127,7 +127,7 @@ class Wording:
         """Return the color of a value that a sum reads."""
         if read is None:
             return Ink.SAVED
-        is_same = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
+        is_same = any(w.kind is SlotRole.RESTORED and w.slot == read.slot for w in event.writes)
         return Ink.PRESERVED if is_same else INKS.get(read.role, Ink.SAVED)
 
     def quantity(self, slot: Slot) -> str:
@@ -138,13 +138,13 @@ class Wording:
 
     def _new_value(self, write: Write) -> Phrase:
         """Return the new value, in color if the step has read the old value."""
-        ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
+        ink = Ink.WRITTEN if write.kind is SlotRole.WRITTEN else Ink.OVERWRITTEN
         return Phrase(self.number(write.new), ink)
 
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: its sum, or its formula."""
         name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
-        if write.kind is WriteKind.RESTORED:
+        if write.kind is SlotRole.RESTORED:
             value = Phrase(self.number(write.new), Ink.PRESERVED)
             return Sentence((name, value, Phrase(" is written back unchanged")))
         right = self._sum(event, write) if write.terms else self._formula(event, write)
@@ -268,7 +268,7 @@ class Wording:
         if step < 0 or tape is None:
             return ""
         scan = f"Scan {parent.number + 1}"
-        if write.kind is WriteKind.RESTORED:
+        if write.kind is SlotRole.RESTORED:
             return (
                 f"Step {step} of {scan} adds to this slot: the gradient of the old value equals "
                 "that of the new one, and no later step read the old value."
