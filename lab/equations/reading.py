@@ -9,7 +9,7 @@ from dataclasses import replace
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.equations.system import Quantity, System, VariableRole
+from lab.equations.system import Quantity, System
 from lab.errors import GraphError, argument_error, check_type
 from lab.gradients.decisions import decisions_of
 from lab.notation import Expression, Leaf, Number
@@ -25,16 +25,6 @@ from lab.traces.step_values import step_condition, step_equations
 ELSEWHERE = Number("…")  # stands for a long expression, or for an output of another Scan
 LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
-
-ROLES: Mapping[Kind, VariableRole] = {
-    Kind.SEQUENCE: VariableRole.SEQUENCE,
-    Kind.MIT_MOT: VariableRole.STATE,
-    Kind.MIT_SOT: VariableRole.STATE,
-    Kind.SIT_SOT: VariableRole.STATE,
-    Kind.NIT_SOT: VariableRole.OUTPUT,
-    Kind.UNTRACED: VariableRole.NON_NUMERIC,
-    Kind.PARAMETER: VariableRole.PARAMETER,
-}
 
 
 def system(
@@ -60,7 +50,6 @@ def system(
         quantities.append(
             Quantity(
                 symbol=symbols[number],
-                role=ROLES[part.kind],
                 kind=part.kind,
                 argument=number,
                 tape=part.tape,
@@ -199,10 +188,8 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
         return part.name
     if not plain:
         return LETTERS[part.kind]
-    is_input = (
-        base.owner is None and name and "[t" not in name
-    )  # excludes arguments of an enclosing step
-    return name if is_input else part.name
+    is_input = base.owner is None and "[t" not in name  # an argument of an outer step has [t
+    return name if is_input and name else part.name
 
 
 def _symbols_of(

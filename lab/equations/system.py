@@ -45,6 +45,14 @@ class VariableRole(StrEnum):
     NON_NUMERIC = "non-numeric state"
 
 
+ROLES = {
+    Kind.NIT_SOT: VariableRole.OUTPUT,
+    Kind.SEQUENCE: VariableRole.SEQUENCE,
+    Kind.PARAMETER: VariableRole.PARAMETER,
+    Kind.UNTRACED: VariableRole.NON_NUMERIC,
+}
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A variable of a system.
@@ -57,7 +65,6 @@ class Quantity:
     """
 
     symbol: str
-    role: VariableRole
     kind: Kind
     argument: int
     tape: Tape
@@ -68,6 +75,11 @@ class Quantity:
     length: str = ""
     now: int = 0
     given: Expression | None = None
+
+    @property
+    def role(self) -> VariableRole:
+        """The role of the variable, by its kind."""
+        return VariableRole.STATE if self.kind.is_state else ROLES[self.kind]
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,7 @@ class System:
     @property
     def contents(self) -> str:
         """The numbers of variables in each role: ``1 state and 2 parameters``."""
-        counts = ((len(_symbols(self, role)), role) for role in ROLE_ORDER)
+        counts = ((len({q.symbol for q in self.of_role(role)}), role) for role in VariableRole)
         return listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
 
     @property
@@ -158,13 +170,6 @@ class System:
         return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
 
 
-ROLE_ORDER = (
-    VariableRole.STATE,
-    VariableRole.OUTPUT,
-    VariableRole.SEQUENCE,
-    VariableRole.PARAMETER,
-    VariableRole.NON_NUMERIC,
-)
 HEADER = ("name", "role", "reads", "writes", "type", "values")
 WIDTH = 120  # characters of a line of the printed table
 GIVEN = r"\text{given}"
@@ -279,9 +284,7 @@ class Writer:
             case VariableRole.PARAMETER | VariableRole.NON_NUMERIC:
                 reads = writes = ""
         shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
-        dtype = (
-            f"{quantity.dtype}, {shape}" if quantity.role is not VariableRole.NON_NUMERIC else ""
-        )
+        dtype = "" if quantity.kind is Kind.UNTRACED else f"{quantity.dtype}, {shape}"
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
@@ -299,7 +302,3 @@ class Writer:
 
 def _count(steps: Number) -> int:
     return int(float(steps.written))
-
-
-def _symbols(system: System, role: VariableRole) -> list[str]:
-    return list(dict.fromkeys(q.symbol for q in system.of_role(role)))
