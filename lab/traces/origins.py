@@ -4,8 +4,7 @@ A buffer of gradients is built from zeros, seeds, and outputs of other Scans, by
 `RowOrigins` evaluates these operations on sets of rows instead of numbers.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
@@ -13,6 +12,7 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.records import find_reachable
+from lab.scans.node import LoopVariable
 from lab.scans.operations import plain_name, unchanged_input
 from lab.scans.slices import select_rows
 from lab.traces.loop_run import Computed, ScanRecording
@@ -55,10 +55,15 @@ class RowOrigins:
         self.pairs = np.zeros((2, 0), int)
         self.bundles: list[np.ndarray] = []
 
-    def of(self, variable: Variable, limit: int, first: int = 0) -> "Origins":
-        """Return the origins of at most `limit` rows of `variable`, starting at row `first`."""
+    def _list(
+        self, variable: Variable, count: int, first: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the row, the number, and the flag `is_summand` of each origin as three arrays.
+
+        The rows are at most `count` rows of `variable`, starting at row `first`.
+        """
         numbers = self._of(variable)
-        numbers = numbers[first : first + limit] if numbers.ndim else numbers.reshape(1)
+        numbers = numbers[first : first + count] if numbers.ndim else numbers.reshape(1)
         rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
         while np.any(numbers >= PAIRS):
             plain = numbers < PAIRS
@@ -70,7 +75,28 @@ class RowOrigins:
                 inside = self.bundles[number - BUNDLES]
                 parts.append((np.full(len(inside), row), inside, np.zeros(len(inside), bool)))
             rows, numbers, is_summand = map(np.concatenate, zip(*parts, strict=True))
-        return Origins(rows, numbers, is_summand, bool(self._of(variable).ndim))
+        return rows, numbers, is_summand
+
+    def fed_rows(
+        self, variable: Variable, count: int, first: int, outputs: Iterable[Variable]
+    ) -> Iterator[tuple[FedRow, ...]]:
+        """Yield, for each of the `outputs`, the recorded rows that determine rows of `variable`.
+
+        At most `count` rows of `variable` are searched, starting at row `first`.  If all rows of an
+        array have the same origins, the result has row None.
+        """
+        rows, numbers, is_summand = self._list(variable, count, first)
+        has_no_rows = bool(getattr(variable.type, "ndim", 0)) and not self._of(variable).ndim
+        for output in outputs:
+            self._of(output)  # determines the number of the first row
+            recording, part = self._recorded(output)
+            source = numbers - self.starts[output] - recording.first
+            inside = np.flatnonzero((source >= 0) & (source < len(recording.final[part])))
+            entries = zip(rows[inside], source[inside], is_summand[inside], strict=True)
+            fed = {
+                (None if has_no_rows else int(r), int(s), bool(exact)) for r, s, exact in entries
+            }
+            yield tuple(FedRow(*row) for row in sorted(fed, key=lambda r: (r[0] or 0, r[1:])))
 
     def _of(self, variable: Variable) -> np.ndarray:
         if variable not in self.known:
@@ -79,7 +105,8 @@ class RowOrigins:
 
     def _compute(self, variable: Variable) -> np.ndarray:
         if variable in self.filled:
-            length = self.length(variable)
+            recording, part = self._recorded(variable)
+            length = recording.lengths.get(part, len(recording.final[part]))
             self.starts[variable], self.next = self.next, self.next + length
             return self.starts[variable] + np.arange(length)
         node = variable.owner
@@ -94,23 +121,10 @@ class RowOrigins:
             exact = None
         return self._bundle_inputs(inputs) if exact is None else exact
 
-    def start(self, variable: Variable) -> int:
-        """Return the number of the first row of an output."""
-        self._of(variable)
-        return self.starts[variable]
-
-    def length(self, variable: Variable) -> int:
-        """Return the number of rows of an output, recorded or not."""
-        scan, number = self.filled[variable]
-        recording = self.recordings[scan]
-        part = recording.parts.variables[number]
-        return recording.lengths.get(part, len(recording.final[part]))
-
-    def kept(self, variable: Variable) -> tuple[int, int]:
-        """Return the first recorded row of an output, and the number of recorded rows."""
-        scan, number = self.filled[variable]
-        recording = self.recordings[scan]
-        return recording.first, len(recording.final[recording.parts.variables[number]])
+    def _recorded(self, output: Variable) -> tuple[ScanRecording, LoopVariable]:
+        """Return the recording and the loop variable of an output of a Scan."""
+        scan, number = self.filled[output]
+        return self.recordings[scan], self.recordings[scan].parts.variables[number]
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
         """Return the origins if an operation only moves or adds rows; None otherwise."""
@@ -172,30 +186,6 @@ class RowOrigins:
         return np.array(BUNDLES + len(self.bundles) - 1)
 
 
-class Origins(NamedTuple):
-    """The origins of the rows of an array: `numbers[i]` is an origin of row `rows[i]`.
-
-    If `has_rows` is false, all rows of the array have the origins of row 0.
-    """
-
-    rows: np.ndarray
-    numbers: np.ndarray
-    is_summand: np.ndarray
-    has_rows: bool
-
-    def within(self, start: int, first: int, count: int, is_array: bool) -> tuple[FedRow, ...]:
-        """Return the origins among rows `first` to ``first + count`` of an output.
-
-        `start` is the number of row 0 of the output.
-        """
-        source = self.numbers - start - first
-        inside = np.flatnonzero((source >= 0) & (source < count))
-        entries = zip(self.rows[inside], source[inside], self.is_summand[inside], strict=True)
-        all_rows = is_array and not self.has_rows
-        fed = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in entries}
-        return tuple(FedRow(*row) for row in sorted(fed, key=lambda row: (row[0] or 0, row[1:])))
-
-
 def feeds(
     targets: Iterable[tuple[int, Variable, int]],
     rows: RowOrigins,
@@ -212,11 +202,10 @@ def feeds(
     all_feeds = []
     for into, variable, count in targets:
         more = added_to(variable, rows.filled, values) if values is not None else set()
-        is_array = bool(getattr(variable.type, "ndim", 0))
-        for v in sources(variable, rows.filled):
-            origins = rows.of(variable, count, first)
-            fed = origins.within(rows.start(v), *rows.kept(v), is_array)
-            all_feeds.append(Feed(into, *rows.filled[v], v in more, fed))
+        outputs = sources(variable, rows.filled)
+        fed_rows = rows.fed_rows(variable, count, first, outputs)
+        for output, fed in zip(outputs, fed_rows, strict=True):
+            all_feeds.append(Feed(into, *rows.filled[output], output in more, fed))
     return tuple(sorted(all_feeds, key=lambda feed: (feed.into, feed.scan, feed.variable)))
 
 
