@@ -175,21 +175,21 @@ class Event:
 
         The keys are `COLUMNS`.
         """
-        changes = [
-            (read.slot, SlotRole.PRESERVED, read.value, read.value)
+
+        def cells(slot: Slot, role: SlotRole, *values: np.ndarray | None) -> tuple[object, ...]:
+            return slot.tape, slot.position, slot.row, slot.quantity, role.value, *values
+
+        rows = [
+            cells(read.slot, read.role, read.value, read.value)
             for read in self.reads
             if read.role is SlotRole.PRESERVED and read.slot is not None
         ]
         for write in self.writes:
             role = SlotRole.WRITTEN if write.kind is SlotRole.WRITTEN else SlotRole.OVERWRITTEN
-            changes.append((write.slot, role, write.old, write.new))
-        cells: list[tuple[object, ...]] = [
-            (slot.tape, slot.position, slot.row, slot.quantity, role.value, old, new)
-            for slot, role, old, new in changes
-        ]
+            rows.append(cells(write.slot, role, write.old, write.new))
         for read in self.reads:
             if read.role is SlotRole.READ:
-                row, role = read.index if read.slot is None else read.slot.row, read.role.value
-                cells.append((read.variable, None, row, read.name, role, read.value, read.value))
+                row, name = read.index if read.slot is None else read.slot.row, read.role.value
+                rows.append((read.variable, None, row, read.name, name, read.value, read.value))
         place = self.scan + 1, self.step
-        return [dict(zip(COLUMNS, (*place, *cell), strict=True)) for cell in cells]
+        return [dict(zip(COLUMNS, (*place, *row), strict=True)) for row in rows]
