@@ -6,7 +6,6 @@ in the forward step, on the same values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
@@ -56,82 +55,80 @@ def _expressions(node: Apply, parts: ScanParts) -> tuple[Expression, ...]:
     return step_formulas(node.op.fgraph, [leaves[v] for v in parts.inner_inputs])
 
 
-@dataclass
-class StepValues:
-    """The operations inside all Scans of a trace; call `of` in the order of the Scans."""
+def step_values(
+    recording: ScanRecording, parent: ScanRecording | None, numbers: Numbering
+) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
+    """Return the operations and the results of a Scan's step.
 
-    _numbers: Numbering = field(default_factory=Numbering)
+    `numbers` numbers the values of all Scans; process the `parent` of a Scan before the Scan.
+    """
+    parts = recording.parts
+    derivation = decisions_of(recording.node.op)
+    if derivation is not None and parent is not None:
+        _number_arguments(numbers, derivation, parts, parent.parts)
+    known = {}
+    if parent is not None:
+        known = {numbers.number_of(v): i for i, v in reversed(list(enumerate(parent.inside)))}
+    places: dict[Variable, Source] = dict(argument_leaves(parts))
 
-    def of(
-        self, recording: ScanRecording, parent: ScanRecording | None
-    ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
-        """Return the operations and the results of a Scan's step; process its `parent` first."""
-        parts = recording.parts
-        derivation = decisions_of(recording.node.op)
-        if derivation is not None and parent is not None:
-            self._number_arguments(derivation, parts, parent.parts)
-        known = {}
-        if parent is not None:
-            known = {
-                self._numbers.number_of(v): i for i, v in reversed(list(enumerate(parent.inside)))
-            }
-        places: dict[Variable, Source] = dict(argument_leaves(parts))
+    def source(variable: Variable) -> Source:
+        if isinstance(variable, Constant):
+            return Number(constant_text(variable.data))
+        if variable not in places:  # a generator or a shared variable
+            name = "generator" if variable.owner else variable.name or str(variable)
+            others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
+            places[variable] = Leaf(f"{name} {others + 1}", None, -1)
+        return places[variable]
 
-        def source(variable: Variable) -> Source:
-            if isinstance(variable, Constant):
-                return Number(constant_text(variable.data))
-            if variable not in places:  # a generator or a shared variable
-                name = "generator" if variable.owner else variable.name or str(variable)
-                others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
-                places[variable] = Leaf(f"{name} {others + 1}", None, -1)
-            return places[variable]
-
-        readings = []
-        fixed, unwritten = set[Variable](), set[Variable]()
-        for number, (variable, values) in enumerate(recording.inside.items()):
-            node = variable.owner
-            self._numbers.add_result(variable)
-            if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
-                fixed.add(variable)  # a value that is constant over steps is no repetition
-            name = plain_name(node)  # uninitialized memory is never equal
-            if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
-                unwritten.add(variable)
-                values = np.empty(0)
-            repeats = None if variable in fixed else known.get(self._numbers.number_of(variable))
-            readings.append(
-                StepValue(
-                    operation_name(node, variable),
-                    tuple(source(v) for v in node.inputs),
-                    freeze(values),
-                    unchanged_input(node, variable),
-                    repeats,
-                )
+    readings = []
+    fixed, unwritten = set[Variable](), set[Variable]()
+    for number, (variable, values) in enumerate(recording.inside.items()):
+        node = variable.owner
+        numbers.add_result(variable)
+        if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
+            fixed.add(variable)  # a value that is constant over steps is no repetition
+        name = plain_name(node)  # uninitialized memory is never equal
+        if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
+            unwritten.add(variable)
+            values = np.empty(0)
+        repeats = None if variable in fixed else known.get(numbers.number_of(variable))
+        readings.append(
+            StepValue(
+                operation_name(node, variable),
+                tuple(source(v) for v in node.inputs),
+                freeze(values),
+                unchanged_input(node, variable),
+                repeats,
             )
-            places[variable] = number
-        results = [StepResult(target, source(result)) for target, result in targets(parts)]
-        if parts.until is not None:
-            results.append(StepResult(None, source(parts.until)))
-        return tuple(readings), tuple(results)
+        )
+        places[variable] = number
+    results = [StepResult(target, source(result)) for target, result in targets(parts)]
+    if parts.until is not None:
+        results.append(StepResult(None, source(parts.until)))
+    return tuple(readings), tuple(results)
 
-    def _number_arguments(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Number the arguments of a backward step that contain values of the parent's step.
 
-        Each such argument receives the number of the value.
-        """
-        held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
-        places = {part: number for number, part in enumerate(derivation.forward.variables)}
-        above = parent.variables
-        for built, part in zip(derivation.backward.variables, parts.variables, strict=True):
-            if built in held:
-                group, source, tap = held[built]
-                part_above = above[places[source]]
-                accesses = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
-                # The gradient of an output, or a slice by another pullback, has no counterpart.
-                is_outer = group is ReadingGroup.NIT_SOT_GRADIENT
-                there = None if is_outer else dict(accesses).get(tap)
-            elif built in places:  # a parameter
-                there = above[places[built]].inner_inputs[0]
-            else:
-                continue
-            if there is not None:
-                self._numbers.known[part.inner_inputs[0]] = self._numbers.number_of(there)
+def _number_arguments(
+    numbers: Numbering, derivation: Decisions, parts: ScanParts, parent: ScanParts
+) -> None:
+    """Number the arguments of a backward step that contain values of the parent's step.
+
+    Each such argument receives the number of the value.
+    """
+    held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
+    places = {part: number for number, part in enumerate(derivation.forward.variables)}
+    above = parent.variables
+    for built, part in zip(derivation.backward.variables, parts.variables, strict=True):
+        if built in held:
+            group, source, tap = held[built]
+            part_above = above[places[source]]
+            accesses = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
+            # The gradient of an output, or a slice by another pullback, has no counterpart.
+            is_outer = group is ReadingGroup.NIT_SOT_GRADIENT
+            there = None if is_outer else dict(accesses).get(tap)
+        elif built in places:  # a parameter
+            there = above[places[built]].inner_inputs[0]
+        else:
+            continue
+        if there is not None:
+            numbers.known[part.inner_inputs[0]] = numbers.number_of(there)

@@ -6,12 +6,13 @@ from itertools import chain
 from weakref import finalize
 
 import numpy as np
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import argument_error, check_sequence, check_type, printable
-from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
+from lab.gradients.decisions import ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivative import Derivative
+from lab.gradients.step import Numbering
 from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
 from lab.records import freeze
@@ -26,7 +27,7 @@ from lab.traces.loop_run import ScanRecording, Within
 from lab.traces.origins import RowOrigins, feeds
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, checked_values, run
-from lab.traces.step_values import StepValues, step_equations, targets
+from lab.traces.step_values import step_equations, step_values, targets
 from lab.traces.trace import (
     Axis,
     Generator,
@@ -133,7 +134,7 @@ def traced(
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
     axes: dict[Variable, Axis] = {}
-    inside = StepValues()
+    numbers = Numbering()
     filled: dict[Variable, tuple[int, int]] = {}
     ends: dict[tuple[int | None, int], Variable] = {}
     names: dict[Variable, str] = {}
@@ -141,23 +142,36 @@ def traced(
     rows = RowOrigins(filled, recordings, values)
     for number, recording in enumerate(recordings):
         pause()
-        above = _parent(recording, recordings[:number])
-        name = names_of_scans[number]
-        scan = _scan_trace(recording, name, above, values, index, axes, used)
-        variables = list(enumerate(recording.parts.variables))
+        node, parts = recording.node, recording.parts
+        above, derivation = _parent(recording, recordings[:number]), decisions_of(node.op)
+        traced_variables = list(_variables(recording, above, values, axes, used))
+        tapes = [v for v in traced_variables if isinstance(v, TapeTrace)]
+        variables = list(enumerate(parts.variables))
         computed_outputs = [
             (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
             for i, v in variables
             if v.kind is not Kind.NIT_SOT
         ]
-        computed, writes = inside.of(recording, above)
+        inside, step_results = step_values(recording, above, numbers)
+        first, n_steps = recording.first, int(values[parts.n_steps])
         scans.append(
-            replace(
-                scan,
-                inside=computed,
-                results=writes,
-                feeds=feeds(computed_outputs, rows, first=recording.first),
-                formulas=step_equations(recording.node, recording.parts),
+            ScanTrace(
+                name=names_of_scans[number] + (f", from step {first:,}" if first else ""),
+                steps=recording.steps,
+                order=derivation.order if derivation is not None else 0,
+                parent=index[above.node] if above is not None else None,
+                tapes=tuple(tape for tape in tapes if tape.kind is not Kind.NIT_SOT),
+                sequences=tuple(v for v in traced_variables if isinstance(v, SequenceTrace)),
+                parameters=tuple(v for v in traced_variables if isinstance(v, ParameterTrace)),
+                outputs=tuple(tape for tape in tapes if tape.kind is Kind.NIT_SOT),
+                untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
+                inside=inside,
+                results=step_results,
+                feeds=feeds(computed_outputs, rows, first=first),
+                stopped_early=not recording.lengths and recording.steps < n_steps,
+                formulas=step_equations(node, parts),
+                nested=tuple(_nested(parts, step) for step in recording.nested),
+                first=first,
             )
         )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
@@ -188,8 +202,8 @@ def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRe
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
-    own = (one for one in before if one.node is derivation.parent)
-    alike = (one for one in reversed(before) if one.node.op == derivation.parent.op)
+    own = (scan for scan in before if scan.node is derivation.parent)
+    alike = (scan for scan in reversed(before) if scan.node.op == derivation.parent.op)
     return next(chain(own, alike), None)
 
 
@@ -203,90 +217,54 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
             yield Input(name, freeze(np.array(value)))
 
 
-def _scan_trace(
+def _variables(
     recording: ScanRecording,
-    name: str,
     above: ScanRecording | None,
     values: Values,
-    index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
-) -> ScanTrace:
-    parts, node = recording.parts, recording.node
-    filled_by = outer_outputs(parts, node)
-    derivation = decisions_of(node.op)
-    sources: dict[int, LoopVariable] = {}
-    origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
-    if derivation is not None:  # in the same order as the parts of the node
-        built = enumerate(derivation.backward.variables)
-        sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
-        if above is not None and above.node is not derivation.parent:  # a copy of the parent
-            twins = zip(derivation.forward.variables, above.parts.variables, strict=True)
-            twin = dict(twins)
-            sources = {i: twin[source] for i, source in sources.items()}
-        origins = _origins(derivation)
-    parent = index[above.node] if above is not None else None
+) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
+    """Yield the trace of each variable of a Scan that has values; add its axis to `axes`.
 
-    tapes: list[TapeTrace] = []
-    outputs: list[TapeTrace] = []
-    sequences: list[SequenceTrace] = []
-    parameters: list[ParameterTrace] = []
-    for position, part in enumerate(parts.variables):
+    `above` is the recording of the Scan that the Scan differentiates.
+    """
+    parts, node, derivation = recording.parts, recording.node, decisions_of(recording.node.op)
+    filled_by = outer_outputs(parts, node)
+    built = parts.variables
+    sources: dict[LoopVariable, LoopVariable] = {}
+    origins: dict[LoopVariable, tuple[Leaf, ReadingGroup]] = {}
+    if derivation is not None:  # its variables have the same order
+        built, sources = derivation.backward.variables, derivation.sources
+        places = {part: i for i, part in enumerate(derivation.forward.variables)}
+        origins = {
+            r.variable: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
+            for r in derivation.readings
+        }
+        if above is not None and above.node is not derivation.parent:  # a copy of the parent
+            sources = {v: above.parts.variables[places[s]] for v, s in sources.items()}
+    for position, (part, variable) in enumerate(zip(parts.variables, built, strict=True)):
+        source = sources.get(variable)
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
-            axis = _sequence_axis(part, sources.get(position), values, axes)
+            axis = _sequence_axis(part, source, values, axes)
             axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
-            rows = read.rows + recording.first
-            shown = _cut(axis, rows)
-            origin, group = origins.get(position, (None, None))
-            held = freeze(read.values)
+            shown = _cut(axis, read.rows + recording.first)
+            origin, group = origins.get(variable, (None, None))
             now = 0 if derivation is not None else current_row(cut_of(part.outer_input).base)
-            sequences.append(SequenceTrace(part.name, position, held, shown, origin, group, now))
-            continue
-        if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
+            held = freeze(read.values)
+            yield SequenceTrace(part.name, position, held, shown, origin, group, now)
+        elif part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
-            parameters.append(ParameterTrace(part.name, position, value))
-        if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
-            continue
-        source = sources.get(position)
-        tape = _tape_trace(recording, part, position, source, used)
-        length = recording.lengths.get(part, len(tape.initial))
-        axis_of_tape = _tape_axis(part, length, source, axes)
-        if axis_of_tape is not None:
-            axes[part.filled] = axes[filled_by[part]] = axis_of_tape
-            tape = replace(
-                tape, axis=_cut(axis_of_tape, recording.first + np.arange(len(tape.initial)))
-            )
-        (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
-
-    return ScanTrace(
-        name=name + (f", from step {recording.first:,}" if recording.first else ""),
-        steps=recording.steps,
-        order=derivation.order if derivation is not None else 0,
-        parent=parent,
-        tapes=tuple(tapes),
-        sequences=tuple(sequences),
-        parameters=tuple(parameters),
-        outputs=tuple(outputs),
-        untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
-        inside=(),
-        stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
-        first=recording.first,
-        nested=tuple(_nested(parts, step) for step in recording.nested),
-    )
-
-
-def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
-    """Map the number of each sequence of a backward Scan to the source and kind of its values.
-
-    The source is a variable of the parent at a tap.
-    """
-    numbers = {part: i for i, part in enumerate(derivation.backward.variables)}
-    places = {part: i for i, part in enumerate(derivation.forward.variables)}
-    return {
-        numbers[r.variable]: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
-        for r in derivation.readings
-    }
+            yield ParameterTrace(part.name, position, value)
+        elif part.kind.is_state or part.kind is Kind.NIT_SOT:
+            tape = _tape_trace(recording, part, position, source, used)
+            length = recording.lengths.get(part, len(tape.initial))
+            axis_of_tape = _tape_axis(part, length, source, axes)
+            if axis_of_tape is not None:
+                axes[part.filled] = axes[filled_by[part]] = axis_of_tape
+                rows = recording.first + np.arange(len(tape.initial))
+                tape = replace(tape, axis=_cut(axis_of_tape, rows))
+            yield tape
 
 
 def _tape_trace(
