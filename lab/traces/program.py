@@ -25,7 +25,6 @@ from lab.progress import Progress
 from lab.scans.node import read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
 from lab.scans.replacing import as_scans, scan_nodes
-from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, ScanRecording
 from lab.traces.run import Ready, checked, run_nodes
 from lab.traces.trace import Trace
@@ -212,9 +211,9 @@ class _Places(Ready):
             return [np.zeros([int(size) for size in inputs])]
         if name == "Second":
             return [np.broadcast_to(inputs[1], np.broadcast_shapes(*map(np.shape, inputs)))]
-        if name == "IncSubtensor":
-            return [self._set(node, inputs)]
-        if name in MOVING:
+        if name == "IncSubtensor" and not node.op.set_instead_of_inc:
+            return [self._increased(node, inputs)]
+        if name in MOVING | {"IncSubtensor"}:
             return _moved(node, inputs)
         if isinstance(node.op, CAReduce):
             return [self._reduced(node, inputs[0])]
@@ -224,23 +223,14 @@ class _Places(Ready):
             return [self._each(operation_name(node, output), *inputs)]
         raise GraphError(f"{name}: a page cannot compute this operation.")
 
-    def _set(self, node: Apply, inputs: Sequence[Computed]) -> np.ndarray:
-        """Return an array with a part replaced or incremented."""
-        held = dict(zip(node.inputs, inputs, strict=True))
-
-        def number(bound: Variable | None) -> int | None:
-            return None if bound is None else int(held[bound])
-
-        _, _, indices = index_parts(node)
-        where = tuple(
-            slice(number(i.start), number(i.stop), number(i.step))
-            if isinstance(i, slice)
-            else number(i)
-            for i in indices
-        )
-        result, value = np.array(inputs[0]), inputs[1]
-        added = not node.op.set_instead_of_inc
-        result[where] = self._each("Add", result[where], value) if added else value
+    def _increased(self, node: Apply, inputs: Sequence[Computed]) -> np.ndarray:
+        """Return an array with a part incremented."""
+        base, value, *bounds = inputs
+        zeros = np.zeros(base.shape)
+        (added,) = _moved(node, [zeros, value, *bounds])
+        (is_part,) = _moved(node, [zeros, np.ones(np.shape(value)), *bounds])
+        result, part = np.array(base), is_part.astype(bool)
+        result[part] = self._each("Add", result[part], added[part])
         return result
 
     def _reduced(self, node: Apply, places: np.ndarray) -> np.ndarray:
