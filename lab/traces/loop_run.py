@@ -61,15 +61,15 @@ class ScanRecording:
 
 
 class Step(Protocol):
-    """The step of a Scan; `cells` contain its arguments, intermediate values, and results."""
+    """The step of a Scan.
+
+    `cells` contain its arguments, and the values of its operations in the order of computation.
+    """
 
     cells: dict[Variable, Cell]
 
     def __call__(self) -> None:
         """Compute one step."""
-
-    def inner(self) -> list[Variable]:
-        """Return the intermediate variables of the step."""
 
     def within(self) -> Within | None:
         """Return the values and inner Scans of the latest step; None if they are not recorded."""
@@ -135,18 +135,17 @@ class LoopRun:
             step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
         readers = [
             self._reader(part, tap, argument, step)
-            for part in self.parts.variables
-            if part.kind is Kind.SEQUENCE or part.kind.is_state
+            for part in (*self.parts.of_kind(Kind.SEQUENCE), *self.parts.states)
             for tap, argument in part.reads
         ]
         writers = [
             self._writer(part, tap, result, step)
-            for part in self.parts.variables
-            if part.kind is Kind.NIT_SOT or part.kind.is_state
+            for part in (*self.parts.states, *self.parts.of_kind(Kind.NIT_SOT))
             for tap, result in part.writes
         ]
         stored = self._stored_results() if keep else {}
-        inner = step.inner() if keep else []
+        computed = (v for v in step.cells if v.owner is not None and hasattr(v.type, "dtype"))
+        inner = list(computed) if keep else []
         columns = {v: _Column(self.n_steps, step.cells[v]) for v in inner if v not in stored}
         until = step.cells[self.parts.until] if self.parts.until is not None else None
         done = 0
@@ -181,8 +180,7 @@ class LoopRun:
         """Map each result of the step to a write that records its values."""
         return {
             result: (part, number)
-            for part in self.parts.variables
-            if part.kind is Kind.NIT_SOT or part.kind.is_state
+            for part in (*self.parts.states, *self.parts.of_kind(Kind.NIT_SOT))
             for number, (_, result) in enumerate(part.writes)
             if result.type.dtype == part.filled.type.dtype
         }

@@ -319,10 +319,6 @@ class _Step:
         self.recordings, self.opened = [], {}
         return inner
 
-    def inner(self) -> list[Variable]:
-        """Return the outputs of all nodes of the step that are arrays."""
-        return [v for node in self.nodes for v in node.outputs if hasattr(v.type, "dtype")]
-
 
 def _scans_in(node: Apply) -> bool:
     """Return whether a node is a Scan, or an OpFromGraph that contains a Scan."""
