@@ -26,9 +26,9 @@ def derivative_name(order: int, quantity: str, direct: bool = False, part: int =
     return f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}"
 
 
-def index_of(tape: TapeTrace, row: int) -> int | None:
-    """Return the time index of a row of a tape, or None for a tape without times."""
-    return int(tape.axis.index[row]) if tape.axis is not None else None
+def index_of(tape: TapeTrace, row: int | None) -> int | None:
+    """Return the time index of a row of a tape; None for no row, or for a tape without times."""
+    return None if tape.axis is None or row is None else int(tape.axis.index[row])
 
 
 class Quantities(ScanOf):
@@ -48,16 +48,12 @@ class Quantities(ScanOf):
 
     def tape_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; for None, without an index."""
-        index = None if tape.is_total or row is None else index_of(tape, row)
-        return self.named_at(tape, index)
+        return self.named_at(tape, None if tape.is_total else index_of(tape, row))
 
     def place(self, tape: TapeTrace, row: int) -> str:
         """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        return slot_symbol(self._buffer(tape), tape.position(row))
-
-    def _buffer(self, tape: TapeTrace) -> str:
         several = sum(not other.is_total for other in self.scan.tapes) > 1
-        return f"buf_{tape.name}" if several else "buf"
+        return slot_symbol(f"buf_{tape.name}" if several else "buf", tape.position(row))
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""
@@ -68,16 +64,14 @@ class Quantities(ScanOf):
 
     def whole_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the gradient that a tape accumulates: ``dC/dx₃``."""
-        index = None if row is None else index_of(tape, row)
         if self.parent is None or tape.gradient_of is None:
             return ""
-        held = self.parent.quantity_name(tape.gradient_of, index)
+        held = self.parent.quantity_name(tape.gradient_of, index_of(tape, row))
         return derivative_name(self.scan.order, held)
 
     def direct_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
-        index = None if row is None else index_of(tape, row)
-        return self.named_at(tape, index, direct=True)
+        return self.named_at(tape, index_of(tape, row), direct=True)
 
     def seeded_by(self, *arguments: int) -> list[int]:
         """Return the indices of the Scans whose gradients are initial values of tapes.

@@ -17,7 +17,7 @@ from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
 from lab.tape import Kind
-from lab.traces.faults import values_of
+from lab.traces.faults import value_at_step, values_of
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
 
@@ -65,16 +65,13 @@ class Speller:
 
     def numbers(self, formula: Formula, step: int) -> str:
         """Write a formula in numbers, as in ``1.327 = 1·2·0.6634 + 0``; return "" for vectors."""
-        used: dict[Leaf, np.ndarray] = {}
-        for leaf in formula.leaves:
-            values = values_of(self.scan, leaf)
-            if values is None or values[step].ndim:
-                return ""
-            used[leaf] = values[step]
-        written = values_of(self.scan, formula)
-        if written is None or written[step].ndim:
+        sources: tuple[Leaf | Formula, ...] = (*formula.leaves, formula)
+        values = [value_at_step(self.scan, source, step) for source in sources]
+        numbers = [value for value in values if value is not None and not value.ndim]
+        if len(numbers) < len(sources):
             return ""
-        return equation(written[step], formula.expression, used)
+        used = dict(zip(formula.leaves, numbers, strict=False))
+        return equation(numbers[-1], formula.expression, used)
 
     def sign(self, formula: Formula) -> str:
         """Return ``=``, or an arrow if the formula replaces a value."""

@@ -99,8 +99,12 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
         slots = (of.value_read(variable, step) for step in range(of.scan.steps))
         read = [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
         return read.__getitem__
-    parameter = parameter_of(of, leaf.variable)
-    return lambda step: parameter
+    giver, parent = of.number, of.parent  # the earliest ancestor that has the parameter
+    while parent is not None:
+        if leaf.variable in {parameter.name for parameter in parent.scan.parameters}:
+            giver = parent.number
+        parent = parent.parent
+    return lambda step: Value(giver, leaf.variable, -1, 0)
 
 
 def adds_old(formula: Formula) -> bool:
@@ -110,13 +114,3 @@ def adds_old(formula: Formula) -> bool:
         isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
         for term in summands_of(formula.expression)
     )
-
-
-def parameter_of(of: ScanOf, name: str) -> Value:
-    """Return a parameter as a value of its earliest ancestor Scan that has this parameter."""
-    giver, parent = of.number, of.parent
-    while parent is not None:
-        if name in {parameter.name for parameter in parent.scan.parameters}:
-            giver = parent.number
-        parent = parent.parent
-    return Value(giver, name, -1, 0)

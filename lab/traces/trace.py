@@ -96,14 +96,11 @@ class TapeTrace:
     def last_write(self, row: int, step: int) -> tuple[Access, int] | None:
         """Return the last write of a row before `step`, and its step; None without such a write."""
         writes = [
-            (int(steps[-1]), access)
+            (access, int(steps[-1]))
             for access in self.writes
             if (steps := np.flatnonzero(access.rows[:step] == row)).size
         ]
-        if not writes:
-            return None
-        last, access = max(writes, key=lambda write: write[0])
-        return access, last
+        return max(writes, key=lambda write: write[1], default=None)
 
     def value_before(self, row: int, step: int) -> np.ndarray | None:
         """Return the value of a row before `step`; None if the row is uninitialized."""

@@ -118,10 +118,8 @@ class Window:
     def rows(self, array: Variable, length: int, first: int, count: int) -> TensorVariable:
         """Return `count` rows of `array`, starting `first` rows after the start of the window.
 
-        The array has `length` rows.
-
-        The rows of a window at the end of a run are counted from the end, so that PyTensor keeps
-        only these rows in memory.
+        The array has `length` rows.  The rows of a window at the end of a run are counted from the
+        end, so that PyTensor keeps only these rows in memory.
         """
         start = self.start + first
         if self.stop < self.steps:
