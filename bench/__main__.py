@@ -161,7 +161,7 @@ visual.draw(loop, "tapes", order=1).svg()
 
 
 def depth_and_names():
-    """Measure new processes with a deep step, many states, and a long name."""
+    """Measure new processes that draw a deep step, many states, or a long name."""
     imported = process(sys.executable, "-c", IMPORTS)
     for depth in (10, 100):
         seconds = process(sys.executable, "-c", DEEP.format(depth=depth))
@@ -294,7 +294,7 @@ print(sorted(times)[2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 102
 
 
 def windows(steps=1_000_000):
-    """Compare the last step of a long loop's gradient with PyTensor's compiled gradient."""
+    """Compare a trace with ``keep="last"`` of a long loop with PyTensor's compiled gradient."""
 
     def measured(theirs):
         code = WINDOW.format(steps=steps, theirs=theirs)
@@ -362,7 +362,7 @@ def influences(steps=200):
         lab.influence(derivative, trace=trace)
         return time.perf_counter() - start
 
-    def theirs():  # a gradient of one value, for one entry of one row
+    def theirs():  # a trace computes a single entry of a row
         start = time.perf_counter()
         loop.trace()
         return (time.perf_counter() - start) * steps

@@ -71,7 +71,7 @@ from ipywidgets.widgets.widget import _instances
 gc.collect()
 rss = psutil.Process().memory_info().rss // 2**20
 print("held:", len(_instances), len(gc.get_objects()), rss)"""
-FULL, MANY = 192, 576  # changes that fill all caches, and further changes, to the same state
+FULL, MANY = 192, 576  # numbers of changes: first to fill all caches, then to measure
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),
@@ -89,7 +89,7 @@ def spread(times):
 
 @contextmanager
 def bench_in_jupyter_lab(playwright, launch, *cells):
-    """Yield a page with a new workbench, and cells after it."""
+    """Yield a page of JupyterLab with a new workbench, followed by `cells`."""
     from in_browser.jupyter_lab import jupyter_lab, notebook
 
     with (

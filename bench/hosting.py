@@ -44,7 +44,7 @@ class Server:
             return json.loads(answer.read() or b"null")
 
     def kernel(self):
-        """Return the number of a new kernel, and its client."""
+        """Start a kernel. Return its identifier and its client."""
         found = self.ask("kernels", "POST", name="python3")["id"]
         pattern = f"kernel-{found}.json"
         end = time.monotonic() + 60
@@ -70,7 +70,7 @@ class Server:
 
 
 def shown(client, source):
-    """Return the output of a cell, by MIME type."""
+    """Run a cell. Return its output by MIME type."""
     found = {}
 
     def hook(message):
@@ -82,7 +82,7 @@ def shown(client, source):
 
 
 def first_picture(server):
-    """Return the seconds to the first picture of a new kernel, and its processor seconds."""
+    """Return the seconds to the first picture of a new kernel, and the processor seconds used."""
     before, start = set(server.processes()), time.perf_counter()
     number, client = server.kernel()
     assert "<svg" in shown(client, FIRST)["image/svg+xml"]

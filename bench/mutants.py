@@ -38,7 +38,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div},
     **{ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And},
 }
-SKIPPED = (ast.Raise, ast.JoinedStr)  # error messages; Python 3.11 has other positions in f-strings
+SKIPPED = (ast.Raise, ast.JoinedStr)  # errors; f-strings, whose positions differ in Python 3.11
 UNREAD = {"annotation", "returns", "decorator_list", "type_comment"}
 
 
@@ -128,7 +128,7 @@ def nearest(root: Path, path: str) -> list[str]:
     module = Path(path)
     dotted = ".".join(module.with_suffix("").parts)
     own = Path("tests") / module.parent
-    while not (root / own).is_dir():  # without own tests, use those of the parent package
+    while not (root / own).is_dir():  # a package without tests: use its parent
         own = own.parent
 
     def distance(test: Path) -> tuple[bool, bool, int]:
@@ -143,7 +143,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     """Return whether a test fails within the processor seconds if `source` replaces a file."""
 
     def limit() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # background jobs ignore this signal
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job would ignore SIGINT
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
@@ -154,7 +154,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     options["env"] |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # faster; no test needs a plugin
     try:
-        stale.unlink(missing_ok=True)  # Python reuses it for a source of equal size and time
+        stale.unlink(missing_ok=True)  # Python would use it for a source of equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # the fault waits forever without using the processor

@@ -86,7 +86,7 @@ class Choice:
     def _numbers(
         self, text: str, parts: Iterable[str], expected: str, kind: Callable[[str], Number]
     ) -> tuple[Number, ...]:
-        """Convert the parts of a text to numbers; an error quotes the option with its text."""
+        """Convert the parts of a text to numbers; an error quotes the option and the text."""
         try:
             return tuple(map(kind, parts))
         except ValueError:
@@ -98,7 +98,7 @@ class Choice:
         return control | ({"options": [[n, n] for n in names]} if self.kind == "select" else {})
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form; return an invalid entry for `check`, which reports it."""
+        """Convert the entry of a form; return an invalid entry unchanged, which `check` rejects."""
         return entry
 
 
@@ -110,7 +110,7 @@ class OneOf(Choice):
     known: Registry[object]
 
     def check(self, value: object) -> Value:
-        """Return a known name, or a default of None; raise UnknownNameError for another value."""
+        """Return a known name, or None if None is the default; raise UnknownNameError otherwise."""
         if (value is not None or self.default is not None) and value not in self.known:
             check_choice(self.name, value, self.known)
         return value
@@ -148,7 +148,7 @@ class Whole(Choice):
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """Describe buttons for a few numbers, otherwise a field.
 
-        The field is empty for a default that is not one of its numbers.
+        The field is empty for a default that the field does not accept.
         """
         shown = {"label": self.label, "value": value}
         most = self.most or MOST
@@ -173,7 +173,7 @@ class Whole(Choice):
 
 @dataclass(frozen=True)
 class Steps(Whole):
-    """The number of steps, or the steps to show as a text, which `check_shown` converts."""
+    """The number of steps; or a text with the steps to show, which `check_shown` converts."""
 
     def parse(self, text: Value) -> Value:
         """Return the number of steps, or a text with a colon, such as ``2:5``, unchanged."""
@@ -189,7 +189,7 @@ class Switch(Choice):
 
     @property
     def argument(self) -> Argument:
-        """The keyword arguments of a flag."""
+        """The keyword arguments of `ArgumentParser.add_argument` for a flag."""
         return {"action": "store_true", "help": self.help, "default": SUPPRESS}
 
     def check(self, value: object) -> bool:
@@ -209,7 +209,7 @@ class Cost(Choice):
     known: tuple[str, ...]
 
     def check(self, value: object) -> str | tuple[float, ...]:
-        """Return weights, or a name that the loop checks."""
+        """Return the weights, or the name of a cost, which the loop checks."""
         return value if isinstance(value, str) else tuple(as_weights(value).tolist())
 
     def parse(self, text: Value) -> Value:
@@ -226,7 +226,7 @@ class ByName(Choice):
 
     @property
     def argument(self) -> Argument:
-        """The keyword arguments of an option that collects its values."""
+        """The keyword arguments of `ArgumentParser.add_argument` for a repeatable option."""
         return {**super().argument, "action": "append"}
 
     def check(self, value: object) -> Mapping[str, Value]:
@@ -269,7 +269,7 @@ class Taps(ByName):
 
 
 def check_shown(name: str, value: object) -> range:
-    """Return the steps to show, such as ``2:5``, as a range; the trace checks its bounds."""
+    """Return the steps to show, such as ``2:5``, as a range; the trace checks the bounds."""
     text = value if isinstance(value, str) else ""
     bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
     shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
@@ -287,14 +287,14 @@ class Length:
     on_paper: bool
 
 
-MOST_WIDTH = 10**9  # pixels; Python does not convert integers of more than 4,300 digits to text
+MOST_WIDTH = 10**9  # pixels; `str` rejects integers of more than 4,300 digits
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
 
 
 def check_width(name: str, value: object) -> Length:
-    """Return the width of a figure: a length, or a common width; without unit, in pixels."""
+    """Return the `Length` of a width, such as 85mm or column; without a unit, in pixels."""
     if isinstance(value, Length):
         return value
     is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
@@ -358,7 +358,7 @@ KEEP = Choice(
     checker=lambda _, value: keep_text(check_keep(value)),
     kind="text",
 )
-# The options of a loop's derivative; the derivative of a graph already has these properties.
+# The options of a loop's derivative; the derivative of a graph already contains the choices.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
 WIDTH = Choice(
     "width",

@@ -1,7 +1,7 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries. `visual.__getattr__` and `PICTURES` read the names. The
-pictures and the command line read the other tables.
+The next release removes the entries. `visual.__getattr__` and `PICTURES` read `RETIRED_NAMES`.
+The pictures and the command line read the other tables.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; `--all-direct` in a terminal
+RETIRED_OPTIONS: Mapping[str, str] = {  # as named in Python; `--all-direct` in a terminal
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
     "all_direct": "`scantape draw figure7` or figure8, which show all direct parts",
@@ -79,7 +79,7 @@ RETIRED_FORMATS: Mapping[str, str] = {  # suffixes of files
 
 
 def refuse_retired(name: object, retired: Mapping[str, str], form: str = "{}") -> None:
-    """Raise ArgumentError for a `retired` name; the error shows the name in the format `form`."""
+    """Raise ArgumentError if `retired` contains `name`; `form` is the format of the name."""
     if isinstance(name, str) and name in retired:
         raise ArgumentError(removal(form.format(name), retired[name]))
 

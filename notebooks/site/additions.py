@@ -29,12 +29,12 @@ OURS = (EMBEDDED, MODULE, PAGE_MODULE, EXERCISES, THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
-LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme has one label
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # unique labels
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
 )
-CONTENTS = "\n\n```{{toctree}}\n:hidden:\n{}\n\n{}\n```\n"  # for the sidebar
+CONTENTS = "\n\n```{{toctree}}\n:hidden:\n{}\n\n{}\n```\n"  # the sidebar shows this list
 log = logging.getLogger(__name__)
 
 
@@ -108,7 +108,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def guarded(page: str, scripts: list[str]) -> str:
-    """Return the page with a policy that allows only these scripts and the files of the site."""
+    """Return `page` with a policy that allows only `scripts` and the files of the site."""
     allowed = POLICY.format(" ".join(sorted({*map(source_hash, scripts)})))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     for name, label in LANDMARKS.items():
@@ -117,7 +117,7 @@ def guarded(page: str, scripts: list[str]) -> str:
 
 
 def loads(path: Path, page: str) -> Iterator[str]:
-    """Yield the event handlers of a page, and addresses outside the site that it loads."""
+    """Yield the event handlers of a page, and the addresses that it loads from outside the site."""
     for element in BeautifulSoup(page, "html.parser").find_all(True):
         for name, value in element.attrs.items():
             is_loaded = name in LOADING and element.name != "a"

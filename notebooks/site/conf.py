@@ -33,7 +33,7 @@ def start_local_client(client: Any, *arguments: Any, **options: Any) -> None:
     start. With TCP, two kernels that start at the same time can choose the same port, and then one
     kernel stops. Windows supports only TCP.
     """
-    client.folder = TemporaryDirectory()  # removed with the client
+    client.folder = TemporaryDirectory()  # exists as long as the client
     kernel = {"transport": "ipc", "ip": f"{client.folder.name}/kernel"}
     if sys.platform == "win32":
         kernel = {"transport_encryption": "auto"}

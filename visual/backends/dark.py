@@ -24,7 +24,7 @@ def style() -> str:
 
 
 def picture_style(name: str, svg: str) -> str:
-    """Return the style sheet of the light picture `svg`, whose root has the class `name`."""
+    """Return the style sheet that darkens the light picture `svg` with the root class `name`."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in dark_colors().items()
@@ -35,7 +35,7 @@ def picture_style(name: str, svg: str) -> str:
 
 @cache
 def dark_colors() -> dict[Key, str]:
-    """Return the dark color for each element, attribute, and light color.
+    """Return the dark color for each combination of an element, an attribute, and a light color.
 
     If two roles have the same light color and different dark colors, both get the dark color with
     the higher contrast.
@@ -59,7 +59,7 @@ def _pairs() -> Iterator[tuple[Key, str]]:
             yield (BOX, "fill", light.fill), dark.fill
             yield (BOX, "stroke", light.stroke), dark.stroke
             yield (LETTERS, "fill", light.text), dark.text
-            yield (LINE, "stroke", light.text), dark.text  # the line that strikes a text
+            yield (LINE, "stroke", light.text), dark.text  # the line through a struck text
     for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink

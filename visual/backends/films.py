@@ -38,11 +38,11 @@ def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    The final frame shows the complete picture. The palettes of Pillow change colors, even white.
+    The final frame shows the complete picture. Palettes of Pillow would change colors, even white.
     """
     from PIL import Image
 
-    with closing(_images(scene, scale)) as images:  # remove the bar after an interrupt
+    with closing(_images(scene, scale)) as images:  # removes the progress bar after an interrupt
         rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
     codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
     colors, counts = np.unique(codes[-1], return_counts=True)

@@ -64,7 +64,7 @@ def document(
     )
     scripts = [script] if isinstance(script, str) and script else [*script]
     allowed = policy([style], scripts)
-    # A script ends at the first </script, even inside a string.
+    # A browser ends a script at the first </script, even inside a string.
     modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -93,7 +93,7 @@ def in_script(data: object) -> str:
 
 
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
-    """Return the content security policy of a page with only these inline styles and scripts."""
+    """Return a content security policy that allows only these inline styles and scripts."""
     allowed = f"default-src 'none'; style-src {' '.join(map(source_hash, styles))}"
     if scripts:
         allowed += f"; script-src {' '.join(map(source_hash, scripts))}"

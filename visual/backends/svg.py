@@ -20,7 +20,7 @@ from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
-STRIKE = 0.28  # em above the baseline
+STRIKE = 0.28  # em from the baseline up to the line through a struck text
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 HARMLESS: dict[int, str | None] = {
     # characters that XML excludes
@@ -112,7 +112,7 @@ def _travels(scene: Scene, usual: Style) -> Iterator[str]:
 
 
 def number(value: float) -> str:
-    """Return a coordinate with at most one decimal."""
+    """Return a coordinate as text, with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -254,7 +254,7 @@ def _polyline(line: Polyline, theme: Theme) -> str:
     path = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
     if not line.dots:
         return path
-    dots = "".join(f"M{point}h.01" for point in points)  # short lines with round caps
+    dots = "".join(f"M{point}h.01" for point in points)  # each dot is a short line with round caps
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{path}<path d="{dots}" fill="none" {look}/>'
 

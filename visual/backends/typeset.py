@@ -16,7 +16,7 @@ from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
 LONGEST_PAGE = 14_400  # points; every PDF reader accepts this size
-LESS = 0.004  # pixels; larger than a rounding error, but invisible
+LESS = 0.004  # pixels to subtract: larger than a rounding error, but invisible
 SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
 BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
@@ -36,7 +36,7 @@ def to_pdf(scene: Scene) -> bytes:
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
-    """Return the PNG image of a scene, with `scale` pixels per CSS pixel; its size is rounded up.
+    """Return the PNG image of a scene, with `scale` pixels per CSS pixel and a rounded-up size.
 
     As in browsers, baselines are on whole pixels, because letters between pixels are blurred.
     """
@@ -47,8 +47,8 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
         return f"{match[1]}{math.floor(float(match[2]) * scale + 0.5) / scale:.3f}"
 
     svg = BASELINE.sub(on_a_pixel, to_svg(scene))
-    # Typst renders the SVG to an image, rounds its size up, and copies whole pixels to the page.
-    # A slightly smaller size prevents the loss of a row of pixels.
+    # Typst renders the SVG to an image, rounds the size of the image up, and copies whole pixels to
+    # the page. A slightly smaller size prevents the loss of a row of pixels.
     size = f"{across / scale:.6f}", f"{(down - LESS) / scale:.6f}"
     svg = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), svg, count=1)
     image = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"

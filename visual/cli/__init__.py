@@ -1,5 +1,5 @@
 """The command ``scantape``.
 
-Start with `main`, which lists the commands and the file of each. The function `add_commands` of a
-file adds its commands to the parser. `shared` contains the options of several commands.
+Start with `main`, which lists the file of each command. The function `add_commands` of a file adds
+the commands of the file to the parser. `shared` contains the options of several commands.
 """

@@ -16,8 +16,8 @@ from visual.cli.shared import Commands, show
 from visual.exercises.progress import score_table
 from visual.scene.formats import write_whole
 
-HERE = Path(__file__).parents[2] / "notebooks"  # the lessons in a checkout
-INSTALLED = "share/scantape/lessons/"  # the lessons in an environment
+HERE = Path(__file__).parents[2] / "notebooks"  # the folder of the lessons in a checkout
+INSTALLED = "share/scantape/lessons/"  # the folder of the lessons in an environment
 
 
 def add_commands(commands: Commands) -> None:
@@ -90,7 +90,7 @@ def _write(lesson: Path, path: Path) -> Path:
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:
-    """Set the slide type of each cell, as JupyterLab and nbconvert name the types.
+    """Set the slide type of each cell, which JupyterLab and nbconvert read.
 
     A heading starts a slide, and the first code cell below the heading belongs to this slide. Every
     other code cell starts a slide. Cells of imports are not on slides. Prose becomes notes for the

@@ -42,7 +42,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# The options for arguments in Python with another name, and the names of positional arguments.
+# The option for each Python argument with another name, and the names of positional arguments.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 
@@ -79,14 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_option(error: LabError, options: argparse.Namespace) -> str:
-    """Return the message of an error, with the typed option instead of the argument in Python."""
+    """Return the message of an error, with the typed option in place of the Python argument."""
     argument = getattr(error, "argument", "")
     name = ALIASES.get(argument, argument)
     if not isinstance(error, ArgumentError) or not hasattr(options, name):
         return str(error)
     option, typed = POSITIONS.get(name, f"--{name.replace('_', '-')}"), getattr(options, name)
     words = typed if isinstance(typed, list) else [typed]
-    text = " ".join(str(word) for word in words if word is not True)  # a switch has no text
+    text = " ".join(str(word) for word in words if word is not True)  # a switch has no value
     return f"{option} {shorten(text)}".rstrip() + f": {error.reason}"
 
 
@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._negative_number_matcher = re.compile("-[0-9]")  # the value in `--taps -2,-1`
+        self._negative_number_matcher = re.compile("-[0-9]")  # so that -2,-1 is a value
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command; report removed and unknown options."""
@@ -147,7 +147,7 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return a parser for the command that `arguments` starts with, otherwise for all commands."""
+    """Return a parser for the command in ``arguments[0]``, or for all commands."""
     parser = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",

@@ -1,4 +1,4 @@
-"""The command ``scantape page``: an offline file of tape machines."""
+"""The command ``scantape page``, which writes an offline page with tape machines."""
 
 import argparse
 
@@ -67,7 +67,7 @@ def _page(options: argparse.Namespace) -> None:
 
 
 def _loop(name: str) -> Loop:
-    """Return the loop with a name; raise ArgumentError for another object."""
+    """Return the loop `name`; raise ArgumentError for an object that is not a loop."""
     loop = load("--loops", name)
     if not isinstance(loop, Loop):
         raise ArgumentError(f"--loops {shorten(name)}: expected a lab.Loop, got {quote(loop)}.")

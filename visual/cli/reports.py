@@ -34,7 +34,7 @@ from visual.drawing.study import study_of
 from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, words
 
 Item = TypeVar("Item")
-MANY_STEPS = 20_000  # PyTensor runs longer loops, because their traces would need too much memory
+MANY_STEPS = 20_000  # for a loop with more steps, a trace would need too much memory
 
 
 def add_commands(commands: Commands) -> None:

@@ -125,7 +125,7 @@ def show(words: object, end: str = "\n") -> None:
     """Print `words` to standard output; raise ArgumentError if the stream is closed or full."""
     try:
         print(words, end=end, flush=True)
-    except BrokenPipeError:  # `main` ends without an error
+    except BrokenPipeError:  # `main` then ends without an error
         raise
     except (OSError, ValueError) as error:  # ValueError: the stream is closed
         reason = getattr(error, "strerror", None) or error
@@ -133,10 +133,10 @@ def show(words: object, end: str = "\n") -> None:
 
 
 def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
-    """Return ``(cost, wrt, given)`` of `subject`, the object `name`; `given` may be None.
+    """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None.
 
-    For a loop, `wrt` is the first variable. Raises ArgumentError if `subject` is neither a loop nor
-    such a tuple.
+    For a loop, `wrt` is the first variable. Raises ArgumentError if `subject`, with the name `name`
+    on the command line, is neither a loop nor ``(cost, wrt)`` nor ``(cost, wrt, given)``.
     """
     if isinstance(subject, Loop):
         graph = subject.build()

@@ -21,7 +21,7 @@ def _draw_study(study: Study, picture: str, options: tuple[tuple[str, object], .
 
 
 def draw_study(study: Study, picture: str, theme: str, options: Mapping[str, object]) -> Scene:
-    """Draw a picture of the cached study of a loop; the cache has 64 pictures."""
+    """Draw a picture of the study of a loop, or return the picture from a cache of 64 pictures."""
     checked = PICTURES[picture].check(options)
     return _draw_study(study, picture, tuple(sorted(checked.items()))).themed(theme)
 
@@ -44,7 +44,7 @@ def draw(
     selects ``trace.scans[1]``. The numbers of steps start at 0.
 
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
-    "3.4in". Text then has at least 7 points, and the picture shows fewer columns. A number is a
+    "3.4in". Text then has at least 7 points, and the picture shows fewer columns. A number is the
     width in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the legend.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
@@ -60,13 +60,13 @@ def draw(
     study = study_of(subject, given, **choices)
     if isinstance(subject, Loop):
         return draw_study(study, picture, theme, options)
-    return PICTURES[picture].draw(study, **options).themed(theme)  # a graph may be large
+    return PICTURES[picture].draw(study, **options).themed(theme)  # not cached: may be large
 
 
 def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
     """Separate the options of the derivative from the options of the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    if isinstance(choices.get("steps"), str | range):  # a range to show, not the number of steps
+    if isinstance(choices.get("steps"), str | range):  # the steps to show
         options["steps"] = choices.pop("steps")
     return choices, options

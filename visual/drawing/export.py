@@ -91,7 +91,7 @@ def _files(
         svg = framed(picture.svg(), f"Picture: {kind.name}")
         sections.append(f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}")
         titles.append(picture.title)
-    if not titles:  # the loop or its options cause all errors
+    if not titles:  # the loop or its options caused all errors
         raise errors[0]
     files["index.html"] = _index(f"Pictures of {titles[0].split(',')[0]}", sections, theme)
     return files

@@ -8,7 +8,7 @@ from visual.options import Length
 from visual.scene.shapes import MM, Scene, Text, moved
 
 SMALLEST_ON_SCREEN = 11.0  # pixels
-SMALLEST_IN_PRINT = 7 * 96 / 72  # pixels; 7 points
+SMALLEST_IN_PRINT = 7 * 96 / 72  # 7 points, in pixels
 
 
 def sheet(

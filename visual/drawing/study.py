@@ -24,7 +24,7 @@ from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 from visual.options import AT, COST, DERIVATIVE, KEEP, MODE, OF, ORDER, STEPS, TAPS, WRT, Value
 
-# Forms limit orders and steps; calls in Python do not.
+# Calls in Python have no upper limit for the order and the steps; forms have limits.
 CHECKS: Mapping[str, Callable[[object], Value]] = {
     choice.name: replace(choice, most=None).check for choice in (ORDER, STEPS)
 }
@@ -40,7 +40,7 @@ class Frozen:
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
-        """Freeze the `value` of the variable `name`; only a NumPy value fixes the dtype."""
+        """Return the frozen `value` of the variable `name`; only a NumPy value fixes the dtype."""
         array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
         plain = array if dtype else array.astype("float64")
@@ -108,7 +108,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of the derivative of order 1 or more; of the cost, if it has no derivative."""
+        """The trace of the derivative, at least of order 1; or of a cost without a derivative."""
         if self.order:
             return self.trace
         try:
@@ -129,10 +129,10 @@ MODEL_OPTIONS = ("order", "wrt", "at")
 
 
 def study_of(subject: object, given: Values | None = None, **choices: Value) -> Study:
-    """Return the study of a loop, a graph's derivative, or a PyMC model; 64 loops are cached.
+    """Return the study of a loop, a graph's derivative, or a PyMC model; a cache has 64 loops.
 
-    `choices` are options of `DERIVATIVE`. `given` has values for the inputs of a derivative, which
-    has no options. A model has the options `order`, `wrt`, and `at`.
+    `choices` are options of `DERIVATIVE` for a loop, and `order`, `wrt`, and `at` for a model. A
+    derivative accepts no options; `given` has the values of its inputs.
     """
     density = log_density(subject)
     if density is not None:

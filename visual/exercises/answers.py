@@ -17,7 +17,7 @@ import numpy as np
 from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120  # the most characters of a typed answer, or numbers of any other answer
+LONGEST = 120  # the most characters of a text, or the most numbers of another answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -33,7 +33,7 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class AnswerVerdict:
-    """The outcome of a check and its reason, which a notebook shows as text."""
+    """The outcome of a check, and the reason. A notebook shows a verdict as text."""
 
     outcome: AnswerOutcome
     reason: str
@@ -56,7 +56,7 @@ class Answer:
     answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
     next hint, and after the last hint with `working`. `working` also explains a right answer.
     `mistakes` maps wrong numbers to feedback, and `otherwise` is the feedback to all other wrong
-    numbers. With `choices`, an answer is a choice or the number of the choice, from 1.
+    numbers. With `choices`, an answer is a choice or its number (from 1).
     """
 
     expected: str
@@ -107,7 +107,7 @@ class Answer:
         return ", ".join(map(self._digits, sorted(map(float, self.right))))
 
     def _digits(self, value: float) -> str:
-        """Return a number in six digits if the tolerance allows it, otherwise in all digits."""
+        """Return a number in six digits if the tolerance permits, otherwise in all digits."""
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
         return short if self._near(float(short), [value]) else repr(value)
 
@@ -132,7 +132,7 @@ class ExerciseTask:
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
-    """Return all numbers of an answer, or none if the answer also contains other words or values.
+    """Return all numbers of an answer, or no numbers if it contains other words or values.
 
     An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
     text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if

@@ -36,7 +36,7 @@ const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not underst
 
 const NEW = { tries: 0, points: 0, done: false };
 
-// A question in a page. `record` is its result: the wrong tries, the points, and whether it is done.
+// A question in a page. `record` is its result: the wrong tries, the points, and whether the question is done.
 class Exercise {
   // `keep` stores the record after each try.
   constructor(section, answer, number, keep) {
@@ -87,7 +87,7 @@ class Exercise {
     this.verdict.dataset.outcome = outcome;
     this.verdict.textContent = words;
     for (const input of this.form.querySelectorAll("input")) input[input.type === "radio" ? "disabled" : "readOnly"] = done;
-    // A button that is really disabled would lose the focus.
+    // With the attribute `disabled`, a button would lose the focus.
     for (const button of this.form.querySelectorAll("button")) button.ariaDisabled = done ? "true" : null;
     if (this.revealed) this.revealed.hidden = !done;
   }
@@ -100,7 +100,7 @@ const store = {
     try {
       return JSON.parse(localStorage.getItem(KEY)) ?? {};
     } catch {
-      return {}; // storage is forbidden
+      return {}; // the browser forbids storage
     }
   },
   save(progress) {
@@ -136,7 +136,7 @@ export function start(root, answers, results = store) {
   }
 
   function keep(...changed) {
-    progress = results.load(); // with the answers of other windows
+    progress = results.load(); // includes the answers of other windows
     for (const exercise of changed) {
       const { name, record } = exercise;
       if (record.done || record.tries) progress[name] = better(stored(exercise), record);

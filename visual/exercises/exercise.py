@@ -87,7 +87,7 @@ class Exercises(ExerciseSheet):
         seed: int = 0,
         theme: str = "light",
     ) -> "Exercises":
-        """Return an exercise of each kind that the trace allows."""
+        """Return a series with an exercise of each of the `kinds` that the trace allows."""
         members, seed = [], check_integer("seed", seed)
         for number, kind in enumerate(
             check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")

@@ -1,4 +1,4 @@
-"""Questions as HTML, which a widget, its static form, and a page without Python contain."""
+"""Questions as HTML, for a widget, for its static form, and for a page without Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from visual.scene.shapes import Scene
 from visual.widgets.module import bundle
 
 FILE = Path(__file__).with_name("exercise.js")
-MODULE = bundle(FILE)  # checks answers in a page
+MODULE = bundle(FILE)  # the script that checks answers in a page
 STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
 SCORE = (
     '<p class="score" role="status"></p>\n'
@@ -20,7 +20,7 @@ SCORE = (
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions, the score, and the answers as JSON for the script."""
+    """Return the HTML of the questions and the score, with the answers as JSON for the script."""
     calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
     calls = calls if tasks[1:] else ["exercise.check"]
     questions = "\n".join(map(_section, tasks, calls))

@@ -30,7 +30,7 @@ FORMULA = tuple("=+-@\t\r")  # spreadsheets execute cells that start with these 
 class AnswerRecord:
     """The wrong tries at a question, the points, and whether the question is finished.
 
-    Raises ValueError for any other values, because files and pages can contain them.
+    Raises ValueError for invalid values, because a file or a page can contain such values.
     """
 
     tries: int = 0
@@ -46,7 +46,7 @@ class AnswerRecord:
 
 
 def path() -> Path:
-    """Return the path of the file."""
+    """Return the path of the file with the results."""
     return Path(os.environ.get("SCANTAPE_PROGRESS") or FILE)
 
 
@@ -69,7 +69,7 @@ def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
 
 
 def saved_record(name: str) -> AnswerRecord:
-    """Return the record of a question in the file."""
+    """Return the stored record of a question, or an empty record for a new question."""
     return load(path()).get(name, AnswerRecord())
 
 
@@ -77,7 +77,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
     """Merge `records` into the file, and delete the questions `removed`.
 
     A finished question stays finished with its best score, even if another kernel answers the
-    question again. A lock, a hidden file in the same folder, protects reading and writing. Raises
+    question again. A hidden lock file in the same folder protects reading and writing. Raises
     ArgumentError if another process holds the lock for more than 10 seconds.
     """
     file = path()
@@ -91,7 +91,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
                 answers = {name: asdict(record) for name, record in after.items()}
                 data = {"scantape": 1, "answers": answers}
                 write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
-    except (OSError, ValueError) as error:  # a Timeout is an OSError
+    except (OSError, ValueError) as error:  # the Timeout of FileLock is an OSError
         if isinstance(error, ArgumentError):
             raise
         raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
@@ -102,9 +102,10 @@ def _rank(record: AnswerRecord) -> tuple[bool, int, int]:
 
 
 def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
-    """Return the points of each file as CSV, and the reason for each unreadable file.
+    """Return the scores in the files as a CSV table, and the error message of each unreadable file.
 
-    A row has the points, the number of answers, and the wrong tries, or the reason.
+    A row has the file, the points, the number of finished questions, and the number of wrong tries;
+    or the file and the error message.
     """
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")
@@ -123,5 +124,5 @@ def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
 
 
 def _cell(text: str) -> str:
-    """Return a text that a spreadsheet does not execute as a formula."""
+    """Return `text` in a form that a spreadsheet does not execute as a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text

@@ -25,8 +25,9 @@ class Question(Single):
 
     `answer` is a number, a tuple of numbers in any order, or one of the `choices`. `why` explains
     the right answer. `hint` follows the first wrong try; a tuple has a hint for each try.
-    `mistakes` maps wrong answers to reasons. Numbers may differ by `tolerance` (default: 0.5 %; 0
-    for integers). `shown` is a picture of the question, and `revealed` a picture of the answer.
+    `mistakes` maps wrong answers to reasons. A number may differ by `tolerance` (default: 0
+    for integers, otherwise 0.5 % of the smallest right number). `shown` is a picture of the
+    question, and `revealed` a picture of the answer.
     """
 
     def __init__(
@@ -107,6 +108,6 @@ def _check_numbers(
 
 
 def _is_finite(number: object) -> bool:
-    """Return whether `number` is a finite real number, and not a truth value."""
+    """Return whether `number` is a finite real number, but not a truth value."""
     is_real = isinstance(number, Real) and not isinstance(number, bool)
     return is_real and abs(cast(float, number)) <= float_info.max

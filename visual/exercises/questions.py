@@ -19,7 +19,7 @@ from visual.pictures.taps import taps as taps_picture
 
 Candidate = tuple[int, Callable[[], ExerciseTask]]
 ENDS = 50  # questions are about the first and the last 50 steps
-NEIGHBORS = 2  # slots or taps below the first and above the last tap with their own feedback
+NEIGHBORS = 2  # feedback covers this many slots or taps beyond the outermost taps
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read and preserved for later steps.",
@@ -34,13 +34,13 @@ def integers_or_none(numbers: tuple[int, ...]) -> str:
 
 
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
-    """Yield the index of a Scan and a tape, for all tapes except running totals."""
+    """Yield each tape that is not a running total, after the index of its Scan."""
     for number, scan in enumerate(trace.scans):
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 
 
 def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
-    """Yield candidates: questions about the slots that a step overwrites, or preserves."""
+    """Yield candidates for questions about the slots that a step overwrites or preserves."""
     for number, tape in _tapes(trace):
         if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
             continue
@@ -91,7 +91,7 @@ def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:
-    """Yield candidates: questions about the taps of a gradient's tape."""
+    """Yield candidates for questions about the taps of a gradient's tape."""
     for number, tape in _tapes(trace):
         scan = trace.scans[number]
         if scan.parent is None or tape.kind is not Kind.MIT_MOT:
@@ -139,7 +139,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
 
 
 def _tap_reason(tape: Tape, tap: int, reads: bool) -> str:
-    """Explain why the tape of a gradient does not have a tap."""
+    """Explain why the step of a gradient does not read (or, if not `reads`, write) at a tap."""
     if not reads and -tap in tape.writes:
         return f"At {integers(-tap)} the loop only writes. The gradient is read at {integers(tap)}."
     if tap in tape.taps:

@@ -1,4 +1,4 @@
-"""The widgets of questions, answered in a notebook, in a page, or in Python.
+"""The widgets of questions, which a reader answers in a notebook, in a page, or in Python.
 
 The trait `progress` of a sheet maps the text of each question to its result. The traits `points`
 and `answered` are computed from `progress`.
@@ -82,7 +82,7 @@ class ExerciseSheet(Widget):
         return "\n\n".join(task.text() for task in self.tasks)
 
     def page(self) -> str:
-        """Return the questions and their score as an HTML page that loads nothing."""
+        """Return the questions and their score as an HTML page that loads no other file."""
         count = "Exercise" if len(self.tasks) == 1 else f"{len(self.tasks)} exercises"
         title = f"{count}: predict, then reveal"
         body = (

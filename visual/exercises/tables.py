@@ -1,4 +1,4 @@
-"""The picture of a question: one tape before a step, without the roles of the step."""
+"""The picture of a question: a tape before a step, without the roles of slots in the step."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -40,7 +40,7 @@ class TapeBeforeStep(Table):
 def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
     """Draw `rows` of a tape before a step, below the saved values that the step reads.
 
-    The slots do not have the roles of the step, because the question asks for these roles.
+    The picture omits the roles that the slots have in the step, because the question asks for them.
     """
     time = timeline(named.root.scan)
     reads = [

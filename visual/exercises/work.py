@@ -3,7 +3,7 @@
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
 
-With several cases, a function that always returns the same number is wrong.
+With several cases, a function that always returns the same number fails the check.
 """
 
 import os
@@ -32,7 +32,7 @@ from visual.exercises.progress import MOST, AnswerRecord, save, saved_record
 from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
-TOLERANCE = 1e-6  # the largest relative difference; finite differences are as accurate
+TOLERANCE = 1e-6  # the largest relative error of a correct result, such as a finite difference
 LONGEST = 100_000  # the most numbers of a result that the check reads
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
@@ -46,7 +46,7 @@ class Work:
 
     `name` identifies the task in the file of results. A case is a tuple of arguments. The function
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
-    A `Trace` represents the tape of its last gradient, in the order of time. `also` contains other
+    A `Trace` stands for the tape of its last gradient, in the order of time. `also` contains other
     correct functions, and `slips` maps feedback to functions with a typical mistake. Each wrong try
     receives the next of the `hints`.
     """
@@ -108,7 +108,7 @@ class Work:
                 returned = list(islice(returned, LONGEST))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # any code of the learner, also exit()
+        except BaseException as error:  # the learner's code can raise any error
             where = traceback.extract_tb(error.__traceback__)[-1]
             message = f"{first_line(error)} (line {where.lineno}: {where.line})"
             return wrong(f"With {_arguments(case)} the function stops: {message}.")
@@ -156,7 +156,7 @@ def _arguments(case: tuple[object, ...]) -> str:
 
 
 def _gradient(trace: Trace) -> int:
-    """Return the index of the last Scan that differentiates the loop itself."""
+    """Return the highest index of a Scan that differentiates the loop itself."""
     return max(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
 
 
@@ -176,7 +176,7 @@ def _is_same(numbers: list[float], right: list[float]) -> bool:
 
 
 def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:
-    """Describe the first wrong slot of a tape, and the steps that write it."""
+    """Describe a wrong slot of a gradient's tape, and the steps that write the slot."""
     scan_number = _gradient(trace)
     named, scan = NamedScan(trace, scan_number), trace.scans[scan_number]
     tape, speller = scan.tapes[0], Speller(named)

@@ -1,6 +1,7 @@
-// The scrub bar: one segment for each Scan, as wide as its events take time, and the marks of a rule.
+// The scrub bar: a segment for each Scan, with a width proportional to the duration of its events, and
+// marks at the first effects of a faulty rule.
 
-/** The bar converts between p and a position on the bar; keys stop at the end of each sum. */
+/** The bar converts between p and a position on the bar; the arrow keys move to the end of a sum. */
 class Bar {
   /** @param {Element} parent @param {any} actions `drag` gets p, `drop` has no argument */
   constructor(parent, { drag, drop }) {

@@ -26,7 +26,7 @@ from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-MOST_NESTED = 12  # with more steps, the data omit the Scans inside a step
+MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
     MachineContent: ("moments",),
     MachineEvent: ("weight",),
@@ -37,13 +37,13 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
-    """Return the data of a machine for wide pages and for phones, with the Scans inside steps."""
+    """Return a machine for wide pages and for phones, with the machines of Scans in its steps."""
     narrow = as_data(arrange(machine, PHONE))
     return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside(trace)}
 
 
 def inside(trace: Trace | None) -> list[dict[str, Any]]:
-    """Return the data of the Scans inside each step, for Scans with at most `MOST_NESTED` steps."""
+    """For each Scan with at most `MOST_NESTED` steps, return the data of the Scans in its steps."""
     scans = enumerate(() if trace is None else trace.scans, start=1)
     few = [(number, scan.nested) for number, scan in scans if len(scan.nested) <= MOST_NESTED]
     return [
@@ -88,9 +88,10 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary of its compared fields and its `PROPERTIES`.
+    """Return a record as a dictionary of its fields with ``compare=True`` and its `PROPERTIES`.
 
-    With `digits`, round the floats. A `Numeral` becomes its place and its style.
+    With `digits`, round the floats. A `Numeral` becomes its place and its style. Omit the fields
+    `without`.
     """
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
@@ -108,7 +109,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 
 def _first(machine: MachineContent) -> int:
-    """Return the first moment to show: the first wrong number, or the filled tape of a gradient."""
+    """Return the moment to show first: of the first wrong number, or of the start of a gradient."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
@@ -125,7 +126,7 @@ def _offer(example: Mapping[str, object]) -> str:
 
 
 def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
-    """Return more data of a cell, for all p; `wrong_from` is the p of the first wrong number."""
+    """Return further data of a cell. `wrong_from` is the moment of the first wrong number."""
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full
@@ -141,7 +142,7 @@ def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[
 
 
 def _given(cell: SlotCell) -> int | None:
-    """Return the place of the given initial value in a cell, or None for other cells."""
+    """Return the place of the instruction for a given initial value, or None for another cell."""
     first = cell.keys[0]
     if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
         return None

@@ -16,7 +16,7 @@ from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
 from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
 
-# Taps of steps that take any number of taps, one tap, or two taps.
+# Default tap patterns for steps that take any number of taps, one tap, or two taps.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
 ONE = ((-1,), (-2,))
 TWO = ((-2, -1), (-3, -1), (-3, -2))
@@ -30,7 +30,7 @@ Checked = TypeVar("Checked")
 
 
 def pattern_text(pattern: Pattern) -> str:
-    """Return the taps for a reader; a single variable has no name."""
+    """Return a pattern as text for a reader, without the name of a single variable."""
     texts = {name: ", ".join(map(integers, taps)) for name, taps in pattern.items()}
     if len(texts) == 1:
         return next(iter(texts.values()))
@@ -38,7 +38,7 @@ def pattern_text(pattern: Pattern) -> str:
 
 
 def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
-    """Return the pattern for taps of the first state, or for taps by name.
+    """Return the pattern for `given`, the taps of the first state or taps by name.
 
     The pattern contains the taps of all states and of the other variables in `names`. Raises
     ArgumentError if the loop does not accept the taps.
@@ -69,7 +69,7 @@ def _unique(values: Iterable[Checked]) -> tuple[Checked, ...]:
 def checked_values(
     name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
 ) -> tuple[Checked, ...]:
-    """Return the checked values without repetitions; None stands for the values of `default`."""
+    """Return the values of `given`, or for None of `default`, checked and without repetitions."""
     given = default if given is None else given
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
@@ -81,7 +81,7 @@ def checked_values(
 
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
-    """Return the loops for `Loop` objects or names; raise ArgumentError if two names are equal."""
+    """Return the loops for `Loop` objects or names; raise ArgumentError for two equal names."""
     loops = checked_values("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:
@@ -105,7 +105,7 @@ def _loop(given: object) -> Loop:
 
 
 def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
-    """Return the patterns of every loop, by its name."""
+    """Return the tap patterns of each loop, by the name of the loop."""
     if not isinstance(given, Mapping):
         raise argument_error("taps", given, "expected patterns by the names of loops.")
     names = [loop.name for loop in loops]
@@ -118,7 +118,7 @@ def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tup
 
 
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
-    """Return the patterns of a loop; each pattern contains the variables of all patterns."""
+    """Return the tap patterns of a loop. Each pattern contains the variables of all patterns."""
     if given is None:
         return default_patterns(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
@@ -137,7 +137,7 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True)
 class Several(Choice):
-    """An option with several values, among which the reader of a page chooses."""
+    """An option with several values. The reader of a page chooses among the values."""
 
     _: KW_ONLY
     usual: tuple[object, ...]
@@ -151,7 +151,7 @@ class Several(Choice):
         return {**super().argument, **words}
 
     def check(self, value: object) -> Value:
-        """Return the checked values; None stands for the default."""
+        """Return the checked values, or for None the default values."""
         return checked_values(self.name, value, self.usual, self.check_value)
 
     def parse(self, text: Value) -> Value:
@@ -160,7 +160,7 @@ class Several(Choice):
 
 
 def _cost(value: object) -> str:
-    """Return the name of a cost; only a workbench accepts weights of the steps."""
+    """Return the checked name of a cost. A page does not accept weights of the steps."""
     return check_choice("costs", value, COST.known, f"expected {{}}. Weights: {WEIGHTED}.")
 
 
@@ -198,7 +198,8 @@ class ChoiceGrid:
     def combinations(self) -> Mapping[str, Combination]:
         """Every combination of choices, by the indices of the choices.
 
-        For example, the key ``0,1,0,0,0`` means the second pattern of taps of the first loop.
+        For example, the key ``0,1,0,0,0`` means the first loop with its second tap pattern, and the
+        first order, cost, and rule.
         """
         result = {}
         for number, loop in enumerate(self.loops):
@@ -210,7 +211,7 @@ class ChoiceGrid:
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
-    """Return the checked choices of `visual.Page`; None stands for the default."""
+    """Return the checked choices of `visual.Page`. The value None stands for a default."""
     loops = loops_of(loops, LOOPS)
     taps = patterns_by_loop(loops, {} if taps is None else taps)
     checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}

@@ -27,7 +27,7 @@ class Machine {
     this.open(data, options.moment ?? 0);
   }
 
-  /** Show another machine at a moment, at most at its last moment. @param {any} data @param {number=} moment */
+  /** Show another machine at a moment, at most at the final moment. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
     this.whole = data;
@@ -55,7 +55,7 @@ class Machine {
     return whole.narrow && room && room < whole.width ? whole.narrow : whole;
   }
 
-  /** Draw the machine by an arrangement; the controls stay. @param {any} data */
+  /** Draw the machine by an arrangement, without a change of the controls. @param {any} data */
   draw(data) {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
@@ -139,7 +139,7 @@ class Machine {
     this.follow(at);
   }
 
-  /** The Scans inside the current step, in a fold below. @param {any} nested */
+  /** Show the Scans inside the current step in a collapsible element below the machine. @param {any} nested */
   inside(nested) {
     const [summary, place] = this.inner.children;
     this.nested = nested;
@@ -151,7 +151,7 @@ class Machine {
     else this.innerMachine = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
-  // ---- time: the machine moves to its goal, faster from afar unless it plays ------------------
+  // ---- time: the machine moves to a goal p; unless it plays, a distant goal makes it faster ----
 
   play() {
     this.forget();
@@ -252,7 +252,7 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** A click on an entry of an array follows the entry; on a cell, it shows the provenance. @param {any} target */
+  /** After a click on an entry of an array, show this entry; on a cell, show the provenance. @param {any} target */
   click(target) {
     const entry = target.closest?.("[data-entry]");
     if (!entry) return this.pick(target.closest?.("[data-cell]"));

@@ -96,7 +96,7 @@ function holds(text, value) {
 // A machine whose numbers are computed from given values. In the data, a number is {n, s}: the place
 // of its instruction, and its style. Each number becomes a property that reads the current results.
 
-const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // tried on the right side until the equation is true
+const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // numbers of digits to try on the right side until the equation is true
 
 const STYLES = {
   plain: (value, digits) => numberText(value, digits),

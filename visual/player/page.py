@@ -1,4 +1,4 @@
-"""The tape machine as a page without Python, on which a reader makes choices and drags values.
+"""A page of tape machines: without Python, a reader chooses a derivative and drags values.
 
     >>> visual.Page().save("lesson.html")
     >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
@@ -74,11 +74,11 @@ class Page:
         first state, or maps the names of states and sequences to taps. By default, a loop has the
         taps of its declaration and a few other patterns.
     orders
-        Orders of the derivative.
+        Orders of the derivative, such as ``[1, 2]``.
     costs
-        "last", "sum", or both.
+        Costs of the loop: "last", "sum", or both.
     rules
-        "correct", and names of faulty rules in `lab.BROKEN`.
+        Rules of the derivative: "correct", or names of faulty rules in `lab.BROKEN`.
     title
         The heading of the page.
 
@@ -111,10 +111,10 @@ class Page:
     def runs(self) -> Mapping[str, str | LabError]:
         """The compressed machine of each combination, or the error if no machine is possible.
 
-        The keys are the indices of the choices, as in ``grid.combinations``.
+        A key contains the index of each choice, as in ``grid.combinations``.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
+            warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar is enough
             progress = progress_bar([*self.grid.combinations.items()], "page", "combination")
             runs = {indices: _packed(combination) for indices, combination in progress}
         self._check(runs)
@@ -144,7 +144,7 @@ class Page:
 
     @property
     def content(self) -> str:
-        """The machines as HTML for a page that has the module and the style."""
+        """The machines as HTML, for a page that contains `PAGE_MODULE` and `PAGE_STYLE`."""
         first = next(indices for indices, run in self.runs.items() if isinstance(run, str))
         trace = _study(self.grid.combinations[first]).trace
         twin = text(still(arrange(machine_of(trace)), 0).text())
@@ -159,7 +159,7 @@ class Page:
         return f"<style>{PAGE_STYLE}</style>\n{self.content}\n{script}\n"
 
     def page(self) -> str:
-        """Return the page as HTML, which loads no other file."""
+        """Return the page as HTML. The page loads no other file."""
         head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
         return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
 
@@ -171,7 +171,7 @@ class Page:
 def _options(grid: ChoiceGrid) -> dict[str, object]:
     """Return the options of each choice. An option has a label and its part of a link.
 
-    None in a link stands for a missing key, because a link does not contain the correct rule.
+    A link omits a key with the value None. A link without a rule selects the correct rule.
     """
     options: dict[str, object] = {
         name: [
@@ -189,7 +189,7 @@ def _options(grid: ChoiceGrid) -> dict[str, object]:
 
 
 def _tap_options(patterns: Sequence[Pattern]) -> dict[str, object]:
-    """Return the options for the taps of a loop, and their common label."""
+    """Return the options for the taps of a loop, and the label of the list of these options."""
     links = ({f"taps.{n}": link_text(t) for n, t in pattern.items()} for pattern in patterns)
     pairs = zip(map(pattern_text, patterns), links, strict=True)
     label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
@@ -212,7 +212,7 @@ def _study(combination: Combination) -> Study:
 
 
 def _run(combination: Combination) -> dict[str, Any]:
-    """Return the data of a machine, with its instructions and the sliders of its given values."""
+    """Return the data of a machine, with instructions and sliders if its values can be dragged."""
     loop, taps, order, cost, rule = combination
     loop = loop.with_taps(taps)
     if rule != CORRECT:

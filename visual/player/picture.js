@@ -23,7 +23,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
-const LISTED = 4; // numbers of an array below each other
+const LISTED = 4; // the most numbers of an array that a cell lists below each other
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -73,7 +73,7 @@ function keyAt(cell, moment) {
   return cell.keys.findLast((key) => key.moment <= moment) ?? cell.keys[0];
 }
 
-/** The event in progress at p (or the last one), its group, and the group's progress. @param {any} data @param {number} p */
+/** The event in progress at p (or the event that ended there), its group, and the group's progress. @param {any} data @param {number} p */
 function locate(data, p) {
   const number = clamp(Math.ceil(p - 1e-9), 0, data.moments), event = data.events[number - 1] ?? null;
   const past = p - number + 1, group = event ? event.groups.findIndex(({ end }) => past <= end + 1e-9) : -1;

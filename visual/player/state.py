@@ -4,9 +4,9 @@
     'loop=square&order=2&taps.x=-2,-1&moment=17'
 
 A state maps "loop" and other names in `KEYS` to the choices of a workbench. The text has key=value
-pairs, which ``&`` separates, with the percent-encoding of URLs. A dot precedes the name of an
+pairs in the percent-encoding of URLs; ``&`` separates the pairs. A dot precedes the name of an
 entry, as in ``taps.x``. Commas separate the numbers of a vector, and semicolons the rows of a
-matrix; a vector of length 1 ends in a comma. `from_text` also reads a link, from the sign ``#``.
+matrix; a vector of length 1 ends in a comma. `from_text` also reads the part of a link after ``#``.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from lab.errors import ArgumentError, argument_error, check_choice, check_type, 
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
 NUMBERS = ("steps", "order", "cost", "moment")
-MAPPINGS = ("taps", "at", "options")  # by name
+MAPPINGS = ("taps", "at", "options")  # mappings from names to values
 KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
-SEPARATORS = ",;|"  # between numbers of a vector, rows of a matrix, and matrices
+SEPARATORS = ",;|"  # separate the numbers of a vector, the rows of a matrix, and matrices
 PLAIN = "*+-,;|.()=/:"  # characters that are not encoded in the part of a link after #
 WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
 def as_text(state: Mapping[str, object]) -> str:
-    """Return the text of a state; `from_text` returns an equal state."""
+    """Return the text of a state, from which `from_text` restores an equal state."""
     pairs = []
     for key, value in state.items():
         check_choice("key", key, KEYS)
@@ -40,7 +40,7 @@ def as_text(state: Mapping[str, object]) -> str:
 
 
 def from_text(text: str) -> dict[str, object]:
-    """Return the state of a text, or of a link that ends in a text.
+    """Return the state in a text, or in a link that ends in ``#`` and a text.
 
     Raises ArgumentError for a pair without ``=`` or for a text instead of a number, and
     UnknownNameError for a key that is not in `KEYS`.
@@ -65,7 +65,7 @@ def from_text(text: str) -> dict[str, object]:
 
 
 def link_text(value: object, depth: int | None = None) -> str:
-    """Return a value as text. Commas separate numbers, and other separators nested tuples."""
+    """Return a value as text. Commas separate numbers; semicolons and bars separate tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
     depth = _depth(value) if depth is None else depth
@@ -83,9 +83,9 @@ def _depth(value: object) -> int:
 
 
 def _read(key: str, text: str, is_word: bool) -> object:
-    """Return the value of a text; if `is_word`, return a text without a number unchanged.
+    """Return the value in a text. If `is_word`, return a text that is not a number unchanged.
 
-    Otherwise, a text without a number raises ArgumentError, which names the `key`.
+    Otherwise, such a text raises ArgumentError, which names the `key`.
     """
     for separator in reversed(SEPARATORS):
         if separator in text:

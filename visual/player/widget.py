@@ -47,7 +47,7 @@ EXPECTED = (
     "a Trace, as loop.trace() or lab.trace(derivative, given) returns, or a recording of lab.eager"
 )
 STYLE = LOOKS.read_text(encoding="utf-8")
-# A machine follows the color scheme of the screen, and so does the page around it.
+# The machine and the page around the machine follow the color scheme of the screen.
 DARK = (
     "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
     ":root:root body{background:#111827;color:#e5e7eb}}\n"
@@ -90,8 +90,8 @@ def machine(
     Raises
     ------
     lab.LabError
-        If the run has no steps, too many tapes, or no such moment; for a `rule` together with a
-        second run; or for a `rule` with a trace from another process.
+        If the run has no steps, has too many tapes, or lacks the `moment`; for a `rule` together
+        with a second run; or for a `rule` with a trace from another process.
 
     """
     if not isinstance(trace, Breakage | Recording):
@@ -116,7 +116,7 @@ def machine(
 def _content(
     run: Run, other: Trace | None, around: int | None, entry: int | None
 ) -> tuple[Content, Trace | None]:
-    """Return the machine of one or two runs, and the first run, unless it is a recording."""
+    """Return the machine of one or two runs, and the first trace, or None for a recording."""
     if isinstance(run, Breakage):
         return pair_of(run), run.true
     if isinstance(run, Recording):
@@ -127,7 +127,7 @@ def _content(
 
 
 def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
-    """Compute the derivatives of a run again, by a faulty rule."""
+    """Return the derivatives of a run by the correct rule and by a faulty `rule`."""
     known = derivative_of(trace) if isinstance(trace, Trace) else None
     if known is None:
         raise ArgumentError(
@@ -173,9 +173,10 @@ class Machine(Widget):
         return still(arrange(self.content, width), event_number, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
-        """Write the machine: .html plays without Python, .gif and an animated .svg are films.
+        """Write the machine to a file. A .html file plays without Python.
 
-        The other formats show the present moment, or the final moment if the present moment is 0.
+        A .gif file is a film, and so is an .svg file with `animate`. Any other file shows the
+        present moment, or the final moment if the present moment is 0.
         """
         if as_path(path).suffix.lower() == ".html":
             return save_page(path, self.page)
@@ -200,9 +201,9 @@ class Machine(Widget):
 
 
 def element(data: Mapping[str, Any], moment: int | None = None, contributor: bool = False) -> str:
-    """Return the element that the module turns into a machine, with its data.
+    """Return the HTML element, with its data, that ``render.js`` turns into a machine.
 
-    Without a moment, the machine starts at the start of the derivatives.
+    Without a `moment`, the machine first shows the moment ``data["first"]``.
     """
     start = data["first"] if moment is None else moment
     state = in_script({"data": data, "moment": start, "contributor": contributor})

@@ -36,7 +36,7 @@ function onSubmit(input, ask) {
     ask();
   };
   input.addEventListener("change", submit);
-  // The browser reports no change if the user types the same value again; the kernel may need it.
+  // The browser reports no change if the user types the same value again; the kernel may need the value.
   input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && submit());
   input.addEventListener("blur", submit);
 }
@@ -48,7 +48,7 @@ function showValue(input, value) {
 
 function labeledInput(control, input, ask) {
   input.dataset.focus = focusName(control);
-  onSubmit(input, () => ask(input.validity.badInput ? "no number" : input.value)); // letters in a field of numbers
+  onSubmit(input, () => ask(input.validity.badInput ? "no number" : input.value)); // the field contains letters instead of a number
   return {
     elements: [element("label", {}, `${control.label} `, input)],
     set: (value) => showValue(input, value),

@@ -14,7 +14,8 @@ function actionButton(text, act, attributes = {}) {
   return button;
 }
 
-// Create the element of a widget. It stops keys that are shortcuts of a notebook: `d d` deletes a cell.
+// Create the element of a widget. The element stops keys that are shortcuts of a notebook, such as `d d`,
+// which deletes a cell.
 function createRoot(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });
   root.addEventListener("keydown", (event) => event.stopPropagation());
@@ -36,7 +37,8 @@ function share(model, values) {
   model.save_changes();
 }
 
-// Store the theme of JupyterLab, or elsewhere of the screen, as `data-theme`; return a function that stops.
+// Store the present theme of JupyterLab, or elsewhere of the screen, as `data-theme`. Return a function
+// that stops further changes of `data-theme`.
 function followTheme(root) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const look = () => {

@@ -14,12 +14,12 @@ DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:da
 
 
 def bundle(*parts: Path | str) -> str:
-    """Return one module: `dom.js`, then each part, which is a file or a text."""
+    """Return one module: the content of `dom.js`, then of each part. A part is a file or a text."""
     return "".join(part if isinstance(part, str) else _read(part) for part in (DOM, *parts))
 
 
 def scoped(name: str, *files: Path) -> str:
-    """Return files as one declaration of `name`, which hides all their other names."""
+    """Return files as a declaration of `name` that hides all other names in the files."""
     inside = "".join(map(_read, files))
     return f"const {name} = (() => {{\n{inside}\nreturn {name};\n}})();\n"
 

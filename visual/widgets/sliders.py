@@ -19,7 +19,7 @@ def sliders(
 ) -> Iterator[Control]:
     """Yield a slider for every entry of every value, or a note for a large array.
 
-    The range of a slider contains the entry of `usual`.
+    The range of a slider contains the corresponding entry of `usual`.
     """
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
@@ -46,7 +46,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 
 def _bounds(start: float, whole: bool) -> Control:
-    """Return the range of a slider: at least the start value ± its magnitude, and at least ±1."""
+    """Return a range that contains `start` ± its magnitude, and `start` ± 1."""
     if not np.isfinite(start):
         start = 0.0
     reach = max(1.0, abs(start))

@@ -28,7 +28,7 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """The base class without ipywidgets; its widgets have only static forms."""
+            """The base class if ipywidgets is not installed. Its widgets have only static forms."""
 
             hold_sync = nullcontext
 
@@ -103,6 +103,6 @@ class Widget(Base):
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to `path`, which ends in .html; after a failure, the old file is unchanged."""
+    """Write a page to `path`, which ends in .html. An error leaves an existing file unchanged."""
     path = report_path(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

@@ -24,7 +24,7 @@ TURN = 0.02  # seconds before a job lets other threads run
 
 
 class Turns:
-    """A lock for one job at a time in the process, because drawing libraries share settings."""
+    """A lock that lets one job run at a time, because drawing libraries share settings."""
 
     def __init__(self) -> None:
         self._turn = RLock()
@@ -83,7 +83,7 @@ def is_in_loop() -> bool:
 def begin(
     compute: Callable[[], T], job: Job, on_end: Callable[[Future[T]], None], delay: float = 0
 ) -> None:
-    """Run `compute` in a new thread after `delay` seconds, then `on_end` in this thread.
+    """Run `compute` in a new thread after `delay` seconds, then `on_end` in the calling thread.
 
     `on_end` receives the outcome, unless the job is canceled. The thread has the context of the
     caller, so that output appears below the cell of the caller.

@@ -53,7 +53,7 @@ Key = list[Any]  # the key of a control: texts and numbers
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # the name of a tab
 WEIGHTS = "weights"
-OLDEST_TAP = -4  # the earliest tap of a state among the controls
+OLDEST_TAP = -4  # the earliest tap of a state that the form offers
 STEP_HELP = (
     "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that is not "
     "assigned is a parameter with one value, a sequence with several. until(x > 2) stops the loop."
@@ -81,7 +81,7 @@ def view_shown(state: BenchState) -> str:
 
 
 def equation(bench: Bench) -> str:
-    """Return the equations of a step; empty for a picture without a run."""
+    """Return the equations of a step as text, or an empty text for a picture without a trace."""
     if bench.picture.trace is None:
         return ""
     spell = Speller(NamedScan(bench.picture.trace, 0))
@@ -174,7 +174,7 @@ def _options(bench: Bench) -> Iterator[Control]:
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
-    """Return a bench with the change that a control requests."""
+    """Return `bench` with the `value` that the control with the `key` requests."""
     change: dict[str, Any]
     match key:
         case ["loop"]:
@@ -201,7 +201,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["options", str(name)]:
             own = {option.name: option for option in view_options(bench.state.view)}
             if name not in own:
-                PICTURES[bench.state.view].check({name: value})  # the error lists the options
+                PICTURES[bench.state.view].check({name: value})  # raises and lists the options
             change = {"options": {name: own[name].from_form(value)}}
         case ["taps" | "at" as field, str(name)]:
             change = {field: {name: value}}
@@ -267,7 +267,7 @@ def probable_changes(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
 
 
 def draw_ahead(bench: Bench) -> None:
-    """Draw the probable next benches, whose pictures are cached; ignore errors."""
+    """Draw the probable next benches, to fill the caches with their pictures. Ignore errors."""
     for change in probable_changes(bench) if isinstance(bench, LoopBench) else ():
         start = time.monotonic()
         with suppress(Exception):

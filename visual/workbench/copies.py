@@ -39,7 +39,7 @@ def link_of(bench: Bench, moment: int = -1) -> str:
             state["steps"] = bench.loop.steps
     try:
         return as_text(state | _choices(bench, moment))
-    except ArgumentError:  # an array of high rank
+    except ArgumentError:  # a value is an array of rank 4 or more
         return ""
 
 
@@ -79,13 +79,13 @@ def cell(bench: Bench, moment: int = -1) -> str:
 
 
 def _joined(arguments: list[str]) -> str:
-    """Return the arguments of a call, in separate lines if they are long."""
+    """Return the arguments of a call as text. Long arguments are on separate lines."""
     line = ", ".join(arguments)
     return line if len(line) <= 70 else "\n" + "".join(f"    {each},\n" for each in arguments)
 
 
 def _subject(bench: Bench) -> tuple[str, list[str]]:
-    """Return the lines before the call, and the arguments of the call for the subject."""
+    """Return the code before the call of `visual.Workbench`, and the arguments for the subject."""
     if isinstance(bench, GraphBench):
         return _graph(bench)
     assert isinstance(bench, LoopBench)
@@ -100,7 +100,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
-    """Return the lines before the call, and the arguments of the call for a graph or a model."""
+    """Return the code before the call, and the arguments for a graph or a PyMC model."""
     order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
     if bench.model is not None:
         return "", [notebook_name(bench.model) or "model", *order]
@@ -114,7 +114,7 @@ def _graph(bench: GraphBench) -> tuple[str, list[str]]:
 
 
 def _written(loop: Loop) -> Iterable[str]:
-    """Yield the arguments of the call of `Loop.from_text` that creates a loop."""
+    """Yield the arguments of the call of `Loop.from_text` that creates `loop`."""
     yield repr(str(loop.step))
     for group in ("states", "sequences", "parameters"):
         values = {variable.name: value_of(variable).tolist() for variable in getattr(loop, group)}
@@ -126,13 +126,13 @@ def _written(loop: Loop) -> Iterable[str]:
 
 
 def _array(value: np.ndarray) -> str:
-    """Return an array as a Python expression; the dtype float64 is not written."""
+    """Return an array as a Python expression, which omits the dtype float64."""
     is_plain = value.dtype == np.dtype("float64")
     return f"{value.tolist()}" if is_plain else f"np.array({value.tolist()}, {str(value.dtype)!r})"
 
 
 def notebook_name(value: object) -> str:
-    """Return the name of an object in the notebook; empty for an object without a name."""
+    """Return the name of an object in the notebook, or an empty text for an unnamed object."""
     if "IPython" not in sys.modules:
         return ""
     from IPython import get_ipython

@@ -41,7 +41,7 @@ from visual.workbench.written import START, STEPS, WRITTEN, declared_values, wri
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # the fewest orders to compare; a faulty rule may change only the third derivative
+LEAST = 3  # compare up to this order at least; a faulty rule may change only order 3
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
@@ -64,8 +64,8 @@ class BenchState:
     another loop, or "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`,
     `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names stand for the
     values of the loop. `view` is the kind of picture, `options` are options of this kind, and
-    `theme` names the colors; in a dark page, a light picture is dark. If `rule` is the name of a
-    rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
+    `theme` names the colors; a dark page shows light pictures in dark colors. If `rule` is the name
+    of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
     """
 
     loop: str
@@ -131,7 +131,7 @@ def numbers(value: object) -> Numbers:
 
 
 def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
-    """Return numbers as an array; raise ArgumentError for a fraction of an integer dtype."""
+    """Return `value` as an array; raise ArgumentError for fractions if `dtype` is integer."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
         raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
@@ -140,7 +140,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, its choices (`state`), and its usual state without choices."""
+    """The subject of a workbench, its present state, and its `usual` state without choices."""
 
     state: BenchState
     usual: BenchState
@@ -165,12 +165,12 @@ class Bench(ABC):
 
     @cached_property
     def usual_values(self) -> dict[str, np.ndarray]:
-        """The values of the variables without choices, by name."""
+        """The values that the variables have in the usual state, by name."""
         return replace(self, state=self.usual).values
 
     @property
     def choices(self) -> dict[str, object]:
-        """The choices, by name."""
+        """The choices that differ from the usual state, by name."""
         return self.state.differences_from(self.usual)
 
     @property
@@ -225,7 +225,7 @@ class LoopBench(Bench):
 
     @classmethod
     def from_loop(cls, loop: Loop) -> "LoopBench":
-        """Return the bench of a loop without choices."""
+        """Return the bench of a loop in its usual state."""
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
         state = BenchState(loop.name if known else other)
@@ -233,11 +233,11 @@ class LoopBench(Bench):
 
     @property
     def values(self) -> dict[str, np.ndarray]:
-        """The values of the chosen loop."""
+        """The values of the variables of the chosen loop, by name."""
         return declared_values(self.chosen)
 
     def changed(self, **changes: object) -> "LoopBench":
-        """Return the bench with other choices; if the taps change, chosen values are extended."""
+        """Return the bench with other choices. New taps change the lengths of chosen values."""
         state = self.state.changed(**changes)
         taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
@@ -350,7 +350,7 @@ class GraphBench(Bench):
 _derived = lru_cache(maxsize=REMEMBERED)(derivative)
 
 
-@lru_cache(maxsize=2)  # the study of the view and the study of the rules; a graph may be large
+@lru_cache(maxsize=2)  # only for the view and the rules, because a graph may be large
 def _study_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Study:
     return study_of(derived, {variable: frozen.value for variable, frozen in values})
 

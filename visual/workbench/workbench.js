@@ -62,7 +62,7 @@ class Requests {
     this.number = Date.now(); // unique among the pages of this workbench
     this.waiting = new Map();
     this.sent = null; // the request without an answer
-    this.isLate = false; // whether its answer takes longer than PATIENCE
+    this.isLate = false; // whether the answer takes longer than PATIENCE
   }
 
   /** @param {string} key @param {number} value */
@@ -142,7 +142,7 @@ async function copyText(text, shown, note) {
   }
 }
 
-const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a notebook may scroll
+const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks whether the notebook has scrolled
 
 /**
  * Scroll back to a new workbench if the notebook scrolls past the workbench, or if a low window shows
@@ -206,7 +206,7 @@ class Undoing {
   }
 }
 
-const phone = matchMedia("(max-width:600px)"); // there, one row hides all controls
+const phone = matchMedia("(max-width:600px)"); // on a phone, the controls are in a collapsible row
 const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */

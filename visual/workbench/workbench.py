@@ -73,7 +73,7 @@ class ChangeHistory:
 
     def __init__(self, bench: Bench) -> None:
         self._benches, self._position = [replace(bench)], 0
-        self._time = -inf  # of the latest change, if only values changed
+        self._time = -inf  # of the latest change if it changed only values
 
     @property
     def can_undo(self) -> bool:
@@ -100,7 +100,7 @@ class ChangeHistory:
             self._position = len(self._benches) - 1
 
     def move(self, by: int) -> Bench | None:
-        """Return the bench `by` changes after the present bench, or None at the end."""
+        """Move by `by` changes, and return the new present bench, or None beyond the ends."""
         position = self._position + by
         if position not in range(len(self._benches)):
             return None
@@ -110,7 +110,7 @@ class ChangeHistory:
 
 @dataclass(frozen=True)
 class Request:
-    """A bench that the page waits for, and the job that draws it."""
+    """A bench that the page has requested, and the job that draws the bench."""
 
     job: Job
     bench: Bench
@@ -119,8 +119,8 @@ class Request:
 class Workbench(Widget):
     """A loop or a PyTensor graph, with controls for all choices.
 
-    The arguments are those of ``Workbench()``, ``Workbench(loop)``,
-    ``Workbench(derivative, given)``, or ``Workbench(cost, wrt, given)``, where `given` has a value
+    The possible calls are ``Workbench()``, ``Workbench(loop)``, ``Workbench(model)``,
+    ``Workbench(derivative, given)``, and ``Workbench(cost, wrt, given)``, where `given` has a value
     for every input of the graph. The workbench of a PyMC model shows the log-density at the initial
     point. A text, as in ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from
     its `link`. `choices` are the fields of `BenchState`. `moment` is the moment of the machine, or
@@ -158,7 +158,7 @@ class Workbench(Widget):
     rule = traitlets.Any()
     is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
-    _request: Request | None = None  # the request that the page waits for
+    _request: Request | None = None  # the request of the page that is not yet answered
     _ahead = Job()  # the job that draws probable next requests
     _number = -1  # the number of the latest message; numbers of different pages differ
 
@@ -198,7 +198,7 @@ class Workbench(Widget):
 
     @property
     def state(self) -> BenchState:
-        """All choices, frozen."""
+        """All choices, as an immutable record."""
         return self._bench.state
 
     @property
@@ -214,8 +214,8 @@ class Workbench(Widget):
     def set(self, **choices: object) -> None:
         """Change choices, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
-        The choices are the fields of `BenchState`, and `loop`, a `lab.Loop`. An impossible choice
-        raises LabError and changes nothing. An open request of the page is canceled.
+        The choices are the fields of `BenchState`. `loop` can also be a `lab.Loop`. An impossible
+        choice raises LabError and changes nothing. An open request of the page is canceled.
         """
         self._cancel()
         try:
@@ -225,7 +225,7 @@ class Workbench(Widget):
             self._show(Job().run(lambda: draw_bench(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
-            self._update_form()  # the page waits for an answer
+            self._update_form()  # answers the request that `_cancel` canceled
             raise
 
     def undo(self) -> None:
@@ -261,7 +261,7 @@ class Workbench(Widget):
 
     @traitlets.observe("moment")
     def _update_copies(self, _: object = None) -> None:
-        """Write the link and the Python that a reader can copy."""
+        """Update the traits `link` and `python`, which a reader can copy."""
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.moment)
             self.link = link_of(self._bench, self.moment)
@@ -286,7 +286,7 @@ class Workbench(Widget):
         return getattr(self.state, name) if hasattr(self, "_bench") else value
 
     def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
-        """Send the choices to the page, and the `text` of an error about the control `key`."""
+        """Send the controls to the page, and the `text` of an error about the control `key`."""
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
@@ -370,7 +370,7 @@ class Workbench(Widget):
     def close(self) -> None:
         """Remove the widget from the page, and cancel its request."""
         self._ahead.cancel()
-        request = self._request  # another thread may replace the request
+        request = self._request  # read once, because another thread may replace it
         if request is not None:
             request.job.cancel()
         super().close()
@@ -408,9 +408,9 @@ def static_form(bench: Bench, shown: str) -> str:
 
 
 def page_of(bench: Bench) -> Page | None:
-    """Return a page if the bench shows the machine of a loop with a named cost, otherwise None.
+    """Return a page with the loop and the cost of a bench, or None if a page cannot show the bench.
 
-    The result is also None if any other choice differs from the loop.
+    A page can show only the machine, a named cost, and the usual state of all other choices.
     """
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None

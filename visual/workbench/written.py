@@ -26,9 +26,10 @@ STEPS = 4
 
 
 def written_loop(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
-    """Return the loop; sequences determine its number of steps, and without sequences `steps`.
+    """Return the loop with the formula `text` of the step and the `values` of the variables.
 
-    Raises ArgumentError for an invalid text.
+    Sequences determine the number of steps; a loop without sequences runs `steps` steps. Raises
+    ArgumentError for an invalid text.
     """
     given = values_by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
@@ -61,9 +62,10 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the step and the values of a loop as texts, which `written_loop` accepts.
+    """Return two texts, from which `written_loop` restores a loop: the step, and the values.
 
-    The name of the loop is not in the texts. Returns None if texts cannot restore all variables.
+    The two texts do not contain the name of the loop. Returns None if `written_loop` cannot
+    restore all variables.
     """
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
