@@ -17,7 +17,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
 from lab.errors import KindError, LabError, argument_error, listing, printable
-from lab.gradients.decisions import scan_names
+from lab.gradients.decisions import Decisions, ReadingGroup, scan_names
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import check_wrt
 from lab.gradients.pullback import derive
@@ -31,12 +31,14 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import Explanation, ScanReport
-from lab.reports.explain.memory import saved_arrays
+from lab.notation import tap_symbol
+from lab.reports.explain.explanation import Explanation, SavedArray, ScanReport
 from lab.reports.explain.traps import traps, variable_label
 from lab.scans.backtraces import line_of, printed_ids, without_backtraces
-from lab.scans.node import inner_graph, is_scan, read_node
+from lab.scans.node import LoopVariable, inner_graph, is_scan, read_node
 from lab.scans.replacing import as_scans, scan_nodes, with_tapes
+from lab.scans.slices import constant_value
+from lab.tape import Kind
 
 
 def explain(
@@ -177,11 +179,44 @@ def _reports(
             system=equations,
             inside=inside,
             outcomes=derivation.outcomes if derivation is not None else (),
-            saved=tuple(saved_arrays(derivation, symbols)) if derivation is not None else (),
+            saved=tuple(_saved_arrays(derivation, symbols)) if derivation is not None else (),
             traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
             line=line_of(node.outputs[0]),
             id=ids.get(node, ""),
         )
+
+
+def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArray]:
+    """Yield the arrays that the backward Scan of a derivation reads and fills.
+
+    `symbols` are the names of the arguments of the forward Scan, in their order.
+    """
+    steps = constant_value(derivation.steps.forward)
+    names = dict(zip(derivation.forward.variables, symbols, strict=True))
+
+    def array(part: LoopVariable, purpose: str, more: int, name: str = "") -> SavedArray:
+        row = (part.inner_outputs or part.inner_inputs)[0].type
+        name = name or f"gradient of {names[part]}"
+        return SavedArray(name, purpose, steps, more, tuple(row.shape), str(row.dtype))
+
+    taps: dict[LoopVariable, list[int]] = {}
+    for reading in derivation.readings:
+        part = reading.source
+        if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
+            yield array(part, "one value per step", 0)
+        elif part.kind is not Kind.SEQUENCE:
+            taps.setdefault(part, []).append(reading.tap)
+    for part, read in taps.items():
+        values = listing(tap_symbol(names[part], tap) for tap in dict.fromkeys(read))
+        purpose = f"saved values: every backward step reads {values}"
+        yield array(part, purpose, part.tape.rows(1) - 1, names[part])
+    for reverse in derivation.states:
+        yield array(reverse.state, "tape", reverse.state.tape.rows(1) - 1)
+    for total in derivation.totals:
+        if total.source.kind is Kind.SEQUENCE:
+            yield array(total.source, "one value per step", 0)
+        else:
+            yield array(total.source, "running sum; compiled code stores fewer rows", 1)
 
 
 def _derived(node: Apply) -> Derivation | None:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from lab.equations.system import HEADER, System, VariableRole, Writer
 from lab.equations.tables import ReportTable
 from lab.errors import listing, shorten
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
 from lab.notation import Leaf, Number, integers
-from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
 from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
@@ -25,6 +26,42 @@ ONE_STEP = (
     "PyTensor builds no Scan for a constant n_steps of 1: it inserts the step into the graph. The "
     "report shows a loop of one step, whose initial value is a parameter."
 )
+
+
+@dataclass(frozen=True)
+class SavedArray:
+    """An array that a gradient stores: one row per step, and `more` rows.
+
+    `steps` is the number of steps, or None if only a run determines it.  `shape` is the shape of a
+    row; a length is None if only a run determines it.
+    """
+
+    name: str
+    purpose: str
+    steps: int | None
+    more: int
+    shape: tuple[int | None, ...]
+    dtype: str
+
+    @property
+    def bytes(self) -> int | None:
+        """The size in bytes; None if only a run determines it."""
+        lengths = (None if self.steps is None else self.steps + self.more, *self.shape)
+        known = [length for length in lengths if length is not None]
+        item = np.dtype(self.dtype).itemsize
+        return int(np.prod(known, dtype=object)) * item if len(known) == len(lengths) else None
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Name, size, and purpose: ``x``, ``5 × 8 bytes = 40 bytes``, ``tape``."""
+        rows = f"(n + {self.more})" if self.more else "n"
+        if self.steps is not None:
+            rows = f"{self.steps + self.more:,}"
+        sizes = [rows, *("?" if length is None else f"{length:,}" for length in self.shape)]
+        size = f"{' × '.join(sizes)} × {np.dtype(self.dtype).itemsize} bytes"
+        if self.bytes is not None:
+            size += f" = {size_text(self.bytes)}"
+        return self.name, size, self.purpose
 
 
 @dataclass(frozen=True)
