@@ -106,7 +106,17 @@ def dot_product(
         raise argument_error("seed", seed, "expected 0, 1, 2, …")
     rng = np.random.default_rng(seed)
     moved = graph.select_inputs(wrt, is_continuous)
-    v = _tangents(graph, moved, {} if tangents is None else tangents, rng)
+    expected = "tangents by name, as in {'x': 1.0}"
+    tangents = check_type("tangents", {} if tangents is None else tangents, Mapping, expected)
+    known = values_by_name("tangents", tangents.items())
+    for name in known:
+        check_choice("tangents", name, moved, "the differentiated variables are {}.")
+    v = {
+        name: _given_or_random(
+            f"tangents[{quote(name)}]", known.get(name), graph.given[variable], rng
+        )
+        for name, variable in moved.items()
+    }
 
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
     (jv,) = pushforward([output], list(moved.values()), list(directions.values()))
@@ -142,25 +152,6 @@ def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) 
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
     return output
-
-
-def _tangents(
-    graph: LoopGraph,
-    moved: Mapping[str, Variable],
-    tangents: Mapping[str, npt.ArrayLike],
-    rng: np.random.Generator,
-) -> dict[str, np.ndarray]:
-    """Return a tangent for each differentiated variable, random if missing."""
-    check_type("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
-    tangents = values_by_name("tangents", tangents.items())
-    for name in tangents:
-        check_choice("tangents", name, moved, "the differentiated variables are {}.")
-    return {
-        name: _given_or_random(
-            f"tangents[{quote(name)}]", tangents.get(name), graph.given[variable], rng
-        )
-        for name, variable in moved.items()
-    }
 
 
 def _given_or_random(
