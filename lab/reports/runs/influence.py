@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import pytensor.tensor as pt
@@ -51,6 +50,7 @@ MOST_ENTRIES = 4_000_000  # most entries of all derivatives together
 MOST = 200  # most rows and columns of the result
 MOST_WORK = 4e9  # most multiplications, which take a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
+Read = tuple[int, int]  # the number of a state, and the tap at which a step reads it
 LITTLE = 0.01  # sizes below it count as vanished, and sizes above its inverse as exploded
 
 
@@ -205,13 +205,6 @@ def influence(
         return steps.influence(names.index(first), names.index(second))
 
 
-class _Read(NamedTuple):
-    """A read of the step: the number of the state, and the tap."""
-
-    state: int
-    tap: int
-
-
 class _Steps:
     """The steps of a loop, each differentiated at its recorded values."""
 
@@ -264,14 +257,14 @@ class _Steps:
         rows = np.arange(tape.tape.origin + self.scan.steps)
         return rows if tape.axis is None else tape.axis.index[rows]
 
-    def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
+    def _factors(self) -> dict[tuple[int, Read], np.ndarray]:
         """Return the matrices J of each state wrt each read of the step, for every step."""
         output_cotangents, filled = self._transposed()
         factors = {
-            (state, read): np.zeros(
-                (self.scan.steps, self.entries[state], self.entries[read.state])
+            (state, (source, tap)): np.zeros(
+                (self.scan.steps, self.entries[state], self.entries[source])
             )
-            for state, read in filled
+            for state, (source, tap) in filled
         }
         ready = Ready()
         for entry in range(max(self.entries)):
@@ -286,21 +279,20 @@ class _Steps:
                     matrices[:, entry] = row.reshape(len(matrices), matrices.shape[2])
         return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
-    def _transposed(self) -> tuple[list[Variable], dict[tuple[int, _Read], Variable]]:
+    def _transposed(self) -> tuple[list[Variable], dict[tuple[int, Read], Variable]]:
         """Return a cotangent for each result of the step, and the cotangents of all reads.
 
         One Scan computes the cotangents of the reads.  Its steps are independent, because they read
         recorded values.
         """
-        variables, reads = [], dict[_Read, Variable]()
+        variables, reads = [], dict[Read, Variable]()
         places = {tape.argument: place for place, tape in enumerate(self.states)}
         records = {v.argument: v for v in self.scan.variables}
         for number, part in enumerate(self.parts.variables):
             known = records.get(number)
-            if isinstance(known, SequenceTrace):
-                variables.append(self._recorded_variable(part, known.values))
-            elif isinstance(known, ParameterTrace):
-                variables.append(self._recorded_variable(part, known.value))
+            if isinstance(known, SequenceTrace | ParameterTrace):
+                values = known.values if isinstance(known, SequenceTrace) else known.value
+                variables.append(self._recorded_variable(part, values))
             elif isinstance(known, TapeTrace) and part.kind.is_state:
                 for (tap, argument), access in zip(part.reads, known.reads, strict=True):
                     like = LoopVariable(
@@ -308,10 +300,10 @@ class _Steps:
                     )
                     variables.append(self._recorded_variable(like, access.values))
                     if number in places:
-                        reads[_Read(places[number], tap)] = argument
+                        reads[places[number], tap] = argument
             elif part.kind is not Kind.NIT_SOT:
                 variables.append(part)  # for example, a generator
-        output_cotangents, outputs = [], dict[tuple[int, _Read], LoopVariable]()
+        output_cotangents, outputs = [], dict[tuple[int, Read], LoopVariable]()
         for state, result in enumerate(self.results):
             inner, cotangent = result.type(), result.type()
             output_cotangents.append(cotangent)
@@ -347,7 +339,7 @@ class _Steps:
         return replace(part, outer_input=outer)
 
     def _derivatives(
-        self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, begins: np.ndarray
+        self, factors: Mapping[tuple[int, Read], np.ndarray], of: int, by: int, begins: np.ndarray
     ) -> Iterator[np.ndarray]:
         """Yield the derivatives of each value of `of` wrt values of the state `by`.
 
@@ -357,24 +349,20 @@ class _Steps:
         """
         wide, first = self.entries[by], -self.states[of].tape.origin
         past: deque[list[np.ndarray]] = deque(maxlen=max(1, self.reach))
-        for step in self._progress():
-            begun = int(np.searchsorted(begins, step, "right"))
-            now = [np.zeros((entries, begun, wide)) for entries in self.entries]
-            for (state, read), matrices in factors.items() if step >= 0 else ():
-                earlier = past[read.tap][read.state]
-                now[state][:, : earlier.shape[1]] += np.tensordot(matrices[step], earlier, 1)
-            if begun and begins[begun - 1] == step:
-                now[by][:, begun - 1] = np.eye(wide)
-            past.append(now)
-            if step >= first:
-                yield now[of]
-
-    def _progress(self) -> Iterator[int]:
-        """Yield the negative steps of the initial values, and all steps."""
         with Progress() as progress:
             progress.expect(1)
-            for step in progress.steps("influence", self.reach + self.scan.steps):
-                yield step - self.reach
+            for number in progress.steps("influence", self.reach + self.scan.steps):
+                step = number - self.reach  # negative for initial values
+                begun = int(np.searchsorted(begins, step, "right"))
+                now = [np.zeros((entries, begun, wide)) for entries in self.entries]
+                for (state, (source, tap)), matrices in factors.items() if step >= 0 else ():
+                    earlier = past[tap][source]
+                    now[state][:, : earlier.shape[1]] += np.tensordot(matrices[step], earlier, 1)
+                if begun and begins[begun - 1] == step:
+                    now[by][:, begun - 1] = np.eye(wide)
+                past.append(now)
+                if step >= first:
+                    yield now[of]
 
 
 SEQUENCE = Tape((0,), ())

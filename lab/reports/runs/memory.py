@@ -85,7 +85,6 @@ class Memory(Report):
     """
 
     loop: str
-    steps: int
     state: int
     scans: tuple[str, ...]
     lengths: tuple[int, ...]
@@ -160,7 +159,6 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
     has_plans = state and 0 < loop.steps <= MOST_STEPS
     return Memory(
         loop.name,
-        loop.steps,
         state,
         tuple(each.name for each in trace.scans),
         tuple(each.steps for each in trace.scans),
