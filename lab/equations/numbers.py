@@ -144,7 +144,7 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
-        if _is_true(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
+        if holds(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
             return f"{printed} = {_right_side(expression, used, digits)}"
         if not close and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
             close = f"{printed} ≈ {_right_side(expression, used, digits)}"
@@ -176,14 +176,9 @@ def as_printed(written: str) -> float:
 
 
 def holds(printed: str, value: float | None) -> bool:
-    """Return whether `value` equals a printed number, to half a unit of its last digit."""
+    """Return whether `value` rounds to a printed number; 1.9 stands for 1.900, with four digits."""
     if value is None or not np.isfinite(value) or printed.startswith("⚠"):
         return value is not None and number_text(value) == printed
-    return _is_true(printed, value)
-
-
-def _is_true(printed: str, value: float) -> bool:
-    """Return whether `value` rounds to a printed number; 1.9 stands for 1.900, with four digits."""
     mantissa, _, exponent = printed.partition("e")
     decimals = len(mantissa.partition(".")[2])
     unit = 10.0 ** (int(exponent or 0) - decimals)

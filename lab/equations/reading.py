@@ -137,24 +137,6 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     return cuts_with_length
 
 
-def _count_from_start(cut: Cut, part: LoopVariable) -> Cut:
-    """Return `cut` with a first row that is counted from the start of a state's buffer.
-
-    If the first row is counted from the end and the number of steps is unknown, return the argument
-    itself without a slice.
-    """
-    node = cut.base.owner
-    if cut.first >= 0 or not is_scan(node):
-        return cut
-    maker = _maker_of(cut.base)
-    if maker is None or not maker[1].kind.is_state:
-        return cut
-    n_steps = constant_value(node.inputs[0])
-    if n_steps is None or stops_by_itself(node):
-        return Cut(part.outer_input)
-    return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
-
-
 def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
     """Return the rows that a backward loop reads after a forward loop of `made` steps.
 
@@ -171,9 +153,24 @@ def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | N
 
 
 def _cut(part: LoopVariable) -> Cut:
-    if part.kind is Kind.SEQUENCE:
-        return _count_from_start(cut_of(part.outer_input), part)
-    return Cut(initial_of(part.outer_input))
+    """Return the rows of a sequence in its array, or the initial values of another argument.
+
+    Rows of a state's buffer are counted from the start of the buffer.  If they are counted from its
+    end and the number of steps is unknown, the result is the whole argument.
+    """
+    if part.kind is not Kind.SEQUENCE:
+        return Cut(initial_of(part.outer_input))
+    cut = cut_of(part.outer_input)
+    node = cut.base.owner
+    if cut.first >= 0 or not is_scan(node):
+        return cut
+    maker = _maker_of(cut.base)
+    if maker is None or not maker[1].kind.is_state:
+        return cut
+    n_steps = constant_value(node.inputs[0])
+    if n_steps is None or stops_by_itself(node):
+        return Cut(part.outer_input)
+    return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
 
 
 def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:

@@ -25,7 +25,7 @@ MOST_BYTES = 50_000_000  # largest size of the recorded values of an operation i
 
 
 @dataclass(eq=False)
-class Within:
+class InnerRun:
     """The values of one step, and the recordings of the Scans inside it."""
 
     values: Mapping[Variable, Computed]
@@ -49,7 +49,7 @@ class ScanRecording:
     final: dict[LoopVariable, Computed] = field(default_factory=dict)
     unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
-    nested: list[Within] = field(default_factory=list)
+    nested: list[InnerRun] = field(default_factory=list)
     first: int = 0
     lengths: Mapping[LoopVariable, int] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Step(Protocol):
     def __call__(self) -> None:
         """Compute one step."""
 
-    def within(self) -> Within | None:
+    def inner_run(self) -> InnerRun | None:
         """Return the values and inner Scans of the latest step; None if they are not recorded."""
 
 
@@ -159,9 +159,9 @@ class LoopRun:
                 write(number)
             for column in columns.values():
                 column.note(number)
-            within = step.within()
-            if within is not None:
-                self.recording.nested.append(within)
+            inner_run = step.inner_run()
+            if inner_run is not None:
+                self.recording.nested.append(inner_run)
             for part in self.untraced:
                 self.untraced[part] = step.cells[part.inner_outputs[0]][0]
             done = number + 1

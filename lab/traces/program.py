@@ -28,7 +28,7 @@ from lab.scans.replacing import as_scans, scan_nodes
 from lab.traces.loop_run import Cell, Computed, ScanRecording
 from lab.traces.run import Ready, checked, run_nodes
 from lab.traces.trace import Trace
-from lab.traces.tracing import traced
+from lab.traces.tracing import build_trace
 
 Instruction = tuple[str | float | int, ...]
 MOST = 20_000  # the instructions that a page can compute thirty times per second
@@ -155,7 +155,7 @@ def program_of(
         run_nodes(everything, values, recordings, progress, places)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
-    return Program(instructions, traced(asked, inputs, called, values, recordings))
+    return Program(instructions, build_trace(asked, inputs, called, values, recordings))
 
 
 class _Places(Ready):

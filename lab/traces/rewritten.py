@@ -20,38 +20,34 @@ PASSES = ("canonicalize", "stabilize")
 LEFT_OUT = ("scan", "inplace", "local_inplace_setsubtensor")
 
 
-def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, Apply]]:
+def rewrite_scans(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, Apply]]:
     """Return the rewritten graph of `outputs`, and the original node of each of its Scans."""
     origins: dict[Apply, Apply] = {}
     copies: dict[Variable, Variable] = {}
     for node in toposort(outputs):
         inputs = [copies.get(variable, variable) for variable in node.inputs]
         if is_scan(node):
-            copy = _loop(node, inputs)
+            copy = _copy_loop(node, inputs)
             origins[copy] = node
         else:
             copy = node.clone_with_new_inputs(inputs)
         copies |= zip(node.outputs, copy.outputs, strict=True)
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             new.name = old.name
-    return _rewritten([copies.get(v, v) for v in outputs]), origins
-
-
-def _rewritten(outputs: Sequence[Variable]) -> list[Variable]:
-    """Rewrite the graph of `outputs` in place, and return the new outputs."""
-    graph = FunctionGraph(list(graph_inputs(outputs)), list(outputs), clone=False)
+    results = [copies.get(v, v) for v in outputs]
+    graph = FunctionGraph(list(graph_inputs(results)), results, clone=False)
     try:
         rewrite_graph(graph, include=PASSES, exclude=LEFT_OUT)
     except Exception as error:  # rewrites raise many types
         message = f"rewritten = True: PyTensor's rewriting failed: {first_line(error)}"
         raise GraphError(message) from error
-    return list(graph.outputs)
+    return list(graph.outputs), origins
 
 
-def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
+def _copy_loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     """Return a Scan with the labels and the rewritten step of `node`, on other `inputs`."""
     parts = read_scan(node.op, inputs, node.outputs)
-    results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
+    results = dict(zip(parts.inner_outputs, rewrite_scans(parts.inner_outputs)[0], strict=True))
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
     new = build_scan(parts.with_results(results), rule, type(node.op))
     label(new.op, variable_names(node.op), decisions_of(node.op))

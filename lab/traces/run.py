@@ -25,7 +25,7 @@ from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
 from lab.scans.slices import select_rows
-from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within, check_initialized
+from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, InnerRun, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
 FAILURES = (
@@ -310,12 +310,12 @@ class _Step:
                 f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
             ) from error
 
-    def within(self) -> Within | None:
+    def inner_run(self) -> InnerRun | None:
         """Return the values of the current step, and the recordings of the Scans inside it."""
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}
-        inner = Within({**self.opened, **held}, self.recordings)
+        inner = InnerRun({**self.opened, **held}, self.recordings)
         self.recordings, self.opened = [], {}
         return inner
 

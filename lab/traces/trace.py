@@ -8,7 +8,7 @@ trust, because `pickle` runs code.  `Derivative` has the graph, and methods such
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -379,17 +379,15 @@ class Trace:
 
         The keys are the number of the argument or output, and the row, which is None for all rows.
         """
-        feeds = (*(scan.feeds for scan in self.scans), self.feeds)
-        return tuple(map(self._origins_of, feeds))
-
-    def _origins_of(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
-        origins: dict[tuple[int, int | None], list[Origin]] = {}
-        for feed in feeds:
-            tape = self.scans[feed.scan].tape(feed.variable)
-            for row in feed.rows if tape is not None else ():
-                origin = Origin(feed.scan, feed.variable, row.source, row.is_summand)
-                origins.setdefault((feed.into, row.row), []).append(origin)
-        return origins
+        origins: list[dict[tuple[int, int | None], list[Origin]]] = []
+        for feeds in (*(scan.feeds for scan in self.scans), self.feeds):
+            origins.append({})
+            for feed in feeds:
+                tape = self.scans[feed.scan].tape(feed.variable)
+                for row in feed.rows if tape is not None else ():
+                    origin = Origin(feed.scan, feed.variable, row.source, row.is_summand)
+                    origins[-1].setdefault((feed.into, row.row), []).append(origin)
+        return tuple(origins)
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:

@@ -23,9 +23,9 @@ from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
 from lab.traces.faults import outer_faults
-from lab.traces.loop_run import ScanRecording, Within
+from lab.traces.loop_run import ScanRecording, InnerRun
 from lab.traces.origins import RowOrigins, feeds
-from lab.traces.rewritten import rewritten as rewritten_graph
+from lab.traces.rewritten import rewrite_scans
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import step_equations, step_values, targets
 from lab.traces.trace import (
@@ -89,7 +89,7 @@ def trace(
     require_scan(everything)
     inputs = list(explicit_graph_inputs(everything))
     if rewritten:
-        everything, origins = rewritten_graph(everything)
+        everything, origins = rewrite_scans(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     if keep == "all":
         check_memory(everything, given)
@@ -99,7 +99,7 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    result = traced(asked, inputs, called, values, recordings)
+    result = build_trace(asked, inputs, called, values, recordings)
     scans = zip(result.scans, recordings, strict=True)
     result = replace(result, scans=tuple(replace(s, id=ids.get(r.node, "")) for s, r in scans))
     if keep != "all":
@@ -122,7 +122,7 @@ def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
     return _DERIVED.get(id(trace))
 
 
-def traced(
+def build_trace(
     asked: Sequence[Variable],
     inputs: Sequence[Variable],
     called: tuple[str, ...],
@@ -137,7 +137,6 @@ def traced(
     numbers = Numbering()
     filled: dict[Variable, tuple[int, int]] = {}
     ends: dict[tuple[int | None, int], Variable] = {}
-    names: dict[Variable, str] = {}
     names_of_scans = scan_names([recording.node for recording in recordings])
     rows = RowOrigins(filled, recordings, values)
     for number, recording in enumerate(recordings):
@@ -175,20 +174,20 @@ def traced(
             )
         )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
-        names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
         ends |= {(number, i): variable for i, variable, _ in computed_outputs}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds([(i, v, np.size(values[v])) for i, v in enumerate(asked)], rows, values)
     known = tuple(_inputs(inputs, values))
     ends |= {(None, i): variable for i, variable in enumerate(asked)}
+    names = {v: recordings[n].parts.variables[i].name for v, (n, i) in filled.items()}
     outside = outer_faults(ends, values, names)
     return Trace(results, tuple(scans), called, fed, known, outside=outside)
 
 
-def _nested(parts: ScanParts, step: Within) -> Trace:
+def _nested(parts: ScanParts, step: InnerRun) -> Trace:
     """Return a trace of the Scans inside one step of a Scan."""
     symbols = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
-    return traced(
+    return build_trace(
         list(symbols), parts.inner_inputs, tuple(symbols.values()), step.values, step.recordings
     )
 

@@ -65,15 +65,12 @@ def keep_text(keep: Keep) -> str:
 
 def check_memory(outputs: Sequence[Variable], given: Values) -> None:
     """Raise ArgumentError if a trace of all steps needs too much memory; suggest a window."""
-    nodes = scan_nodes(outputs)
-    known = [n for n in nodes if not scan_nodes([n.inputs[0]])]
-    counts, _ = run([n.inputs[0] for n in known], given, record=False)
-    counts_of_steps = [int(counts[node.inputs[0]]) for node in known]
-    needed = sum(
-        steps * _bytes_per_step(node) for node, steps in zip(known, counts_of_steps, strict=True)
-    )
+    nodes = [node for node in scan_nodes(outputs) if not scan_nodes([node.inputs[0]])]
+    values, _ = run([node.inputs[0] for node in nodes], given, record=False)
+    counts = {node: int(values[node.inputs[0]]) for node in nodes}
+    needed = sum(steps * _bytes_per_step(node) for node, steps in counts.items())
     if needed > MOST_BYTES:
-        steps = max(counts_of_steps)
+        steps = max(counts.values())
         fits = max(1, steps * MOST_BYTES // needed)
         raise ArgumentError(
             f'keep = "all": {steps:,} steps need {needed / 1e9:,.3g} GB, more than '
