@@ -25,7 +25,7 @@ from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
 from lab.scans.slices import select_rows
-from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, InnerRun, check_initialized
+from lab.traces.loop_run import Cell, Computed, InnerRun, LoopRun, ScanRecording, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
 FAILURES = (

@@ -23,7 +23,7 @@ from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
 from lab.traces.faults import outer_faults
-from lab.traces.loop_run import ScanRecording, InnerRun
+from lab.traces.loop_run import InnerRun, ScanRecording
 from lab.traces.origins import RowOrigins, feeds
 from lab.traces.rewritten import rewrite_scans
 from lab.traces.run import Values, checked_values, run
