@@ -7,7 +7,6 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
-from lab.equations.events.timeline import Clock
 from lab.equations.quantities import Quantities, cost_name
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
@@ -22,7 +21,6 @@ class Builder:
     """Builder of the events of one Scan."""
 
     named: Quantities
-    clock: Clock
     slot: Callable[[int, int, int], Slot]
 
     @property
@@ -35,12 +33,10 @@ class Builder:
         """The `Speller` of the formulas of the Scan."""
         return Speller(self.named)
 
-    def event(self, step: int | None) -> Event:
-        """Return the event of a step; for None, the event that fills the tapes."""
-        number = self.named.number
+    def event(self, number: int, step: int | None) -> Event:
+        """Return event `number`: the event of a step, or for None, the filling of the tapes."""
+        scan = self.named.number
         if step is None:
-            filling = self.clock.filling(number)
-            assert filling is not None, "an event fills the tapes of this Scan"
             writes = tuple(
                 self._filling_write(tape, row)
                 for tape in self.scan.held
@@ -48,11 +44,10 @@ class Builder:
                 for row in np.flatnonzero(~tape.unwritten).tolist()
             )
             reads = dict.fromkeys(read for write in writes for read in write.reads)
-            return Event(filling, number, None, tuple(reads), writes)
+            return Event(number, scan, None, tuple(reads), writes)
         events = _StepEvents(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
-        at = self.clock.of_step(number, step)
-        return Event(at, number, step, tuple(events.reads), tuple(events.writes()), nested)
+        return Event(number, scan, step, tuple(events.reads), tuple(events.writes()), nested)
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
         """Return the write of an initial value as a sum of outputs of Scans and a remainder."""

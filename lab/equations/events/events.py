@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Slot, SlotRole
-from lab.equations.events.timeline import Clock, Timeline
+from lab.equations.events.timeline import Timeline
 from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
 from lab.errors import KindError, argument_error, check_integer
@@ -134,22 +134,20 @@ class Events(EventSequence):
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.clock = Clock(trace)
-        self._timeline = Timeline(trace, self.clock)
+        self.timeline = Timeline(trace)
         self._event, self._slot = cache(self._compute), cache(self._name_slot)
-        scans = Quantities.each(trace)
-        self._builders = [Builder(named, self.clock, self._slot) for named in scans]
+        self._builders = [Builder(named, self._slot) for named in Quantities.each(trace)]
 
     def __len__(self) -> int:
-        return self.clock.starts[-1] - 1
+        return self.timeline.starts[-1] - 1
 
     def step(self, scan: int, step: int) -> Event:
         """Return the event of step number `step` of the Scan with the index `scan`."""
-        return self._event(self.clock.of_step(scan, step))
+        return self._event(self.timeline.of_step(scan, step))
 
     def filling(self, scan: int) -> Event | None:
         """Return the event that fills the tapes of a Scan, or None without such an event."""
-        number = self.clock.filling(scan)
+        number = self.timeline.filling(scan)
         return None if number is None else self._event(number)
 
     @cached_property
@@ -174,20 +172,20 @@ class Events(EventSequence):
 
         Moment k is the end of event number k; moment 0 precedes all events.
         """
-        return self._timeline.role(slot, self.check_moment(moment))
+        return self.timeline.role(slot, self.check_moment(moment))
 
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
-        filling = self.clock.filling(slot.scan)
+        filling = self.timeline.filling(slot.scan)
         if filling is not None and moment < filling:
             return None
-        steps = moment + 1 - self.clock.of_step(slot.scan, 0)
+        steps = moment + 1 - self.timeline.of_step(slot.scan, 0)
         last = min(max(0, steps), self.trace.scans[slot.scan].steps)
         return self._tape(slot.scan, slot.argument).value_before(slot.row, last)
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
         """Return the numbers of all events, in any Scan, that read or write a slot."""
-        return tuple(dict.fromkeys(touch.event for touch in self._timeline.touches(slot)))
+        return tuple(dict.fromkeys(touch.event for touch in self.timeline.touches(slot)))
 
     def _tape(self, scan: int, argument: int) -> TapeTrace:
         tape = self.trace.scans[scan].tape(argument)
@@ -196,8 +194,8 @@ class Events(EventSequence):
         return tape
 
     def _compute(self, number: int) -> Event:
-        scan, step = self.clock.at(number)
-        return self._builders[scan].event(step)
+        scan, step = self.timeline.at(number)
+        return self._builders[scan].event(number, step)
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
         named, tape = self._builders[scan].named, self._tape(scan, argument)

@@ -31,8 +31,11 @@ CHANGES = (SlotRole.WRITTEN, SlotRole.OVERWRITTEN)
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
-    """The numbers of the events of all Scans, from 1, in the order of execution."""
+class Timeline:
+    """The numbers of all events, the accesses to all slots, and the role of a slot at a moment.
+
+    The events of all Scans have numbers from 1, in the order of execution.
+    """
 
     trace: Trace
 
@@ -64,14 +67,6 @@ class Clock:
         scan = bisect(self.starts, number) - 1
         return scan, None if number == self.filling(scan) else number - self.of_step(scan, 0)
 
-
-@dataclass(frozen=True, eq=False)
-class Timeline:
-    """All accesses to all slots, and the role of a slot at a moment."""
-
-    trace: Trace
-    clock: Clock
-
     def touches(self, slot: Slot) -> list[Touch]:
         """Return the accesses to a slot in order."""
         return self._touches.get((slot.scan, slot.argument, slot.row), [])
@@ -87,7 +82,7 @@ class Timeline:
 
     def _all_touches(self) -> Iterator[tuple[Key, Touch]]:
         for number, scan in enumerate(self.trace.scans):
-            filling = self.clock.filling(number)
+            filling = self.filling(number)
             for tape in scan.held:
                 yield from self._tape_touches(number, tape)
                 if filling is None or not tape.tape.reads:
@@ -99,7 +94,7 @@ class Timeline:
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
-                    event = self.clock.of_step(number, step)
+                    event = self.of_step(number, step)
                     for origin in ScanOf(self.trace, number).origins(sequence.argument, step):
                         yield origin[:3], Touch(event, SlotRole.SAVED)
 
@@ -111,7 +106,7 @@ class Timeline:
             if f.target.argument == tape.argument and f.expression == f.target
         }
         for step in range(scan.steps):
-            event = self.clock.of_step(number, step)
+            event = self.of_step(number, step)
             reads = {int(access.rows[step]) for access in tape.reads}
             writes = {int(access.rows[step]): access.tap for access in tape.writes}
             for row in reads | writes.keys():
@@ -135,7 +130,7 @@ class Timeline:
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
         is_result = (slot.scan, slot.argument, slot.row) in self._results
         saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
-        is_result |= any(self.clock.at(event)[1] is None for event in saved)
+        is_result |= any(self.at(event)[1] is None for event in saved)
         is_final = not any(touch.role in CHANGES for touch in later)
         if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
             if is_result and is_final:
@@ -143,7 +138,7 @@ class Timeline:
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return SlotRole.EMPTY
-        if self.clock.filled[slot.scan] and all(touch.role is not None for touch in before):
+        if self.filled[slot.scan] and all(touch.role is not None for touch in before):
             return SlotRole.EMPTY
         if scan.parent is None:
             return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT

@@ -65,19 +65,19 @@ class Slots:
         Step -1 is the time before the first step. The step after the last one is the time after the
         Scan: values that are used outside the Scan are results.
         """
-        number, clock = self.named.number, self.run.clock
+        number, timeline = self.named.number, self.run.timeline
         slot = self.run.slot(number, tape.argument, row)
         if step == self.named.scan.steps:
             if tape.is_total or row in self.named.wanted_rows(tape):
                 return Role.RESULT, tape.final[row], None
-            last = clock.of_step(number, step - 1)
+            last = timeline.of_step(number, step - 1)
             is_used = max(self.run.moments(slot), default=0) > last
             return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
         if tape.is_total:
             if step < 0:
                 return Role.INTERMEDIATE, tape.initial[row], None
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
-        moment = clock.of_step(number, step) if step >= 0 else clock.of_step(number, 0) - 1
+        moment = timeline.of_step(number, step) if step >= 0 else timeline.of_step(number, 0) - 1
         role = ROLES[self.run.role(slot, moment)]
         if role is Role.UNWRITTEN:
             return role, None, None
