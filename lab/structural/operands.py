@@ -20,11 +20,6 @@ def read_only(a: Array) -> np.ndarray:
     return freeze(np.asarray(a).view())
 
 
-def shape_text(name: str, shape: Shape) -> str:
-    """Return a clause with the shape of the named array, for an error message."""
-    return f"{name} has shape {shape}"
-
-
 def check_operands(
     primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
 ) -> tuple[np.ndarray, ...]:
@@ -68,22 +63,12 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, np.ndarray | np.generic)
 
 
-def check_mask(primitive: str, name: str, value: object) -> np.ndarray:
-    """Return `value` as an array of booleans; raise ArgumentError for other dtypes."""
-    condition = as_array(f"{primitive}: {name}", value, "an array of booleans")
-    if condition.dtype != bool:
-        raise ArgumentError(
-            f"{primitive}: {name} = {quote(value)}: expected booleans, not {condition.dtype}."
-        )
-    return condition
-
-
 def broadcast_shape(primitive: str, arrays: Mapping[str, np.ndarray]) -> Shape:
     """Return the shape to which all named arrays broadcast."""
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
-        shapes = listing(shape_text(name, array.shape) for name, array in arrays.items())
+        shapes = listing(f"{name} has shape {array.shape}" for name, array in arrays.items())
         raise ArgumentError(
             f"{primitive}: {shapes}; expected shapes that broadcast, whose lengths along each "
             "axis are equal or 1."

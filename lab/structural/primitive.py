@@ -17,14 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from lab.errors import ArgumentError, check_type, listing
-from lab.structural.operands import (
-    Array,
-    Shape,
-    check_operands,
-    read_only,
-    shape_text,
-    unbroadcast,
-)
+from lab.structural.operands import Array, Shape, check_operands, read_only, unbroadcast
 
 
 class LinearMap(Protocol):
@@ -60,8 +53,10 @@ class Linearization(LinearMap):
     `names` and `values` are the names of the inputs and the checked inputs, and `shape` is the
     shape of the output.  `metadata` contains copies of the metadata.  `push` computes J v, and
     `pull` computes J* g, for checked arguments; parts of J* g are summed over the broadcast axes of
-    an input.  `value` computes f; if it is None, f equals J.  `kinks` is a mask of the output
-    entries without a derivative, or None.
+    an input.  `value` computes f; if it is None, f equals J.
+
+    `nonsmooth` is a mask of the output entries without a derivative, which broadcasts to the
+    output.  The linearization of these entries is a convention, which the primitive documents.
     """
 
     primitive: str
@@ -72,7 +67,7 @@ class Linearization(LinearMap):
     push: Callable[..., Array]
     pull: Callable[[Array], Sequence[Array]]
     value: Callable[..., Array] | None = None
-    kinks: Array | None = None
+    nonsmooth: Array = np.False_
 
     def __call__(self, *tangents: object) -> Array:
         """Return J v, the tangent of the output, for a tangent in the shape of each input."""
@@ -97,7 +92,7 @@ class Linearization(LinearMap):
         (array,) = check_operands(self.primitive, [name], [value], [str(self.values[0].dtype)])
         if array.shape != shape:
             raise ArgumentError(
-                f"{self.primitive}: {shape_text(name, array.shape)}, but {shape_text(of, shape)}."
+                f"{self.primitive}: {name} has shape {array.shape}, but {of} has shape {shape}."
             )
         return array
 
@@ -105,15 +100,6 @@ class Linearization(LinearMap):
     def output(self) -> Array:
         """The output f(inputs; metadata) for the present contents of the inputs."""
         return read_only((self.value or self.push)(*self.values))
-
-    @property
-    def nonsmooth(self) -> Array:
-        """A mask of the output entries without a derivative, which broadcasts to the output.
-
-        The linearization of these entries is a convention, which the primitive documents.
-        """
-        nowhere = np.broadcast_to(np.False_, self.shape)
-        return nowhere if self.kinks is None else self.kinks
 
 
 @dataclass(frozen=True)

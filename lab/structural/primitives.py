@@ -9,16 +9,15 @@ from itertools import accumulate
 
 import numpy as np
 
-from lab.errors import ArgumentError, Registry, check_integer
+from lab.errors import ArgumentError, Registry, argument_error, check_integer
+from lab.records import as_array
 from lab.structural.operands import (
     COMPLEX,
     REAL,
     broadcast_shape,
     check_axis,
-    check_mask,
     check_operands,
     read_only,
-    shape_text,
 )
 from lab.structural.primitive import Linearization, Primitive
 
@@ -31,21 +30,11 @@ def _kept(mask: np.ndarray, g: np.ndarray) -> np.ndarray:
     return np.where(mask, g, 0.0)
 
 
-def _part(axis: int, start: int, length: int) -> tuple[slice, ...]:
-    """Return the index of `length` entries from `start` on."""
-    return (*[slice(None)] * axis, slice(start, start + length))
-
-
-def _scatter(value: np.ndarray, shape: tuple[int, ...], part: tuple[slice, ...]) -> np.ndarray:
-    """Return zeros in `shape`, with `value` as the given part."""
-    result = np.zeros(shape, value.dtype)
-    result[part] = value
-    return result
-
-
 def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
     """Linearize where: the tangent is m dx + (1 - m) dy; x receives m g, and y (1 - m) g."""
-    m = check_mask("where", "condition", condition).copy()
+    m = as_array("where: condition", condition, "an array of booleans").copy()
+    if m.dtype != bool:
+        raise argument_error("where: condition", condition, f"expected booleans, not {m.dtype}.")
     values = check_operands("where", names, inputs, REAL + COMPLEX)
     return Linearization(
         "where",
@@ -69,20 +58,19 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
         along = first[axis] if value.ndim == len(first) else None
         if (*value.shape[:axis], along, *value.shape[axis + 1 :]) != first:
             raise ArgumentError(
-                f"cat: {shape_text(names[0], first)}, but {shape_text(name, value.shape)}; "
+                f"cat: {names[0]} has shape {first}, but {name} has shape {value.shape}; "
                 "expected equal numbers of dimensions, and equal lengths except along "
                 f"dim = {axis}."
             )
-    sizes = [value.shape[axis] for value in values]
-    starts = list(accumulate(sizes, initial=0))[:-1]
+    *ends, length = accumulate(value.shape[axis] for value in values)
     return Linearization(
         "cat",
         names,
         values,
-        (*first[:axis], sum(sizes), *first[axis + 1 :]),
+        (*first[:axis], length, *first[axis + 1 :]),
         {"dim": axis},
         push=lambda *parts: np.concatenate(parts, axis=axis),
-        pull=lambda g: [g[_part(axis, *place)] for place in zip(starts, sizes, strict=True)],
+        pull=lambda g: np.split(g, ends, axis),
     )
 
 
@@ -93,7 +81,7 @@ def _narrow(
     at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
     (a,) = values = check_operands("narrow", names, inputs, REAL + COMPLEX)
     axis = check_axis("narrow", dim, "a", a.ndim)
-    size, shape = a.shape[axis], shape_text("a", a.shape)
+    size, shape = a.shape[axis], f"a has shape {a.shape}"
     if not 0 <= at <= size:
         raise ArgumentError(
             f"narrow: start = {at}: {shape}; along dim = {axis} expected 0 to {size}."
@@ -103,15 +91,16 @@ def _narrow(
             f"narrow: length = {entries}: {shape}; from start = {at} along dim = {axis} expected "
             f"0 to {size - at}."
         )
-    inside = _part(axis, at, entries)
+    part = (*[slice(None)] * axis, slice(at, at + entries))
+    around = [(at, size - at - entries) if n == axis else (0, 0) for n in range(a.ndim)]
     return Linearization(
         "narrow",
         names,
         values,
         (*a.shape[:axis], entries, *a.shape[axis + 1 :]),
         {"dim": axis, "start": at, "length": entries},
-        push=lambda tangent: tangent[inside],
-        pull=lambda g: (_scatter(g, a.shape, inside),),
+        push=lambda tangent: tangent[part],
+        pull=lambda g: (np.pad(g, around),),
     )
 
 
@@ -130,7 +119,7 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
         push=lambda dx, dlo, dhi: np.where(below, dlo, np.where(above, dhi, dx)),
         pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
         value=np.clip,
-        kinks=read_only((x == lo) | (x == hi)),
+        nonsmooth=read_only((x == lo) | (x == hi)),
     )
 
 
