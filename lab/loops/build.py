@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,24 +72,38 @@ class LoopGraph:
         return {n: known[check_choice("wrt", n, known, BY)] for n in map(identifier, names)}
 
 
+def make_inputs(
+    loop: Declaration, *, has_lengths: bool
+) -> tuple[dict[str, Any], dict[Variable, object]]:
+    """Return the symbolic inputs of a loop by name, and their values.
+
+    If `has_lengths` is true, the types of the inputs contain the lengths of the axes.
+    """
+    values: dict[str, np.ndarray | np.random.Generator] = {}
+    if isinstance(loop.n_steps, Parameter):
+        values[loop.n_steps.name] = np.asarray(loop.steps, dtype="int64")
+    values |= {sequence.name: sequence.values for sequence in loop.sequences}
+    values |= {state.name: state.initial for state in loop.states}
+    values |= {random.name: np.random.default_rng(random.seed) for random in loop.random}
+    values |= {parameter.name: parameter.value for parameter in loop.parameters}
+    inputs: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            shape = value.shape if has_lengths else (None,) * value.ndim
+            inputs[name] = TensorType(value.dtype, shape=shape)(name)
+        else:
+            inputs[name] = random_generator_type(name)
+    return inputs, {inputs[name]: value for name, value in values.items()}
+
+
 def build_loop(loop: Declaration) -> LoopGraph:
     """Build a PyTensor graph with one Scan, also for a loop of one step."""
-    inputs: dict[str, Variable] = {}
-    given: dict[Variable, object] = {}
-
-    def declare(name: str, value: np.ndarray) -> TensorVariable:
-        variable = as_tensor(TensorType(value.dtype, shape=value.shape)(name))
-        inputs[name], given[variable] = variable, value
-        return variable
-
-    steps: int | Variable = loop.steps
-    if isinstance(loop.n_steps, Parameter):
-        steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
-
+    inputs, given = make_inputs(loop, has_lengths=True)
+    steps = inputs[loop.n_steps.name] if isinstance(loop.n_steps, Parameter) else loop.steps
     arguments: dict[str, list[Variable]] = {}  # for each tap
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
-        outer = declare(sequence.name, sequence.values)
+        outer = inputs[sequence.name]
         set_current_row(outer, sequence.start(0))
         row = TensorType(outer.type.dtype, shape=outer.type.shape[1:])
         arguments[sequence.name] = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
@@ -96,21 +111,20 @@ def build_loop(loop: Declaration) -> LoopGraph:
             rows = outer[sequence.start(tap) :][:steps]
             parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
     for state in loop.states:
-        initial = declare(state.name, state.initial)
+        initial = inputs[state.name]
         buffer = fresh_buffer(initial[None] if state.reach == 1 else initial, steps)
         row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
         arguments[state.name] = [row(f"{state.name}[{tap}]") for tap in state.taps]
         tape, taps = Tape(tuple(state.taps), (0,)), tuple(arguments[state.name])
         parts.append(LoopVariable(tape.kind, state.name, tape, buffer, taps))
     for random in loop.random:
-        generator, inner = (random_generator_type(random.name) for _ in range(2))
-        inputs[random.name], given[generator] = generator, np.random.default_rng(random.seed)
-        arguments[random.name], tape = [inner], Tape((-1,), (0,))
-        parts.append(LoopVariable(Kind.UNTRACED, random.name, tape, generator, (inner,)))
+        inner, tape = random_generator_type(random.name), Tape((-1,), (0,))
+        arguments[random.name] = [inner]
+        parts.append(LoopVariable(Kind.UNTRACED, random.name, tape, inputs[random.name], (inner,)))
     for parameter in loop.parameters:
-        outer = declare(parameter.name, parameter.value)
-        arguments[parameter.name] = [outer.type(parameter.name)]
-        inner = arguments[parameter.name][0]
+        outer = inputs[parameter.name]
+        inner = outer.type(parameter.name)
+        arguments[parameter.name] = [inner]
         parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
 
     results, condition = _call_step(loop, arguments)
@@ -234,27 +248,6 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
     if result.type.broadcastable != like.type.broadcastable:
         result = pt.specify_shape(result, like.type.shape)
     return result
-
-
-def scalar_cost(
-    graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int
-) -> TensorVariable:
-    """Return a scalar cost of the state or output `of`; see `Loop.cost`."""
-    of = choose_name("of", of, graph.outputs, OF)
-    if isinstance(cost, str):
-        if cost not in ("last", "sum"):
-            raise argument_error("cost", cost, "expected 'last', 'sum', or a weight per step.")
-        chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
-        return chosen if chosen.type.ndim == 0 else chosen.sum()
-    values, weights = graph.outputs[of], as_weights(cost)
-    if len(weights) != steps:
-        raise ArgumentError(
-            f"cost = {quote(cost)}: expected {steps} weights, one per step, got {len(weights)}."
-        )
-    weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
-    if graph.stops_early:
-        return (values * pt.constant(weights)[: values.shape[0]]).sum()
-    return (values * weights).sum()
 
 
 def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str | None) -> str:

@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import check_choice, check_type
+from lab.errors import argument_error, check_choice, check_type
 from lab.gradients.derivative import Derivative, derivative
-from lab.loops.build import LoopGraph, build_loop, cost_label, scalar_cost
-from lab.loops.declaration import BY, Declaration
+from lab.loops.build import LoopGraph, as_weights, build_loop, cost_label
+from lab.loops.declaration import BY, OF, Declaration
 from lab.loops.text.source import choose_name
 from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.notation import Number, value_symbol
+from lab.scans.buffers import as_tensor
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 
@@ -73,7 +75,21 @@ class Loop(Declaration):
         The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights are
         0, …, 0, 1 for "last", and 1, …, 1 for "sum"; otherwise `cost` contains a weight per step.
         """
-        return scalar_cost(graph, cost, of, self.steps)
+        of = choose_name("of", of, graph.outputs, OF)
+        values = graph.outputs[of]
+        if isinstance(cost, str):
+            if cost not in ("last", "sum"):
+                raise argument_error("cost", cost, "expected 'last', 'sum', or a weight per step.")
+            chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else values
+            return chosen if chosen.type.ndim == 0 else chosen.sum()
+        weights = as_weights(cost)
+        if len(weights) != self.steps:
+            reason = f"expected {self.steps} weights, one per step, got {len(weights)}."
+            raise argument_error("cost", cost, reason)
+        weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
+        if graph.stops_early:
+            return (values * pt.constant(weights)[: values.shape[0]]).sum()
+        return (values * weights).sum()
 
     def derivative(
         self,

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pytensor
 from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
-from pytensor.tensor.random.type import random_generator_type
-from pytensor.tensor.type import TensorType
 
+from lab.loops.build import make_inputs
 from lab.loops.declaration import Declaration
 from lab.loops.variables import Parameter
 
@@ -42,32 +40,18 @@ class ScanCall:
 
 def scan_call(loop: Declaration) -> ScanCall:
     """Return the arguments of ``pytensor.scan`` for `loop`."""
-    inputs: dict[str, Variable] = {}
-    given: dict[Variable, object] = {}
-
-    def declare(name: str, value: object) -> Variable:
-        if isinstance(value, np.ndarray):
-            inputs[name] = TensorType(value.dtype, shape=(None,) * value.ndim)(name)
-        else:
-            inputs[name] = random_generator_type(name)
-        given[inputs[name]] = value
-        return inputs[name]
-
-    sequences = [{"input": declare(s.name, s.values), "taps": list(s.taps)} for s in loop.sequences]
-    states = [{"initial": declare(s.name, s.initial), "taps": list(s.taps)} for s in loop.states]
-    generators = [declare(r.name, np.random.default_rng(r.seed)) for r in loop.random]
-    parameters = [declare(p.name, p.value) for p in loop.parameters]
-    steps: int | Variable | None
-    if isinstance(loop.n_steps, Parameter):
-        steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
-    else:
-        steps = loop.n_steps
+    inputs, given = make_inputs(loop, has_lengths=False)
+    steps = loop.n_steps
     arguments = {
         "fn": _positional_step(loop),
-        "sequences": sequences,
-        "outputs_info": [*states, *[None] * len(loop.outputs), *generators],
-        "non_sequences": parameters,
-        "n_steps": steps,
+        "sequences": [{"input": inputs[s.name], "taps": list(s.taps)} for s in loop.sequences],
+        "outputs_info": [
+            *({"initial": inputs[s.name], "taps": list(s.taps)} for s in loop.states),
+            *[None] * len(loop.outputs),
+            *(inputs[random.name] for random in loop.random),
+        ],
+        "non_sequences": [inputs[parameter.name] for parameter in loop.parameters],
+        "n_steps": inputs[steps.name] if isinstance(steps, Parameter) else steps,
         "truncate_gradient": loop.truncate_gradient,
         "name": loop.name,
         "return_list": True,
