@@ -23,21 +23,11 @@ def _square(x: TensorVariable | list[TensorVariable]) -> TensorVariable:
     return reduce(mul, x) if isinstance(x, list) else x**2
 
 
-def _gap(x: list[TensorVariable]) -> TensorVariable:
-    oldest, newest = x
-    return pt.sin(oldest) + newest * oldest
-
-
 def _predator(
     prey: TensorVariable, hunters: TensorVariable, birth: TensorVariable
 ) -> tuple[TensorVariable, TensorVariable]:
     caught = prey * hunters
     return prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
-
-
-def _window(x: TensorVariable, u: list[TensorVariable]) -> TensorVariable:
-    before, now, after = u
-    return x + now * (before + after)
 
 
 def _extra(x: TensorVariable, w: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
@@ -79,7 +69,7 @@ def _gallery() -> dict[str, Loop]:
             reason="the sum of the last two values: the smallest mit-sot.",
         ),
         "gap": Loop(
-            _gap,
+            lambda x: pt.sin(x[0]) + x[1] * x[0],
             states=(State("x", [0.3, 0.6, 0.9], taps=(-3, -1), takes=2),),
             n_steps=5,
             reason="taps -3 and -1, with an unread slot between them.",
@@ -107,7 +97,7 @@ def _gallery() -> dict[str, Loop]:
             "the gradient reuses.",
         ),
         "window": Loop(
-            _window,
+            lambda x, u: x + u[1] * (u[0] + u[2]),
             states=(State("x", 0.0, takes=1),),
             sequences=(Sequence("u", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], taps=(-1, 0, 1), takes=3),),
             reason="taps -1, 0, and 1 of a sequence: every step reads a window of it.",
