@@ -132,8 +132,6 @@ STRENGTH = {
 }
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
-
-
 MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 
@@ -222,7 +220,9 @@ class _Writer:
             self.operations.add(id(term))
             self.remaining -= len(term.name) + 2  # brackets
             text = self._call(term)
-            return f"({text})" if self._strength(term) < needed else text
+            is_fraction = self.style.latex and term.name == "TrueDiv"
+            strength = ATOM if is_fraction else STRENGTH.get(term.name, ATOM)
+            return f"({text})" if strength < needed else text
         text = self._atom(term, needed)
         self.remaining -= len(text)
         return text
@@ -234,12 +234,6 @@ class _Writer:
         else:
             text = term.written if isinstance(term, Number) else term.name
         return f"({text})" if text.startswith(("-", "−")) and needed > SUM else text
-
-    def _strength(self, call: Call) -> int:
-        """Return the precedence of the outermost operator."""
-        if self.style.latex and call.name == "TrueDiv":
-            return ATOM
-        return STRENGTH.get(call.name, ATOM)
 
     def _terms(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> str:
         """Return the texts of terms with a separator, up to the length limit."""
@@ -304,9 +298,6 @@ class _Writer:
         return text.translate(RAISED) if text.isdigit() else f"^{self._term(term, ATOM)}"
 
 
-ONE = Number("1")
-
-
 def _negated_factors(term: Term) -> tuple[Term, ...] | None:
     """Return the factors of −`term` if exactly one factor has a minus sign, or else None."""
     factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else (term,)
@@ -315,7 +306,7 @@ def _negated_factors(term: Term) -> tuple[Term, ...] | None:
     if len(signed) != 1:
         return None
     ((number, positive),) = signed
-    kept = () if positive == ONE and len(factors) > 1 else (positive,)
+    kept = () if positive == Number("1") and len(factors) > 1 else (positive,)
     return (*factors[:number], *kept, *factors[number + 1 :])
 
 
