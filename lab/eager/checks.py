@@ -68,15 +68,6 @@ def check_real_number(function: object, value: object) -> None:
         )
 
 
-def check_real_gradient(function: object, value: object) -> None:
-    """Raise GradientError if the gradient `value` is complex."""
-    if getattr(value, "dtype", np.dtype(float)).kind == "c":
-        raise GradientError(
-            f"{name_of(function)}: the function computes with complex numbers, which the rules do "
-            "not support; use separate real and imaginary parts."
-        )
-
-
 def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:
     """Raise GradientError if a keyword argument is a node, which would receive no gradient."""
     for name, value in kwargs.items():

@@ -15,10 +15,10 @@ from lab.eager import rules
 from lab.eager.shaping import shape_of, unbroadcast
 from lab.eager.tape import (
     Function,
+    Gradient,
     GradientMaker,
     Gradients,
     Node,
-    Operand,
     Value,
     primitive,
     value_of,
@@ -118,30 +118,22 @@ to_the = primitive(operator.pow, _POWER, "power")
 minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")
 
 
-def _select_gradient(mask: numpy.ndarray, g: Operand) -> Value:
-    """Return `g` where the mask is true and zero elsewhere, even if `g` is nan."""
-    return numpy.where(mask, g, 0.0)
+def _masked_gradient(mask: numpy.ndarray, x: Value) -> Gradient:
+    """Return the gradient of `x`: g where the mask is true and zero elsewhere, even if g is nan."""
+    shape = shape_of(x)
+    return lambda g: unbroadcast(_select(mask, g, 0.0), shape)
 
 
 def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
     """Return dx = g where the condition is true and dy = g elsewhere."""
-    x_shape, y_shape = shape_of(x), shape_of(y)
-    return [
-        None,
-        lambda g: unbroadcast(_select_gradient(condition, g), x_shape),
-        lambda g: unbroadcast(_select_gradient(~condition, g), y_shape),
-    ]
+    return [None, _masked_gradient(condition, x), _masked_gradient(~condition, y)]
 
 
 def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
     """Return dlo = g where x < lo, dhi = g where x > hi, and dx = g elsewhere."""
-    shapes = shape_of(x), shape_of(lo), shape_of(hi)
     below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
-    return [
-        lambda g: unbroadcast(_select_gradient(~(below | above), g), shapes[0]),
-        lambda g: unbroadcast(_select_gradient(below, g), shapes[1]),
-        lambda g: unbroadcast(_select_gradient(above, g), shapes[2]),
-    ]
+    inside = ~(below | above)
+    return [_masked_gradient(m, a) for m, a in ((inside, x), (below, lo), (above, hi))]
 
 
 _select = primitive(numpy.where, _where_gradient)

@@ -25,9 +25,14 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
     """
     check_function("function", function)
     recorder = Recorder()
-    with set_context(new_tape, recorder.new_tape), set_context(_CURRENT, recorder):
-        result = function(*args, **kwargs)
-    return recorder.recording(result)
+    recorded = set_context(new_tape, lambda function: RecordedTape(function, recorder))
+    with recorded, set_context(_CURRENT, recorder):
+        result = record_value(function(*args, **kwargs), recorder)
+    tapes = (
+        TapeRecord(tape.number, tape.priority, tape.function, tuple(tape.numbers))
+        for tape in recorder.tapes
+    )
+    return Recording(result, tuple(tapes), tuple(recorder.nodes), tuple(recorder.events))
 
 
 def steps(count: int) -> Iterable[int]:
@@ -49,12 +54,6 @@ class Recorder:
         self.step: int | None = None
         self.during: int | None = None
 
-    def new_tape(self, function: str) -> "RecordedTape":
-        """Return a tape that reports to this recorder."""
-        tape = RecordedTape(function, self, len(self.tapes))
-        self.tapes.append(tape)
-        return tape
-
     def steps(self, count: int) -> Iterator[int]:
         """Yield 0 to `count` − 1; while the loop runs, `step` is the present number."""
         before = self.step
@@ -63,14 +62,6 @@ class Recorder:
                 yield self.step
         finally:
             self.step = before
-
-    def recording(self, result: object) -> Recording:
-        """Return the recorded data as a `Recording`."""
-        tapes = tuple(
-            TapeRecord(tape.number, tape.priority, tape.function, tuple(tape.numbers))
-            for tape in self.tapes
-        )
-        return Recording(record_value(result, self), tapes, tuple(self.nodes), tuple(self.events))
 
 
 _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
@@ -83,10 +74,10 @@ class RecordedTape(Tape):
     `grad` removed most recently.
     """
 
-    def __init__(self, function: str, recorder: Recorder, number: int) -> None:
+    def __init__(self, function: str, recorder: Recorder) -> None:
         super().__init__(function)
-        self.recorder = recorder
-        self.number = number
+        self.recorder, self.number = recorder, len(recorder.tapes)
+        recorder.tapes.append(self)
         self.numbers: list[int] = []
         self.sender: int | None = None
 
@@ -100,23 +91,8 @@ class RecordedTape(Tape):
         self.recorder.events.append(records.Closed(self.number))
 
 
-class Inbox(list[Value]):
-    """The gradients that a node received: a list that reports each appended gradient."""
-
-    def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
-        super().__init__()
-        self.tape, self.number, self.shape = tape, number, shape
-
-    def append(self, gradient: Value) -> None:
-        """Append a gradient, and a `Sent` event that names the sender."""
-        super().append(gradient)
-        recorder = self.tape.recorder
-        stored = record_value(gradient, recorder, self.shape)
-        recorder.events.append(records.Sent(self.tape.sender, self.number, stored))
-
-
 class RecordedNode(Node):
-    """A node that reports its creation and the gradients that it sends."""
+    """A node that reports its creation and the gradients that it receives."""
 
     __slots__ = ("home", "number", "step")
 
@@ -131,7 +107,6 @@ class RecordedNode(Node):
         super().__init__(value, tape, parent_operations, operation)
         self.home, recorder = tape, tape.recorder
         self.number, self.step = len(recorder.nodes), recorder.step
-        self.outgrads = Inbox(tape, self.number, np.shape(value_of(value)))
         tape.numbers.append(self.number)
         recorder.nodes.append(
             NodeRecord(
@@ -161,6 +136,13 @@ class RecordedNode(Node):
             super().send_upstream()
         finally:
             recorder.step, recorder.during = before
+
+    def receive(self, gradient: Value) -> None:
+        """Store a received gradient, and append a `Sent` event that names its sender."""
+        super().receive(gradient)
+        tape = self.home
+        stored = record_value(gradient, tape.recorder, np.shape(value_of(self)))
+        tape.recorder.events.append(records.Sent(tape.sender, self.number, stored))
 
     def sum_outgrads(self) -> Value:
         """Return the sum of the gradients that the node received.

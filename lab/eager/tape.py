@@ -27,12 +27,11 @@ from lab.eager.checks import (
     check_given,
     check_gradients,
     check_keywords,
-    check_real_gradient,
     check_real_number,
     check_start,
     name_of,
 )
-from lab.errors import check_function, check_type
+from lab.errors import GradientError, check_function, check_type
 
 #: A value in a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
@@ -115,7 +114,11 @@ class Node:
         if self.outgrads and self.parent_operations:
             total = self.sum_outgrads()
             for gradient, parent in self.parent_operations:
-                parent.outgrads.append(gradient(total))
+                parent.receive(gradient(total))
+
+    def receive(self, gradient: Value) -> None:
+        """Store a received gradient."""
+        self.outgrads.append(gradient)
 
     def sum_outgrads(self) -> Value:
         """Return the sum of the received gradients; a single gradient is not copied."""
@@ -257,7 +260,7 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
             end = function(*(starts.get(n, x) for n, x in enumerate(args)), **kwargs)
             check_real_number(function, value_of(end))
             if isinstance(end, Node) and end.tape is tape:
-                end.outgrads.append(np.ones_like(value_of(end))[()])
+                end.receive(np.ones_like(value_of(end))[()])
                 while tape:
                     node = tape.pop()
                     node.send_upstream()
@@ -272,7 +275,11 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
 
 def _check_result(gradient: Value, function: Plain) -> Value:
     """Return a gradient as a writable array; raise GradientError if it is complex."""
-    check_real_gradient(function, value_of(gradient))
+    if np.iscomplexobj(value_of(gradient)):
+        raise GradientError(
+            f"{name_of(function)}: the function computes with complex numbers, which the rules do "
+            "not support; use separate real and imaginary parts."
+        )
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
         return gradient.copy()  # a broadcast number
     return gradient

@@ -12,7 +12,7 @@ from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
 from lab.errors import ArgumentError, GradientError, argument_error, listing
-from lab.loops.variables import State, results_of
+from lab.loops.variables import results_of
 
 if TYPE_CHECKING:
     from lab.loops.loop import Loop
@@ -52,7 +52,12 @@ def unrolled(loop: "Loop") -> Function:
                 f"{len(values)}."
             )
         given = dict(zip(names, values, strict=True))
-        tapes = {state.name: _first_values(state, given[state.name]) for state in loop.states}
+        tapes: dict[str, list[Value]] = {}
+        for state in loop.states:
+            rows = given[state.name]
+            tapes[state.name] = (
+                [rows] if state.reach == 1 else [rows[n] for n in range(state.reach)]
+            )
         for step in steps(loop.steps):
             results, stop = results_of(loop.step(**_arguments(loop, given, tapes, step)))
             for state, result in zip(loop.states, results, strict=False):  # outputs come later
@@ -64,10 +69,6 @@ def unrolled(loop: "Loop") -> Function:
 
     function.__name__ = loop.name
     return function
-
-
-def _first_values(state: State, initial: Value) -> list[Value]:
-    return [initial] if state.reach == 1 else [initial[row] for row in range(state.reach)]
 
 
 def _arguments(
