@@ -294,7 +294,7 @@ print(sorted(times)[2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 102
 
 
 def windows(steps=1_000_000):
-    """Compare a trace with ``keep="last"`` of a long loop with PyTensor's compiled gradient."""
+    """Compare the trace of a long loop (``keep="last"``) with PyTensor's compiled gradient."""
 
     def measured(theirs):
         code = WINDOW.format(steps=steps, theirs=theirs)
@@ -362,7 +362,7 @@ def influences(steps=200):
         lab.influence(derivative, trace=trace)
         return time.perf_counter() - start
 
-    def theirs():  # a trace computes a single entry of a row
+    def theirs():  # the time of a trace, for each of the `steps` rows
         start = time.perf_counter()
         loop.trace()
         return (time.perf_counter() - start) * steps

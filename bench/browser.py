@@ -1,4 +1,4 @@
-"""Measure the time from an event to the painted picture in a browser. No test depends on it."""
+"""Measure the time from an event to the painted picture in a browser. No test uses the result."""
 
 import re
 import statistics
@@ -71,7 +71,7 @@ from ipywidgets.widgets.widget import _instances
 gc.collect()
 rss = psutil.Process().memory_info().rss // 2**20
 print("held:", len(_instances), len(gc.get_objects()), rss)"""
-FULL, MANY = 192, 576  # numbers of changes: first to fill all caches, then to measure
+FULL, MANY = 192, 576  # numbers of changes: to fill all caches, then to return to the same state
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),

@@ -1,4 +1,4 @@
-"""Insert small faults into the engine and measure the share that its tests notice.
+"""Insert small faults into the engine and measure the share of faults that the tests notice.
 
     make mutants                                  # a sample of every package
     make mutants COUNT=40 PACKAGES=lab/traces     # a larger sample of one package
@@ -128,7 +128,7 @@ def nearest(root: Path, path: str) -> list[str]:
     module = Path(path)
     dotted = ".".join(module.with_suffix("").parts)
     own = Path("tests") / module.parent
-    while not (root / own).is_dir():  # a package without tests: use its parent
+    while not (root / own).is_dir():  # for a package without tests, use its parent
         own = own.parent
 
     def distance(test: Path) -> tuple[bool, bool, int]:
@@ -154,7 +154,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     options["env"] |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # faster; no test needs a plugin
     try:
-        stale.unlink(missing_ok=True)  # Python would use it for a source of equal size and time
+        stale.unlink(missing_ok=True)  # Python would use this cache for equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # the fault waits forever without using the processor

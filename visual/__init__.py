@@ -3,7 +3,8 @@
 The tape machine
 
 - `machine`: the tapes of a run, played event by event in a notebook or a page, or drawn at a single
-  moment. It also plays two runs in lockstep: of two loops, or of a correct and a faulty rule
+  moment. The machine also plays two runs in lockstep: of two loops, or of a correct and a faulty
+  rule
 
 Pictures by name
 

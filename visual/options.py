@@ -98,7 +98,7 @@ class Choice:
         return control | ({"options": [[n, n] for n in names]} if self.kind == "select" else {})
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form; return an invalid entry unchanged, which `check` rejects."""
+        """Convert the entry of a form. Leave an invalid entry unchanged, which `check` rejects."""
         return entry
 
 

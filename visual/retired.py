@@ -35,7 +35,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {  # as named in Python; `--all-direct` in a terminal
+RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
     "all_direct": "`scantape draw figure7` or figure8, which show all direct parts",
@@ -79,7 +79,7 @@ RETIRED_FORMATS: Mapping[str, str] = {  # suffixes of files
 
 
 def refuse_retired(name: object, retired: Mapping[str, str], form: str = "{}") -> None:
-    """Raise ArgumentError if `retired` contains `name`; `form` is the format of the name."""
+    """Raise ArgumentError if `retired` contains `name`. The error shows ``form.format(name)``."""
     if isinstance(name, str) and name in retired:
         raise ArgumentError(removal(form.format(name), retired[name]))
 

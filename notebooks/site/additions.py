@@ -29,7 +29,8 @@ OURS = (EMBEDDED, MODULE, PAGE_MODULE, EXERCISES, THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
-LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # unique labels
+# The theme gives both landmarks the same label.
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
@@ -117,7 +118,7 @@ def guarded(page: str, scripts: list[str]) -> str:
 
 
 def loads(path: Path, page: str) -> Iterator[str]:
-    """Yield the event handlers of a page, and the addresses that it loads from outside the site."""
+    """Yield the event handlers of a page, and its loads from addresses outside the site."""
     for element in BeautifulSoup(page, "html.parser").find_all(True):
         for name, value in element.attrs.items():
             is_loaded = name in LOADING and element.name != "a"

@@ -1,7 +1,7 @@
 """Self-contained HTML pages, for pictures, reports, and other content.
 
-The content security policy of a page lists the hashes of its style and its scripts, and forbids all
-others. Therefore, a browser never runs code that the name of a variable contains.
+The content security policy of a page lists the hashes of the style and the scripts, and forbids all
+other code. Therefore, a browser never runs code that the name of a variable contains.
 """
 
 import json

@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._negative_number_matcher = re.compile("-[0-9]")  # so that -2,-1 is a value
+        self._negative_number_matcher = re.compile("-[0-9]")  # so that -2,-1 is not an option
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command; report removed and unknown options."""

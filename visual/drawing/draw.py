@@ -67,6 +67,6 @@ def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict
     """Separate the options of the derivative from the options of the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    if isinstance(choices.get("steps"), str | range):  # the steps to show
+    if isinstance(choices.get("steps"), str | range):  # a range of steps to show
         options["steps"] = choices.pop("steps")
     return choices, options

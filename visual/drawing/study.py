@@ -108,7 +108,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of the derivative, at least of order 1; or of a cost without a derivative."""
+        """The trace of the derivative (order 0: of order 1), or of a cost without a derivative."""
         if self.order:
             return self.trace
         try:
@@ -129,10 +129,10 @@ MODEL_OPTIONS = ("order", "wrt", "at")
 
 
 def study_of(subject: object, given: Values | None = None, **choices: Value) -> Study:
-    """Return the study of a loop, a graph's derivative, or a PyMC model; a cache has 64 loops.
+    """Return the cached study of a loop, or the study of a graph's derivative or a PyMC model.
 
     `choices` are options of `DERIVATIVE` for a loop, and `order`, `wrt`, and `at` for a model. A
-    derivative accepts no options; `given` has the values of its inputs.
+    derivative accepts no options; `given` has the values of its inputs. The cache has 64 loops.
     """
     density = log_density(subject)
     if density is not None:

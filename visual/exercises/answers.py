@@ -132,7 +132,7 @@ class ExerciseTask:
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
-    """Return all numbers of an answer, or no numbers if it contains other words or values.
+    """Return all numbers of an answer, or no numbers if the answer contains other words or values.
 
     An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
     text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if

@@ -4,7 +4,8 @@
     AnswerRecord(tries=2, points=2, done=True)
 
 The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names. Pages store the
-same data in the browser and save it as the same file. ``scantape score`` collects such files.
+same data in the browser, and a reader can save the data as such a file. ``scantape score`` prints
+the scores in several files.
 """
 
 import csv

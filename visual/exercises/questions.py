@@ -34,7 +34,7 @@ def integers_or_none(numbers: tuple[int, ...]) -> str:
 
 
 def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
-    """Yield each tape that is not a running total, after the index of its Scan."""
+    """Yield pairs: the index of a Scan, and a tape of the Scan that is not a running total."""
     for number, scan in enumerate(trace.scans):
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 

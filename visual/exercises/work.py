@@ -44,7 +44,7 @@ NOTHING = (
 class Work:
     """A task: write a function that returns the same numbers as `right` in all `cases`.
 
-    `name` identifies the task in the file of results. A case is a tuple of arguments. The function
+    `name` identifies the task in the results file. A case is a tuple of arguments. The function
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
     A `Trace` stands for the tape of its last gradient, in the order of time. `also` contains other
     correct functions, and `slips` maps feedback to functions with a typical mistake. Each wrong try
@@ -134,7 +134,7 @@ class Work:
 
 
 def _difference(numbers: list[float], result: object, is_set: bool, tries: int) -> str:
-    """Describe a wrong result: the count, the order, or the first wrong number."""
+    """Describe a wrong result: the count, the order, or a wrong number."""
     right = _numbers(result)
     if len(numbers) != len(right):
         return f"the function returns {counted(len(numbers), 'number')}; expected {len(right)}."
@@ -143,7 +143,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
     if _is_same(numbers[::-1], right):
         return "these are the right numbers, in the opposite order."
     wrong = [n for n, pair in enumerate(zip(numbers, right, strict=True)) if not _is_near(*pair)]
-    if isinstance(result, Trace):  # the backward loop writes the last slot first
+    if isinstance(result, Trace):  # the backward loop writes the final slot first
         return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
     number = number_text(numbers[wrong[0]])
     if len(right) == 1:

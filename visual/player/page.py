@@ -189,7 +189,7 @@ def _options(grid: ChoiceGrid) -> dict[str, object]:
 
 
 def _tap_options(patterns: Sequence[Pattern]) -> dict[str, object]:
-    """Return the options for the taps of a loop, and the label of the list of these options."""
+    """Return the options for the taps of a loop, and the label of the list."""
     links = ({f"taps.{n}": link_text(t) for n, t in pattern.items()} for pattern in patterns)
     pairs = zip(map(pattern_text, patterns), links, strict=True)
     label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"

@@ -1,6 +1,6 @@
 """The controls of a workbench as plain records; `form.js` builds a form from the records.
 
-The key of a control names the choice that it changes: ``["order"]``, ``["taps", "x"]``, or
+The key of a control names the choice to change: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values. Start with `controls` and `changed`; `visual.options`
 declares labels and ranges. `draw_ahead` draws the pictures of probable next changes.
 """

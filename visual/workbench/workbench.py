@@ -73,7 +73,7 @@ class ChangeHistory:
 
     def __init__(self, bench: Bench) -> None:
         self._benches, self._position = [replace(bench)], 0
-        self._time = -inf  # of the latest change if it changed only values
+        self._time = -inf  # the time of the latest change, if only values changed
 
     @property
     def can_undo(self) -> bool:
@@ -100,7 +100,7 @@ class ChangeHistory:
             self._position = len(self._benches) - 1
 
     def move(self, by: int) -> Bench | None:
-        """Move by `by` changes, and return the new present bench, or None beyond the ends."""
+        """Move by `by` changes, and return the new present bench, or None beyond the history."""
         position = self._position + by
         if position not in range(len(self._benches)):
             return None
@@ -368,7 +368,7 @@ class Workbench(Widget):
             return request.bench
 
     def close(self) -> None:
-        """Remove the widget from the page, and cancel its request."""
+        """Remove the widget from the page, and cancel the open request."""
         self._ahead.cancel()
         request = self._request  # read once, because another thread may replace it
         if request is not None:
