@@ -42,7 +42,7 @@ Column = tuple[Key, Cell]
 def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     """Draw a result of `lab.dot_product`: both derivatives of a loop, and their products.
 
-    A picture of a long loop shows both ends and the steps next to `step`, like `tapes`; the sums
+    Like `tapes`, the picture of a long loop shows both ends and the steps next to `step`. The sums
     include the hidden steps. Raises KindError for other objects.
     """
     if not hasattr(test, "products"):
@@ -79,7 +79,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class StepProducts:
-    """The products of each forward step and of each backward step, and the products at the end."""
+    """The products of the steps of both derivatives, and the products after the pullback, `end`."""
 
     forward: tuple[Product, ...]
     backward: tuple[tuple[Product, ...], ...]
@@ -87,7 +87,7 @@ class StepProducts:
 
 
 def products_by_step(test: "DotProduct") -> StepProducts:
-    """Return each product of a dot-product test at the step that completes its factors.
+    """Return the products of a dot-product test by the step that completes their factors.
 
     ``forward[k]`` is the product of step k, and ``backward[k]`` contains the products of step k of
     the pullback. The gradient wrt an entry of a sequence is complete after the pullback of the
@@ -121,14 +121,14 @@ def products_by_step(test: "DotProduct") -> StepProducts:
 
 
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
-    """Return the first step that reads each entry of a sequence."""
+    """Return, for each entry of a sequence that a step reads, the first of these steps."""
     indices = [s.axis.index.tolist() for s in sequences if s.axis.variable == name]
     reads = sorted((step, entry) for index in indices for step, entry in enumerate(index))
     return {entry: step for step, entry in reversed(reads)}
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """Return the product of gradient and tangent at these `entries` of a sequence."""
+    """Return the product of the gradient and the tangent of these `entries` of a sequence."""
     label, index = f"{name}[{entries[0]}…{entries[-1]}]", np.array(entries)
     if len(entries) == 1:
         label, index = value_symbol(name, entries[0]), index[0]
@@ -136,7 +136,7 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[in
 
 
 class Products(Table):
-    """The products of the forward derivative, and below them the products of the pullback."""
+    """A table with a row for each step of the forward derivative, then of the pullback."""
 
     parts = (TablePart(narrow=48, wide=104, height=44),)
 
@@ -197,7 +197,7 @@ class Products(Table):
         yield Row(heading=self._sums())
 
     def _sums(self) -> TableHeading:
-        """Return both inner products, and their difference."""
+        """Return a heading with both inner products and their difference."""
         forward, backward = self.test.products
         distance = abs(forward - backward)
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
@@ -205,7 +205,7 @@ class Products(Table):
         return TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
 
     def _tape_cells(self, is_back: bool, step: int) -> Iterator[Column]:
-        """Yield for each tape the value that the step writes with the least tap."""
+        """Yield for each tape the value that the step writes at the least tap."""
         trace = self.test.backward if is_back else self.test.forward
         named = NamedScan(trace, len(trace.scans) - 1)
         for n, tape in enumerate(self.tapes if is_back else self.moving):

@@ -1,4 +1,4 @@
-"""The genealogy: a tree with an arrow from each Scan to the Scans that differentiate it.
+"""The genealogy: a tree with an arrow from a Scan to each Scan that differentiates it.
 
 A row of the tree contains the Scans of the same order. The sentences above the tree explain the
 number of Scans: a derivative differentiates each Scan that the previous derivative depends on.
@@ -33,10 +33,11 @@ WORDS = {
 
 @picture_function
 def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
-    """Draw the Scans of a trace as a tree, with an arrow to each Scan that differentiates another.
+    """Draw the Scans of a trace as a tree. Arrows lead from Scans to Scans that differentiate them.
 
-    If the Scans of an order do not fit, the tree shows the last Scans of the order. With `all`, the
-    tree shows all Scans in a picture of any size. Raises LabError if pygraphviz is not installed.
+    If the Scans of an order do not fit, the tree shows only the Scans that run last. With `all`,
+    the tree shows all Scans in a picture of any size. Raises LabError if pygraphviz is not
+    installed.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -65,9 +66,9 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
 
 
 def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
-    """Draw the last `most` Scans of each order, each below the Scan that it differentiates.
+    """Draw the last `most` Scans of each order. Return the tree, and the tree in the DOT language.
 
-    The Scans of an order are in a row. Also return the tree in the DOT language.
+    The Scans of an order are in a row below the Scans that they differentiate.
     """
     orders = [scan.order for scan in trace.scans]
     shown = [n for n, order in enumerate(orders) if orders[n + 1 :].count(order) < most]
@@ -84,7 +85,8 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
 def _lines(trace: Trace, number: int) -> Iterator[str]:
     """Yield the lines of the box of a Scan.
 
-    The lines contain its order and steps, the Scans that it reads besides its parent, and results.
+    The lines contain the order and the number of steps of the Scan, the Scans whose results it
+    reads, except for its parent, and the requested results that it completes.
     """
     scan = trace.scans[number]
     steps = counted(scan.steps, "step")
@@ -118,23 +120,23 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
 
 
 def explanation(trace: Trace) -> list[str]:
-    """Return a sentence about the new Scans of every order, and a sentence with all counts."""
+    """Return a sentence about the new Scans of each order, and a sentence with the counts."""
     orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
     sentences = [_sentence(trace, order) for order in range(1, orders + 1)]
     return [*sentences, _counts(trace, orders)] if orders else []
 
 
 def _last_order(trace: Trace) -> int:
-    """Return the order of the last output if the outputs are C, C′, and so on; otherwise 0."""
+    """Return the order of the final output if the outputs are C, C′, and so on, otherwise 0."""
     names = [name.split(" = ")[0] for name in trace.names]
     is_series = names == [f"C{primes(order)}" for order in range(len(names))]
     return max(len(names) - 1, 0) if is_series else 0
 
 
 def _sentence(trace: Trace, order: int) -> str:
-    """Explain the number of Scans that the derivative of an order adds."""
+    """Return a sentence about the Scans that the derivative of an order adds."""
     before = [n for n, scan in enumerate(trace.scans) if scan.order < order]
-    new: dict[int, list[int]] = {}  # the Scans by the number of their parent
+    new: dict[int, list[int]] = {}  # the new Scans, by the number of the parent
     for number, scan in enumerate(trace.scans):
         if scan.order == order and scan.parent is not None:
             new.setdefault(scan.parent, []).append(number)
@@ -164,7 +166,7 @@ def _numbers(scans: Iterable[int]) -> str:
 
 
 def _counts(trace: Trace, orders: int) -> str:
-    """State the numbers of Scans and of distinct step functions of each order."""
+    """Return a sentence with the numbers of Scans and of distinct step functions by order."""
     steps = [
         [_step_function(scan) for scan in trace.scans if scan.order == order]
         for order in range(orders + 1)
@@ -174,7 +176,7 @@ def _counts(trace: Trace, orders: int) -> str:
 
 
 def _step_function(scan: ScanTrace) -> tuple[object, ...]:
-    """Return the taps and formulas of a Scan, which do not depend on the names of variables."""
+    """Return the taps and formulas of a Scan, without the names of variables."""
     tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
     formulas = [
         (f.target.argument, f.target.tap, render(f.expression, lambda v: f"{v.argument}[{v.tap}]"))

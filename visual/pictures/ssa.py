@@ -2,8 +2,8 @@
 
 The left part shows the tape after every step; a write replaces the value in a slot. The right part
 shows the successive values of the slots that change and, if there is space, the values of the slots
-that steps only read. A letter names a slot, and each write adds 1 to the subscript. No write
-replaces a value on the right, where each slot has a column. The role of a box states the source of
+that steps only read. A letter names a slot, and each write adds 1 to the subscript. On the
+right, each slot has a column, and no write replaces a value. The role of a box states the source of
 the value.
 """
 
@@ -41,7 +41,7 @@ from visual.scene.combinators import above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-COLUMN = 100  # the least pixels per column in a picture with slots that are only read
+COLUMN = 100  # the least width of a column if the SSA form includes slots that steps only read
 COUNTS = "a letter is a slot; its subscript counts the writes; the last value is the gradient"
 
 
@@ -90,7 +90,7 @@ def _unused_letters(trace: Trace) -> Iterator[str]:
 
 
 class Ssa(Table):
-    """The tapes of one Scan, and the successive values of their slots."""
+    """The tapes of a Scan, and the successive values in the slots of the tapes."""
 
     parts = (
         TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
@@ -110,7 +110,7 @@ class Ssa(Table):
         return [(t, row) for t in self.slots.tapes for row in sorted(touched_rows(t, steps, 6))]
 
     def _columns(self, fold: Fold) -> dict[Key, tuple[TapeTrace, int]]:
-        """Return the columns of the SSA form with their slots; each tape has a block."""
+        """Return the slot of each column of the SSA form. Each tape has a block of columns."""
         touched = self._touched(fold)
         shared = [slot for slot in touched if self._is_shared(*slot)]
         both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
@@ -123,7 +123,7 @@ class Ssa(Table):
         return {self.slots.column(*slot) for slot in self._touched(fold)}, {*self._columns(fold)}
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the tapes before the first step, then after every shown step, with its writes."""
+        """Yield the tapes before the first step, then the tapes and writes of each shown step."""
         pairs = zip(self._touched(fold), _unused_letters(self.named.trace), strict=False)
         self.letters = {(tape.argument, row): letter for (tape, row), letter in pairs}
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
@@ -137,7 +137,7 @@ class Ssa(Table):
                 yield self._row(item)
 
     def _row(self, step: int) -> Row:
-        """Return the tapes and the written values after a step, or (for -1) before all steps."""
+        """Return the tapes after a step with the values it writes, or before the loop (-1)."""
         lines = []
         for tape in self.slots.tapes:
             rows = (row for argument, row in self.letters if argument == tape.argument)
@@ -163,13 +163,13 @@ class Ssa(Table):
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
 
     def _small(self, tape: TapeTrace, row: int, step: int) -> Cell:
-        """Return a slot of the buffer after a step, with the name of its value."""
+        """Return the cell of a slot of the buffer after a step, with the name of the value."""
         role, value, _ = self.slots.state(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
         return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int) -> Cell:
-        """Return the cell of a value in SSA form; the role states the source of the value."""
+        """Return the cell of a value in SSA form. The role states the source of the value."""
         state, number, _ = self.slots.state(tape, row, step)
         role = Role.SEED if state is Role.SEED else Role.INPUT
         if value in self.writes:

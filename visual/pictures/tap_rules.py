@@ -1,8 +1,8 @@
 """The rules that convert the taps of a loop variable to the taps of its gradient.
 
-The steps of a gradient run through the same slots in the opposite direction: reads become writes,
-writes become reads, and taps change sign. An access is a read, a write, or both. Five rules convert
-an access of the loop to an access of the gradient.
+The steps of a gradient run through the slots in the opposite direction: reads become writes, writes
+become reads, and taps change sign. An access is a read, a write, or both. Five rules convert an
+access of a step of the loop to an access of a step of the gradient.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lab.tape import Kind, Tape
 
 
 class Use(StrEnum):
-    """The access of a step to a slot: its operations in the order of execution."""
+    """The access of a step to a slot: its reads and writes in the order of execution."""
 
     OVERWRITTEN = "read, replaced"
     PRESERVED = "read, preserved"
@@ -32,7 +32,7 @@ def use_of(tape: Tape, tap: int) -> Use:
 
 
 class TapRule(Enum):
-    """A rule: the access of a step to a slot, the access to the gradient, and the reason."""
+    """A rule: the access to a slot, the access to the gradient of the slot, and the reason."""
 
     READ = "written", "read", ""
     ADDED = "read and preserved", "added to", "other steps can read the value, too"
@@ -45,14 +45,14 @@ class TapRule(Enum):
     CLEARED = "written unread", "cleared", "the old value is lost"
 
     def sentence(self, slot: str, gradient: str) -> str:
-        """State the rule for a slot and its gradient, with the reason."""
+        """Return the rule as a sentence about a slot and its gradient, with the reason."""
         access, after, reason = self.value
         return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """The rule that applies at a tap; `signs` is the equation of the gradient's tap."""
+    """The rule that applies at a tap. `signs` is the equation of the tap of the gradient."""
 
     tap: int
     signs: str
@@ -66,10 +66,10 @@ class Conversion:
 
 
 def reverse(tape: Tape) -> Tape:
-    """Return the tape of the gradient: `Tape.reverse` with writes to the slots that a step clears.
+    """Return the tape of the gradient: `Tape.reverse` plus writes to the slots that a step clears.
 
-    If a mit-mot writes a slot without reading it, the old value is lost. The pullback therefore
-    writes zero to the gradient of the slot.
+    If a mit-mot writes a slot without reading the slot, the old value is lost. The pullback
+    therefore writes zero to the gradient of the slot.
     """
     back = tape.reverse()
     return Tape(back.reads, back.writes + tuple(-tap for tap in cleared_taps(tape)))
@@ -100,11 +100,11 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 
 @dataclass(frozen=True)
 class Generation:
-    """The tape of a variable or of one of its gradients, with its name.
+    """The tape of a variable or of one of its gradients, with the name of the quantity.
 
-    `arcs` are pairs of different taps: a tap that is read, and a written tap that depends on the
-    read value. `rules` are the conversions from the taps of the previous generation; a variable has
-    no rules.
+    `arcs` are pairs of different taps: a tap that a step reads, and a tap at which the step writes
+    a value that depends on the read value. `rules` are the conversions from the taps of the
+    previous generation; a variable has no rules.
     """
 
     name: str
@@ -114,12 +114,12 @@ class Generation:
 
     @staticmethod
     def of_variable(tape: Tape, name: str) -> "Generation":
-        """Return the first generation, a variable whose writes can depend on all reads."""
+        """Return the first generation, in which every write depends on every read."""
         pairs = ((read, write) for read in tape.reads for write in tape.writes)
         return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
 
     def gradient(self, order: int) -> "Generation":
-        """Return the next generation, the gradient, named as a derivative of this `order`."""
+        """Return the next generation: the gradient of this `order`."""
         arcs = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
         return Generation(symbol(order, self.name), reverse(self.tape), arcs, rules)

@@ -21,7 +21,7 @@ from visual.pictures.tap_rules import Generation, TapRule, Use, use_of
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-LONGEST = 6  # the longest distance of two taps without a gap
+LONGEST = 6  # the longest distance between two taps without a gap
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -71,7 +71,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
 
 
 class TapsTable(Table):
-    """A strip for each tape, with a row for the tape and a row for each of its gradients."""
+    """A strip for each different tape, with a row for the tape and a row for each gradient."""
 
     parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
@@ -100,7 +100,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """Return the slots of a step, with bows from slots that it reads to slots it writes."""
+        """Return the slots of a step, with bows from the slots it reads to the slots it writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):
@@ -138,7 +138,7 @@ def _time_name(time: int) -> str:
 
 
 def _reversal(tape: Tape) -> str:
-    """Explain why taps change sign, with the first nonzero tap as an example."""
+    """Return a sentence about the change of signs, with the first nonzero tap as an example."""
     tap = next(filter(None, tape.taps), 0)
     old, new = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
     example = f" ({old} becomes {new})" if tap else ""
@@ -158,14 +158,14 @@ def _lineage(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
 
 
 def _kinds(generations: Iterable[Generation]) -> list[str]:
-    """Explain the kinds of the tapes."""
+    """Return the explanation of each kind of tape that occurs, in a single line."""
     occurring = {each.tape.kind for each in generations}
     kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return [kinds] if kinds else []
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
-    """Return a sentence for each applied rule, about the first slot with this rule."""
+    """Return a sentence for each rule that applies, about the first slot with this rule."""
     sentences: dict[TapRule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
@@ -196,7 +196,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 
 def _times(taps: Sequence[int]) -> list[int]:
-    """Return the times from the first to the last tap, except between taps far apart."""
+    """Return the times of the taps, and the times between taps that are not far apart."""
     shown = set(taps)
     for before, after in pairwise(taps):
         if after - before <= LONGEST:

@@ -31,8 +31,8 @@ from visual.pictures.eager.words import (
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_RECEIVED, FIRST = 5, 3  # the most gradients of a node; of more, the first and the last
-MOST_TAPES = 3  # the most tapes, if the picture shows the gradients of one tape
+MOST_RECEIVED, FIRST = 5, 3  # most gradients of a node; how many to show first
+MOST_TAPES = 3  # the most tapes in a picture with the gradients of a single tape
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node and its gradient, 1",
@@ -83,10 +83,10 @@ def eager(recording: Recording, tape: int | None = None, all: bool = False) -> S
 
 
 class EagerTable(Table):
-    """The tapes of a recording, each with a part for nodes and a part for gradients.
+    """The tapes of a recording. A tape has a part for its nodes and a part for their gradients.
 
-    Tapes with the same priority share parts. `opened` is the number of the tape whose gradients are
-    shown, or None for all tapes.
+    Tapes with the same priority share parts. `opened` is the number of the tape whose gradients the
+    table shows, or None for the gradients of all tapes.
     """
 
     label_width = 0.0
@@ -178,7 +178,7 @@ class EagerTable(Table):
                 yield Line([((0, 0), each)], heads=head, low=True, part=part)
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Yield the arrows to a node from its parents, and from its gradient to its contributions.
+        """Yield the arrows to a node from its parents, and from its gradient to contributions.
 
         A contribution is a gradient that the node sends to a parent.
         """
@@ -218,7 +218,7 @@ class EagerTable(Table):
             yield Cell(Role.PANEL, label, None, label=label, moment=moment)
 
     def _total(self, node: NodeStory, gradient: RecordedValue) -> Cell:
-        """Return the total gradient of a node."""
+        """Return the cell of the total gradient of a node."""
         label = f"sum of {len(node.received):,}" if isinstance(node.end, Summed) else "gradient"
         label = label if node.received else "zeros"
         title = f"gradient of the result wrt {node_name(node.number)}, {label}"
@@ -229,7 +229,7 @@ class EagerTable(Table):
         return replace(cell, id=id, moment=moment, digits=node.digits)
 
     def _received(self, node: NodeStory, number: int, moment: int, sent: Sent) -> Cell:
-        """Return the gradient with this number among the gradients that a node received."""
+        """Return the cell of a gradient. `number` counts the gradients that the node received."""
         name, key = node_name(node.number), f"gradient of node {node.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {name} wrt itself"
         factor = ""

@@ -1,4 +1,4 @@
-"""The quantities of a loop on the tapes of its Scan, and their gradients on the backward Scan."""
+"""The quantities of a loop on the tapes of its Scan, with the gradients of the backward Scan."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -20,7 +20,7 @@ START = -1  # the row of the initial values
 
 @dataclass(frozen=True)
 class StoredQuantity:
-    """A quantity with its value and its gradient; `name` is unique within its side."""
+    """A quantity with its value and its gradient. `name` is unique within a `TapeSide`."""
 
     name: str
     value: Cell
@@ -29,10 +29,11 @@ class StoredQuantity:
 
 @dataclass(frozen=True)
 class TapeSide:
-    """The values and gradients on one kind of tape, in rows: START, the steps, and a last row.
+    """The quantities on one kind of tape: on the eager tape, or on the tapes of the Scans.
 
-    Arrows are pairs of the names of quantities: `value_arrows` connect values, `gradient_arrows`
-    connect gradients. `sums` are sentences about the memory.
+    The keys of `rows` are START, the numbers of steps, and one more number for the values after the
+    loop. Arrows are pairs of the names of quantities: `value_arrows` connect values, and
+    `gradient_arrows` connect gradients. `sums` are sentences about the memory.
     """
 
     rows: dict[int, list[StoredQuantity]] = field(default_factory=dict)
@@ -46,7 +47,7 @@ class TapeSide:
 
 
 def scan_side(trace: Trace, shown: Collection[int]) -> TapeSide:
-    """Return the initial values and the values of the `shown` steps of a loop, with gradients."""
+    """Return the initial values and the results of the `shown` steps of a loop, with gradients."""
     back = next(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
     forward, backward = (NamedScan(trace, number) for number in (0, back))
     graph, side, last = unrolling(trace, (0, back)), TapeSide(), trace.scans[0].steps - 1
@@ -88,7 +89,7 @@ def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
 
 
 def _gradient(tape: TapeTrace, node: QuantityNode) -> Cell:
-    """Return a cell with the gradient in a node; an initial gradient of zero counts as unused."""
+    """Return a cell with the gradient in a node. An initial gradient of zero is unneeded."""
     if tape.is_total:
         return _cell(node, Role.RESULT, ", to which every step adds")
     role = Role.UNNEEDED if node.role is Role.SEED and not node.value.any() else node.role
@@ -108,12 +109,12 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
 
 
 def _allocated(tape: TapeTrace) -> np.ndarray:
-    """Return all slots of a tape, including the slots that a loop with `until` leaves unused."""
+    """Return the array with all slots of a tape, even if a loop with `until` leaves some unused."""
     return max(tape.initial, tape.final, key=len)
 
 
 def _slots(tapes: Iterable[TapeTrace]) -> str:
-    """Return ``21 slots of x (7 used)`` for every name, summed over tapes with the same name."""
+    """Return ``21 slots of x (7 used)`` for every name. Tapes with the same name are added."""
     allocated, used = Counter[str](), Counter[str]()
     for tape in tapes:
         allocated[tape.name] += len(_allocated(tape))

@@ -1,7 +1,7 @@
-"""The events of a recording, grouped by nodes and by moments, and the choice of shown nodes.
+"""The events of a recording by node, the moments of a recording, and the selection of nodes.
 
-A moment begins when a node is appended, or receives a gradient. It has the number of the event in
-``lab.events(recording)``.
+A moment begins when a node is appended or receives a gradient. The number of the moment is the
+number of this event in ``lab.events(recording)``.
 """
 
 from collections.abc import Container, Iterator
@@ -24,15 +24,17 @@ from lab.records import cached_property
 from visual.layout.columns import Gap, shown_numbers
 from visual.pictures.eager.words import node_name
 
-# The most rows; in a longer run, the rows next to each end of the run, and of a tape.
+# The most rows. Of a longer run: the rows next to each end of the run, and of each shown tape.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 
 
 @dataclass
 class NodeStory:
-    """The events of a node, by their moments: creation, received and sent gradients, and removal.
+    """The events of a node.
 
-    The event `end` contains the total gradient; it is None without a gradient.
+    `creation` and `removal` are moments. `received` has the received gradients by moment, and
+    `sent` the moments at which the node sends gradients. `end` is the event with the total
+    gradient, or None for a node without a gradient.
     """
 
     record: NodeRecord
@@ -50,12 +52,12 @@ class NodeStory:
 
     @property
     def is_seeded(self) -> bool:
-        """Whether one of the received gradients is the seed of a backward pass."""
+        """Whether a received gradient is the seed of a backward pass."""
         return any(sent.source is None for sent in self.received.values())
 
     @cached_property
     def digits(self) -> int:
-        """The least number of digits, 4 or 5, with which the printed gradients add up."""
+        """The least number of digits, 4 or 5, for which the printed sum is exact; otherwise 4."""
         if not isinstance(self.end, Summed):
             return 4
         gradients = [sent.gradient for sent in self.received.values()]
@@ -71,7 +73,7 @@ class NodeStory:
 
 
 def stories(recording: Recording) -> list[NodeStory]:
-    """Return the events of each node of a recording."""
+    """Return a `NodeStory` for each node of a recording."""
     nodes, now = list[NodeStory](), 0
     for event in recording.events:
         now += isinstance(event, Appended | Sent)
@@ -90,7 +92,7 @@ def stories(recording: Recording) -> list[NodeStory]:
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
-    """Return the numbers and the names of all moments; moment 0 comes before the first node."""
+    """Return the number and the name of each moment. Moment 0 is before the first node."""
     names = [""]
     for event in recording.events:
         match event:
@@ -105,10 +107,10 @@ def moments(recording: Recording) -> list[tuple[int, str]]:
 
 
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
-    """Yield the shown rows of tapes with these priorities, and a note for each hidden part.
+    """Yield the shown rows of tapes with the given priorities, and a note for each hidden part.
 
-    A row contains the nodes of an operation, the outermost node first. A long run shows the rows
-    near its ends, and the rows near the ends of its first two tapes.
+    A row contains the numbers of the nodes of an operation, the outermost node first. A long run
+    shows the rows near the ends of the run and near the ends of the first two tapes.
     """
     every: list[list[NodeRecord]] = []
     for node in recording.nodes:

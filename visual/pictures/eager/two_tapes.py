@@ -1,8 +1,8 @@
 """The same loop on the eager tape and on the tapes of its Scan, step by step.
 
 The picture compares the values, the order of the backward pass, and the memory of an eager run and
-of a run of the Scan. Each step has a forward moment and a backward moment; the first backward
-moment belongs to the last step.
+of a run of the Scan. Each step has a forward moment and a backward moment. The backward moments
+begin with the gradients of the values after the loop.
 """
 
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -53,11 +53,11 @@ def two_tapes(
     loop
         The loop; the cost is the last value of its first state.
     step
-        A step, whose neighbors a loop of more than 12 steps also shows.
+        A step of a loop with more than 12 steps. The picture shows the step and its neighbors.
     wrt
-        The name of the variable, by default the first state.
+        The variable of the derivative, by default the first state.
     all
-        Whether cells have their full width, in a picture of any width.
+        Whether all cells have their full width. The picture then has any width.
 
     Raises
     ------
@@ -139,7 +139,7 @@ class TwoTapes(Table):
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Yield for every arrow the lower of the two rows that it connects, and the arrow."""
+        """Yield each arrow after the number of the lower of its two rows."""
         for number, side in enumerate(self.sides):
             for kind, pairs in (("value", side.value_arrows), ("gradient", side.gradient_arrows)):
                 for pair in dict.fromkeys(pairs):
@@ -153,13 +153,13 @@ class TwoTapes(Table):
                         yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
 
     def _forward_moment(self, row: int) -> Moment:
-        """Return the forward moment of a row; the row START has no moment."""
+        """Return the forward moment of a row. The row START has none."""
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
 
     def _backward_moment(self, row: int) -> Moment:
-        """Return the backward moment of a row, after all forward moments."""
+        """Return the backward moment of a row, which is later than all forward moments."""
         name = {START: "the start", self.steps: "what follows the loop"}.get(row, f"step {row:,}")
         return 2 * self.steps + 1 - row, f"gradients of {name}"
 
@@ -190,13 +190,13 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
 
 
 def _size(recorded: RecordedValue) -> int:
-    """Return the bytes of a gradient, or the bytes of the entries of a sparse gradient."""
+    """Return the size of a gradient in bytes. Of a sparse gradient, only its entries count."""
     value = recorded.value.value if isinstance(recorded.value, SparseValue) else recorded.value
     return 0 if isinstance(value, str) else value.nbytes
 
 
 def _of_node(story: NodeStory) -> StoredQuantity:
-    """Return the value of a node, with its total gradient."""
+    """Return the value and the total gradient of a node."""
     node, name = story.record, node_name(story.number)
     role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
     value, gradient = (

@@ -21,7 +21,7 @@ SIGNS = {
     "matmul": " @ ",
     "mutating_add": " += ",
 }
-SAME = " ≡ "  # between two names of the same quantity
+SAME = " ≡ "  # between two nodes with the same value
 
 
 def node_name(number: int) -> str:
@@ -30,7 +30,7 @@ def node_name(number: int) -> str:
 
 
 def node_label(node: "NodeRecord") -> str:
-    """Return a node with its operation, or with its outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
+    """Return the name of a node with its operation or outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
     words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
     label, operation = node_name(node.number), node.operation
     if operation in SIGNS and len(words) == 2:
@@ -48,7 +48,7 @@ def same_as(recorded: "RecordedValue") -> str:
 
 
 def full_value_text(recorded: "RecordedValue") -> str:
-    """Return a value with all its digits, and the indices of a sparse gradient."""
+    """Return a value with all digits. A sparse gradient has its indices, too."""
     if isinstance(recorded.value, np.ndarray):
         return full_text(recorded.value)
     if isinstance(recorded.value, str):

@@ -1,4 +1,4 @@
-"""The tape machine: the tapes of all Scans as rows of cells, and each event as sums in cells.
+"""The tape machine: the tapes of all Scans as rows of cells, which show the sums of each event.
 
 Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
 selects and names rows and columns, and `wording` writes the sentences. `pair` combines two runs,

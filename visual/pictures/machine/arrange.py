@@ -1,8 +1,8 @@
-"""The positions of a machine: a box for each cell, the headings, and the gaps.
+"""The positions of the cells, the headings, and the gaps of a machine.
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
 and a row is a tape. A machine with up to `MOST_TALL` tapes has `TALL` rows; other machines have
-`COMPACT` rows. The width of the sheet determines the distance of the columns.
+`COMPACT` rows. The width of the sheet determines the distance between the columns.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Density:
-    """The heights of the parts of a row, in pixels: box, name above, space below, and letters."""
+    """The heights in pixels of a cell, of its name above it, of the space below, and of letters."""
 
     box: float
     name: float
@@ -31,15 +31,15 @@ OUTPUT = Density(box=18, name=1, below=5, letters=11)
 MOST_TALL = 3  # a machine with more rows has `COMPACT` rows
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
-BOW, LANE, HEAD = 13.0, 6.0, 18.0  # the heights of a bow, of its lane, and of a heading
-CHIP, FACTOR = 16.0, 52.0  # the height and the width of a factor
-UNDER = 13.0  # from cells to a line below, in gaps that are too narrow for a factor
+BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: a bow, a lane of a bow, and a heading
+CHIP, FACTOR = 16.0, 52.0  # the height and the width of a factor, in pixels
+UNDER = 13.0  # from a cell to the line below it, if the gaps are too narrow for a factor
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the least distance between columns
 LOW = 24.0  # the least space below a row that has lines below its cells
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
-NAME, SMALLEST = 11.0, 11.0  # the font sizes of names, and of the smallest numbers
-MARGIN = 3.0  # the least space between the smallest numbers and the edges of their boxes
+NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
+MARGIN = 3.0  # the least space between a number and the edges of its box
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class CellBox:
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of a row, or of the Scan with the number `scan`. Its baseline starts at (x, y)."""
+    """The name of the Scan `scan` or of one of its rows. The text starts at the point (x, y)."""
 
     scan: int
     x: float
@@ -84,7 +84,7 @@ class Heading:
     text: str
     is_bold: bool
     is_second: bool = False
-    has_ground: bool = False  # whether a strip behind the text covers lines
+    has_ground: bool = False  # whether a strip behind the text covers the lines of the picture
     room: float = 10_000.0  # the largest width of the text
 
 
@@ -103,7 +103,7 @@ class Arrangement:
 
     @cached_property
     def states(self) -> list[tuple[Key, ...]]:
-        """For each cell, the keys for all p: the result of the function `states`."""
+        """For each cell, the keys for all p, from `visual.pictures.machine.states.states`."""
         return states(self.machine)
 
     @property
@@ -153,7 +153,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
-    """Return the `Density` of a row. A row of arrays has space for all listed numbers."""
+    """Return the `Density` of a row. A cell of a row of arrays has space for all listed numbers."""
     density = OUTPUT if machine.rows[row].is_low and not is_tall else usual
     lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
     return replace(density, box=max(density.box, ENTRY * lines + 5)) if lines else density
@@ -173,7 +173,7 @@ def _widest_number(machine: MachineContent) -> float:
 def _rows(
     machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
-    """Return the y of the middle of every row, the headings, and the y below the last row."""
+    """Return the y of the middle of every row, the headings, and the y below the lowest row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
     bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):

@@ -44,7 +44,7 @@ from visual.pictures.machine.places import PlacedEvents
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the most tapes of a machine
-# A moment, and the role and the value that a slot has from this moment on.
+# A state of a slot: its first moment, the role of the slot, and the value in the slot.
 State = tuple[int, SlotRole, np.ndarray | None]
 
 
@@ -58,9 +58,10 @@ def machine_of(
     """Return the machine of a run.
 
     A loop with more than `most` columns shows its ends and the columns around the step `around`.
-    Cells of arrays show the entry `entry` or, for None, norms. With the `program` of the run, each
-    number refers to the instruction that computes the number. Raises GraphError for a run without
-    Scans or steps, with more than `MOST_ROWS` tapes, or with numbers that a page cannot compute.
+    Cells of arrays show the entry with the index `entry`, or norms if `entry` is None. With the
+    `program` of the run, each number refers to the instruction that computes the number. Raises
+    GraphError for a run without Scans or steps, with more than `MOST_ROWS` tapes, or with numbers
+    that a page cannot compute.
     """
     return _Builder(trace, around, entry, most, program).machine()
 
@@ -119,7 +120,7 @@ class _Builder:
         return SlotCell(row, column, slot.position, name, keys, has_seed)
 
     def _given_cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
-        """Return the cell of a given value, which some sums of the events read."""
+        """Return the cell of a given value: an entry of a sequence that no Scan computes."""
         (row, column), (scan, _, index) = self.columns.places[place], place
         tap = next(tap for tap in self.columns.rows[row].taps if index in tap.axis.rows)
         step = self.events.step(scan, tap.axis.rows[index])
@@ -134,7 +135,7 @@ class _Builder:
     def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
 
-        `numbers` are the numbers of the shown events.
+        `numbers` are the event numbers of the shown events.
         """
         changes = {number + d for number in self.events.moments(slot) for d in (0, 1)}
         for moment in sorted({0, *(bisect_left(numbers, number) + 1 for number in changes)}):
@@ -146,7 +147,7 @@ class _Builder:
     # Events.
 
     def _events(self) -> Iterator[MachineEvent]:
-        """Yield all events; events that change only hidden slots have no groups."""
+        """Yield the shown events. An event that changes only hidden slots has no groups."""
         for number in self._shown_events():
             event = self.events[number - 1]
             groups = tuple(self._groups(event))
@@ -155,7 +156,7 @@ class _Builder:
             yield MachineEvent(number, event.scan + 1, event.step, groups, heading)
 
     def _shown_events(self) -> list[int]:
-        """Return the numbers of the events that touch a shown slot or end a hidden series."""
+        """Return the numbers of events that touch a shown slot or end a series of hidden events."""
         total, columns = len(self.events), self.columns
         tapes = [row for row in columns.rows if not row.taps]
         slots = [place for row in tapes for place in row.addresses]
@@ -167,7 +168,7 @@ class _Builder:
         return sorted(touched | last)
 
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
-        parts: dict[Write, Part] = {}  # of writes to shown slots
+        parts: dict[Write, Part] = {}  # the `Part` of each write to a shown slot
         for write in event.writes:
             slot, cell_of = write.slot, partial(self._cell_of, event.scan)
             target = self.columns.numbers.get((slot.scan, slot.argument, slot.row))
@@ -188,17 +189,17 @@ class _Builder:
             together = tuple(parts[write] for write in quiet)
             reason = self.wording.reason(event, quiet[0])
             yield PartGroup(together, reason=reason, hides_factors=zeros > 1)
-        for write in loud:  # last: the final group has the words that end the event
+        for write in loud:  # after `quiet`: the words of the final group end the event
             yield PartGroup((parts[write],), reason=self.wording.reason(event, write))
 
     def _cell_of(self, scan: int, read: Read) -> int | None:
-        """Return the index of the cell of a value that a Scan reads, or None."""
+        """Return the index of the cell of a value that a Scan reads, or None without a cell."""
         place = self.columns.address(scan, read)
         return None if place is None else self.columns.numbers.get(place)
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell; a state that looks like the previous state has no key."""
+    """Return the keys of a cell. A state that looks like the previous state gets no key."""
     keys: list[Key] = []
     for moment, role, value in states:
         full = "" if value is None else full_text(value)
@@ -208,13 +209,13 @@ def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     return tuple(keys)
 
 
-CellOf = Callable[[Read], int | None]  # the index of the cell of a value, or None
+CellOf = Callable[[Read], int | None]  # returns the index of the cell of a read value, or None
 
 
 def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, target: int) -> Part:
     """Return the `Part` that shows a write to the cell `target`.
 
-    `cell_of` returns the index of the cell of a value that is read.
+    `cell_of` returns the index of the cell of a read value, or None for a value without a cell.
     """
     kind = PartKind.SUM if write.terms else PartKind.FORMULA
     if write.kind is SlotRole.RESTORED:
@@ -241,8 +242,8 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, ta
 def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
     """Yield a `Movement` for each term of a sum, or for each slot that a formula reads.
 
-    The values of a formula have no factors, and the target cell is omitted. The first `Movement` of
-    a formula has the cells of given values.
+    A `Movement` of a formula has no factor and does not start in the target cell. The first
+    `Movement` of a formula has the cells of the given values that the formula reads.
     """
     for term in write.terms:
         yield _term(wording, cell_of, term)

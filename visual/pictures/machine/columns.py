@@ -1,7 +1,7 @@
-"""The rows and the columns of a machine: the values that have cells, and all names and results.
+"""The rows, the columns, the names, and the results of a machine.
 
-`Columns` selects the rows and columns. The functions below return the title, the names of rows and
-Scans, the results, and the sentence about a filled tape.
+`Columns` selects the values that have cells, and their rows and columns. The functions below return
+the title, the names of rows and Scans, the results, and the sentence about a filled tape.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,10 +36,10 @@ INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A tape or a sequence of a Scan, and the column in time of each of its values.
+    """A tape or a sequence of a Scan, and the time of each value, which determines its column.
 
     The keys of `times` are the rows of the tape, or the time indices of the sequence. Initial
-    values have negative columns. `taps` are all taps of a sequence, and empty for a tape.
+    values have negative times. `taps` are all taps of a sequence, and empty for a tape.
     """
 
     scan: int
@@ -49,13 +49,13 @@ class Row:
 
     @property
     def addresses(self) -> dict[Address, int]:
-        """The column of each value, by the address of the value."""
+        """The time of each value, by the address of the value."""
         return {(self.scan, self.variable.argument, key): t for key, t in self.times.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows and columns of a run; a long loop shows its ends and the columns near `around`."""
+    """The rows and columns of a run. A long loop shows its ends and the columns near `around`."""
 
     trace: Trace
     around: int | None = None
@@ -63,17 +63,17 @@ class Columns:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The tapes that a result needs, and below them the given sequences, of each Scan."""
+        """The rows of each Scan: the tapes that a result needs, then the given sequences."""
         return [row for named in Quantities.each(self.trace) for row in _rows(named)]
 
     @cached_property
     def times(self) -> dict[Address, int]:
-        """The column in time of every slot and every given value."""
+        """The time of every slot and every given value."""
         return {place: time for row in self.rows for place, time in row.addresses.items()}
 
     @cached_property
     def shown(self) -> tuple[int | Gap, ...]:
-        """The shown columns and the gaps, in order."""
+        """The times of the shown columns, and the gaps between them, in order."""
         every = sorted({*self.times.values()})
         if len(every) > self.most:
             every = sorted({t for row in self.rows if not row.taps for t in row.times.values()})
@@ -103,7 +103,7 @@ class Columns:
         return {place: n for n, place in enumerate(self.places)}
 
     def address(self, number: int, read: Read) -> Address | None:
-        """Return the address of a value that Scan `number` reads; None for other inputs."""
+        """Return the address of a value that Scan `number` reads, or None without an address."""
         if read.slot is not None:
             return read.slot.scan, read.slot.argument, read.slot.row
         sequences = self.trace.scans[number].sequences
@@ -122,7 +122,7 @@ class Columns:
 
 
 def _rows(named: Quantities) -> Iterator[Row]:
-    """Yield the rows of a Scan. The gradients of a sequence are in the columns of its values."""
+    """Yield the rows of a Scan. Gradients of a sequence have the times of its values."""
     scan, root = named.scan, named.root.scan
     starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(root)}
     time = TimeColumns(timeline(root).starts | starts)
@@ -142,7 +142,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
 def _total_times(
     scan: ScanTrace, known: Mapping[int, Mapping[int, int]], count: int
 ) -> dict[int, int]:
-    """Return the columns of a running total: the columns of the slots that the steps write."""
+    """Return the times of a running total: the times of the slots that the same steps write."""
     main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
     columns = []
     for step in range(scan.steps):
@@ -155,9 +155,9 @@ def _total_times(
 
 
 def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
-    """Return the taps of each sequence with cells: its values are given, and have few numbers.
+    """Return the taps of each sequence that has cells: its values are given and have few entries.
 
-    Derivatives read the values of their loops, which have cells there.
+    Sequences of derivatives have no cells, because their values have cells in the forward loop.
     """
     taps: dict[str, tuple[SequenceTrace, ...]] = {}
     computed = {feed.into for feed in scan.feeds}
@@ -169,7 +169,7 @@ def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
 
 
 def _given_times(taps: Sequence[SequenceTrace]) -> dict[int, int]:
-    """Return the columns of a sequence: column t has the value that step t reads at tap 0."""
+    """Return the times of the values of a sequence: step t reads the value of time t at tap 0."""
     order, now = taps[0].axis.index, taps[0].now
     is_reversed = len(order) > 1 and order[1] < order[0]
     every = sorted({index for tap in taps for index in tap.axis.rows})
@@ -191,7 +191,7 @@ def title_of(trace: Trace, factor: str) -> str:
 def common_factor(
     played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
 ) -> str:
-    """Return the factor that all sums share, without time indices, as ``2·x``.
+    """Return the factor in all sums, without time indices, such as ``2·x``.
 
     The result is empty if the factors differ, or if the shared factor is too long for a title.
     """
@@ -203,13 +203,13 @@ def common_factor(
                 factor = factor.replace(saved.name, rows[saved.row].name)
             factors.add(factor)
     factor = factors.pop() if len(factors) == 1 else ""
-    # A time index remains if the machine does not show the slot of a saved value.
+    # The factor contains a time index if the machine does not show the slot of a saved value.
     is_general = not set(factor) & set(INDEX)
     return factor if is_general and len(factor) <= MOST_FACTOR else ""
 
 
 def tape_row(wording: Wording, row: Row) -> TapeRow:
-    """Return the names of a row."""
+    """Return the `TapeRow` with the names of a row."""
     named, variable = wording.named[row.scan], row.variable
     if isinstance(variable, SequenceTrace):
         return TapeRow(row.scan + 1, variable.axis.variable, named.row_name(variable), is_low=True)
@@ -221,7 +221,7 @@ def tape_row(wording: Wording, row: Row) -> TapeRow:
 def scan_rows(
     wording: Wording, columns: Columns, played: Sequence[MachineEvent]
 ) -> Iterator[ScanRows]:
-    """Yield a `ScanRows` for each Scan, with its name, its direction, its taps, and its events."""
+    """Yield the `ScanRows` of each Scan."""
     for number, scan in enumerate(columns.trace.scans):
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
         taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)
@@ -237,7 +237,7 @@ def scan_rows(
 
 
 def results(wording: Wording) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name of each named output, and the pieces of the text of its value."""
+    """Yield the name of each named output with the pieces of the text of its value."""
     trace = wording.run.trace
     for name, value in zip(trace.names, trace.outputs, strict=False):
         if name:
@@ -245,7 +245,7 @@ def results(wording: Wording) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
-    """Yield the pieces of the text of a number, of a short vector, or of a norm and a shape."""
+    """Yield the pieces of the text of a value: a number, a short vector, or a norm and a shape."""
     if value.ndim != 1 or len(value) > most:
         yield wording.number(value)
         if value.ndim:
@@ -258,7 +258,7 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
 
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence of the event that fills a tape, with its nonzero initial gradients."""
+    """Return the sentence with the nonzero initial gradients of the event that fills a tape."""
     nonzero = [w for w in event.writes if np.any(w.new)]
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(nonzero[:3]):

@@ -1,9 +1,9 @@
-"""The machine as data: every cell, every event, and every sum of an event.
+"""The machine as data: cells, events, and the sums of events.
 
-A *cell* is a slot of a tape. Its `keys` record its roles and numbers over time. An *event* is a
-step of a Scan, or the filling of a tape before its Scan runs; moment k is the end of event k, and
-moment 0 precedes all events. An event has *parts*, the sums that it writes, in groups that play in
-turn.
+A *cell* is a slot of a tape or a value of a sequence. The `keys` of a cell record its roles and
+numbers over time. An *event* is a step of a Scan, or the filling of its tapes before the Scan runs.
+Moment k is the end of event k, and moment 0 precedes all events. The *parts* of an event are the
+writes of the event. The groups of parts play one after the other.
 
 These records have neither coordinates, which `visual.pictures.machine.arrange` adds, nor colors,
 which the theme adds.
@@ -42,7 +42,7 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True)
 class Phrase:
-    """A piece of a sentence, and its meaning."""
+    """A piece of a sentence. `ink` is the meaning of the piece."""
 
     text: str
     ink: Ink = Ink.PLAIN
@@ -55,9 +55,9 @@ MOST_ENTRIES, LISTED = 64, 4
 class Key:
     """The role and the number of a cell from `moment` to the next key.
 
-    `text` is the number in the cell, and `full` the number with all digits. `entries` are the
+    `text` is the number in the cell, and `full` is the number with all digits. `entries` are the
     numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED`
-    entries, and draws more entries as a strip.
+    entries. A strip of bars shows a larger array.
     """
 
     moment: float
@@ -83,7 +83,7 @@ class TapeRow:
 
 @dataclass(frozen=True)
 class SlotCell:
-    """A slot, or a value of a sequence: its row, its column in time, and its keys."""
+    """A slot of a tape or a value of a sequence, with its row, its column, and its keys."""
 
     row: int
     column: int
@@ -95,7 +95,7 @@ class SlotCell:
 
     @property
     def lines(self) -> int:
-        """The number of entries that the cell lists below each other; 0 for a number or a strip."""
+        """The most entries that the cell lists below each other. 0: a number or a strip of bars."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
@@ -111,11 +111,11 @@ def key_at(keys: Sequence[Key], moment: float) -> Key:
 
 @dataclass(frozen=True)
 class Movement:
-    """The value of the cell `source`, times a factor that the cells `saved` determine.
+    """A term: the value of the cell `source`, times a factor that the cells `saved` determine.
 
-    Cells are indices into `MachineContent.cells`. If no slot contains the value, `source` is None,
+    Cells are indices into `MachineContent.cells`. If no cell contains the value, `source` is None,
     and the `product` enters from the side. `factor` is empty unless the term is a product of
-    numbers. If there is no factor, `saved` are the values of sequences that a formula reads.
+    numbers. In a formula, `saved` are the cells of the given values that the formula reads.
     """
 
     source: int | None
@@ -128,11 +128,11 @@ class Movement:
 
 @dataclass(frozen=True)
 class Part:
-    """A sum that an event writes into the cell `target`.
+    """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    `sentence` has the digits of the cells, and `exact` enough digits for a true equation. `formula`
-    is the write with slots such as ``buf[2]``. In a page, `check` computes the right side of the
-    equation from the printed numbers.
+    `sentence` has the digits of the cells; `exact` has enough digits for a true equation. `formula`
+    is the write in terms of slots such as ``buf[2]``. In a page, `check` computes the right side of
+    the equation from the printed numbers.
     """
 
     kind: PartKind
@@ -150,7 +150,7 @@ class Part:
 
     @property
     def is_addition(self) -> bool:
-        """Whether a nonzero product is added to a nonzero number; norms of arrays are not added."""
+        """Whether the part adds a nonzero product to a nonzero number. False for a norm."""
         products = {term.product for term in self.terms}
         is_number = self.old not in ("", "0") and not self.old.startswith("‖")
         return self.kind is PartKind.SUM and self.adds and is_number and bool(products - {"", "0"})
@@ -164,11 +164,11 @@ class Part:
 
 @dataclass(frozen=True)
 class PartGroup:
-    """Parts that play at the same time: a single sum, or several fills, restored values, or zeros.
+    """Parts that play together: a single sum, or several initial values, restored values, or zeros.
 
     `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
     each part has its own sentence. If `hides_factors`, the lines have no factors, because several
-    sums add only zeros.
+    sums have only zero terms.
     """
 
     parts: tuple[Part, ...]
@@ -178,7 +178,7 @@ class PartGroup:
 
     @property
     def weight(self) -> float:
-        """The duration, relative to the duration of a sum."""
+        """The duration of the group, relative to the duration of a sum."""
         kinds = {part.kind for part in self.parts}
         if PartKind.FILL in kinds:
             return 0.8
@@ -186,9 +186,9 @@ class PartGroup:
 
     @property
     def shown(self) -> list[int]:
-        """The indices of the parts to describe: the first two, or a part of each run.
+        """The indices of the parts to describe: the first two parts, or a part of each run.
 
-        If some parts of two runs differ, the described parts differ.
+        Of two runs, the described parts have different results if any results differ.
         """
         parts = list(enumerate(self.parts))
         first = [n for n, part in parts if not part.is_second]
@@ -226,15 +226,16 @@ class MachineEvent:
 
     @property
     def weight(self) -> float:
-        """The duration, relative to the duration of a sum."""
+        """The duration of the event, relative to the duration of a sum."""
         return sum(group.weight for group in self.groups) or 0.5
 
 
 @dataclass(frozen=True)
 class ScanRows:
-    """A Scan of the machine, with its number in its run, its names, its events, and its taps.
+    """The properties of a Scan of the machine.
 
-    `run` is the sign of the run if the machine has two runs.
+    `number` counts the Scans of the run, and `events` are the indices of the events of the Scan.
+    If the machine has two runs, `run` is the sign of the run.
     """
 
     number: int
@@ -248,19 +249,19 @@ class ScanRows:
 
     @property
     def label(self) -> str:
-        """The number, ``2``, or in a machine of two runs the sign and the number, ``A2``."""
+        """The number of the Scan, after the sign of its run if there are two: ``2`` or ``A2``."""
         return f"{self.run}{self.number}"
 
 
 @dataclass(frozen=True)
 class RuleEffect:
-    """A faulty rule: its change, the moments of its first effects, and all results.
+    """The effect of a faulty rule: the moments of the first wrong numbers, and the derivatives.
 
-    `first_wrong` is the first moment with a wrong number, and `first_read` the first event that
-    reads a wrong number, or None. Each row of `table` has the name of a derivative, its value by
-    the correct rule, by the faulty rule, and by finite differences, and the ratio of the faulty to
-    the correct value. If the rule has no effect on this machine, `example` has the choices of a
-    machine that the rule changes.
+    `first_wrong` is the first moment with a wrong number, and `first_read` is the first moment at
+    which an event has read a wrong number. Both can be None. Each row of `table` has the name of a
+    derivative, the correct value, the faulty value, the estimate by finite differences, and the
+    ratio of the faulty to the correct value. If the rule changes no derivative of this machine,
+    `example` has the options of a machine with a wrong derivative.
     """
 
     rule: str
@@ -281,13 +282,13 @@ class MachineContent:
     cells: tuple[SlotCell, ...]
     events: tuple[MachineEvent, ...]
     times: tuple[int | Gap, ...]  # the time of each column, or a gap of hidden columns
-    results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and pieces of values
+    results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and values
     mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """0 for each shown column, and the number of hidden columns for each gap."""
+        """The number of hidden columns of each gap, and 0 for each shown column."""
         return tuple(time.hidden if isinstance(time, Gap) else 0 for time in self.times)
 
     @property
@@ -296,5 +297,5 @@ class MachineContent:
         return len(self.events)
 
     def parts(self) -> Iterator[Part]:
-        """Return all parts of all events."""
+        """Return an iterator over the parts of all events."""
         return (part for event in self.events for part in event.parts)

@@ -1,7 +1,7 @@
-"""An eager recording as a machine: nodes are cells, and gradients return from the last node.
+"""An eager recording as a machine: nodes are cells, and gradients go back from the final node.
 
-Each tape has two rows, the values of its nodes and the sums of their gradients. The columns are
-the nodes of all tapes, in the order in which the program appended them.
+Each tape has two rows: the values of its nodes, and the sums of the gradients of its nodes. The
+columns are the nodes of all tapes, in the order in which the program appended the nodes.
 """
 
 import re
@@ -35,9 +35,10 @@ NODE = re.compile("n[₀-₉]+")
 
 
 def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
-    """Return the machine of a recording of `lab.eager`; `entry` is the entry of arrays to show.
+    """Return the machine of a recording of `lab.eager`.
 
-    Raises GraphError for a recording without a node, or with more than `MOST_NODES`.
+    Cells of arrays show the entry with the index `entry`, or norms if `entry` is None. Raises
+    GraphError for a recording without nodes or with more than `MOST_NODES` nodes.
     """
     if not 0 < len(recording.nodes) <= MOST_NODES:
         raise GraphError(
@@ -48,7 +49,7 @@ def machine_of_recording(recording: Recording, entry: int | None = None) -> Mach
 
 
 class _Wording(Wording):
-    """The sentences of a recording, whose formulas name operations."""
+    """The sentences of a recording. The formulas contain the names of operations."""
 
     def sentence(self, event: RunEvent, write: Write) -> Sentence:
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
@@ -77,7 +78,7 @@ class _Builder:
     def __init__(self, recording: Recording, entry: int | None) -> None:
         self.recording, self.events = recording, events(recording)
         self.wording = _Wording(self.events, entry)
-        # The tape and the argument of every row, in the order of their first writes.
+        # The tape and the argument of every row, in the order of the first writes to the rows.
         self.rows = list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
         self.numbers: dict[Slot | None, int] = {slot: n for n, slot in enumerate(self.events.slots)}
 
@@ -95,7 +96,7 @@ class _Builder:
         )
 
     def _scans(self) -> Iterator[ScanRows]:
-        """Yield a `ScanRows` for each row; its events end before the next row's first write."""
+        """Yield a `ScanRows` for each row. Its events precede the first write to the next row."""
         writes = [self._row(write.slot) for event in self.events for write in event.writes]
         starts = [*map(writes.index, range(len(self.rows))), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):

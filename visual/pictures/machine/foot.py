@@ -1,4 +1,4 @@
-"""The words below a machine (the event and its reason), and the whole machine as text."""
+"""The words below a machine, and a text with the content of the picture of a machine."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +28,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 
 
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the shapes of the sentence of an event, of its reason, and of the name of the event."""
+    """Yield the shapes of the sentence of a group, of its reason, and of the name of the moment."""
     y, room = arrangement.height + 14, arrangement.width - 16
     machine, group = arrangement.machine, moment.group
     for n, line in enumerate(group.lines[: len(machine.runs) or 1] if group else ()):
@@ -47,7 +47,7 @@ def heading(machine: MachineContent, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
-    """Yield the shapes of a sentence in one or two lines. A colored number has a colored box."""
+    """Yield the shapes of a sentence in one or two lines. A number with a role has a box."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
@@ -68,7 +68,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
 
 
 def text_twin(machine: MachineContent, moment: Moment) -> str:
-    """Return the machine in words: every tape with its numbers, then the sentence of the event."""
+    """Return the numbers of every tape at `moment`, then the sentences of the event, as text."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
         cells = sorted((c for c in machine.cells if c.row == number), key=lambda cell: cell.column)

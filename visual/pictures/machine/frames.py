@@ -1,4 +1,4 @@
-"""The shapes of a frame: cells, and the lines, factors, and numbers of the present sum.
+"""The shapes of a frame: the cells, and the lines, factors, and numbers of the present sums.
 
 `frame_of` returns the shapes by layer. The shapes of a later layer cover the shapes of an earlier
 layer.
@@ -65,7 +65,7 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
 
 
 def _covers(frame: Frame) -> Iterator[Box]:
-    """Yield the boxes of factors, and a box around each piece of a line from a saved value."""
+    """Yield the areas that hide names: factors, and segments of lines from saved values."""
     yield from (shape for shape in frame["pill"] if isinstance(shape, Box))
     for shape in frame["move"]:
         if isinstance(shape, Arrow) and shape.saved:
@@ -95,7 +95,7 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
             role=role,
         )
         layer = frame["heading" if label.has_ground or role else "ground"]
-        if label.has_ground:  # a strip behind the text covers lines
+        if label.has_ground:  # a strip behind the text covers the lines of the picture
             layer.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
         if role is not None:
             layer.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))
@@ -106,9 +106,9 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
 
 
 def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the lines of all events; the lines of later events are lighter.
+    """Yield the lines of all events. The lines of future events are lighter.
 
-    Low rows show lines to other rows only while the sum plays.
+    In a machine with compact rows, lines to other rows appear only while their sum plays.
     """
     rows = [cell.row for cell in arrangement.machine.cells]
     for number, event in enumerate(arrangement.machine.events, start=1):
@@ -123,7 +123,7 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
 
 
 def _add_moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], frame: Frame) -> None:
-    """Add the lines of a part, and the factors on the lines."""
+    """Add the lines of a part with the factors on the lines."""
     for term, way in zip(part.terms, tracks, strict=True):
         frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
         frame["move"].append(Arrow(way.points, accent=True, straight=True))
@@ -133,7 +133,7 @@ def _add_moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], fr
 
 
 def _travels(part: Part, tracks: Sequence[Track]) -> Iterator[Shapes]:
-    """Yield the values that move to a sum one after the other, each on its part of a line."""
+    """Yield, for each term, the shapes of its value and its product on their parts of a line."""
     for term, way in zip(part.terms, tracks, strict=True):
         if part.kind is not PartKind.SUM or not term.value:
             continue
@@ -148,10 +148,10 @@ def _travels(part: Part, tracks: Sequence[Track]) -> Iterator[Shapes]:
 
 
 def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
-    """Return the shapes of an addition in its slot: the summands, and from `ADDED` on the equation.
+    """Return the shapes of an addition in its cell: the summands before `ADDED`, then the equation.
 
-    The result is None if the cell shows only its number: before `MOVED`, if nothing is added, or if
-    the cell has no space for the equation.
+    Return None before `MOVED`, for a part that is not an addition, and if the equation does not
+    fit. The cell then shows only its number.
     """
     if not part.is_addition or share < MOVED:
         return None
@@ -190,7 +190,7 @@ def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
 def _add_cells(
     arrangement: Arrangement, moment: Moment, frame: Frame, adders: dict[int, Shape]
 ) -> None:
-    """Add all cells and their names; cells with an addition do not have their number."""
+    """Add all cells and their names. The cells in `adders` show an addition, not a number."""
     machine = arrangement.machine
     few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
     places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)
@@ -203,7 +203,7 @@ def _add_cells(
         if key.role in NEW:
             inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
         if cell.has_seed and key.role != "empty":
-            size = 6 if key.entries else 8  # numbers of an array reach into the corner
+            size = 6 if key.entries else 8  # numbers of an array extend into the corner
             x, y = left + 1, top + 1
             inside.append(Polyline(((x, y + size), (x, y), (x + size, y), (x, y + size))))
         if number not in adders:
@@ -218,7 +218,7 @@ def _add_cells(
 
 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
-    """Yield the number of a cell, the numbers of a short array, or a strip of bars."""
+    """Yield the shapes of a number, of the numbers of a short array, or of a strip of bars."""
     room, count = place.width - 4, len(key.entries)
     widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
     if 1 < count <= LISTED and widest <= room:

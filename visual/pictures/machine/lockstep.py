@@ -1,7 +1,7 @@
-"""Two machines as one machine: on a common clock, with the sums of both runs in pairs.
+"""A single machine with the rows of two machines, which run on a common clock.
 
 Scans with the same number run in lockstep: their events of the same step end at the same moment,
-and a column shows the results of the same step. A run without such an event rests meanwhile.
+and a column shows the results of the same step. A run without an event of this step rests.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,8 +18,10 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.states import resting_role
 
-Tick = tuple[int, int]  # the number of a Scan, and a step, or -1 for the filling of tapes
-Twins = Sequence[int | None]  # for each cell of the second machine, the same cell of the first
+Tick = tuple[int, int]  # the number of a Scan and a step; -1 is the filling of its tapes
+# For each cell of the second machine, the index of its twin: the cell of the first machine in the
+# same place, or None.
+Twins = Sequence[int | None]
 
 
 def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
@@ -33,14 +35,14 @@ def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent
 
 
 def _ticks(machine: MachineContent) -> dict[Tick, MachineEvent]:
-    """Return the events of a machine by their ticks."""
+    """Return the events of a machine by tick."""
     return {(e.scan, -1 if e.step is None else e.step): e for e in machine.events}
 
 
 def _on_clock(
     machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
 ) -> MachineContent:
-    """Return a machine with the columns `times`, whose events end at the ticks of `common`."""
+    """Return a machine with the columns `times` and with an event for each tick of `common`."""
     own = _ticks(machine)
     order = [*own]
     played = [own.get(tick, replace(event, groups=())) for tick, event in common.items()]
@@ -50,7 +52,7 @@ def _on_clock(
         scans.append(replace(scan, events=range(steps[0], steps[-1] + 1) if steps else range(0)))
 
     def on_clock(cell: SlotCell) -> SlotCell:
-        """Return a cell on the common clock; no step touches the cell while its run rests."""
+        """Return a cell on the common clock. While the run rests, the cell has its resting role."""
         keys, key = [cell.keys[0]], cell.keys[0]
         for moment, tick in enumerate(common, start=1):
             key = replace(key, role=resting_role(key.role))
@@ -77,12 +79,12 @@ def merge(
     shown: Collection[int],
     below: int = 0,
 ) -> MachineContent:
-    """Return one machine for two machines on a common clock; `runs` are the signs of both.
+    """Return one machine for two machines on a common clock, whose signs are `runs`.
 
-    The result contains only the rows of the second machine in `shown`; every cell of another row
-    has a twin with the same numbers. A row of the second machine is below the row of the same Scan
-    with the same name. If `below` is the number of Scans of the first machine, all rows of the
-    second machine are below the first machine.
+    Of the second machine, the result contains only the rows `shown`. Every cell of another row has
+    a twin with the same numbers. A row of the second machine is below the row of the same Scan with
+    the same name. If `below` is the number of Scans of the first machine, all rows of the second
+    machine are below the first machine.
     """
     names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
     moved_rows = [replace(row, scan=row.scan + below, is_second=True) for row in second.rows]
@@ -98,7 +100,7 @@ def merge(
             targets.append(len(cells))
             cells.append(replace(cell, row=order.index((True, cell.row))))
         else:
-            assert twin is not None  # a row without twins is shown
+            assert twin is not None  # each cell of a row that is not in `shown` has a twin
             targets.append(twin)
     pairing = _Pairing(runs, twins, targets, has_both_reasons=below > 0)
     events = [
@@ -121,9 +123,10 @@ def merge(
 
 @dataclass(frozen=True)
 class _Pairing:
-    """The pairs of sums of two runs; `targets` has the new index of each cell of the second run.
+    """The groups that contain the sums of both runs.
 
-    If `has_both_reasons`, a pair has the reasons of both runs, otherwise of the first run only.
+    `targets` has the new index of each cell of the second run. If `has_both_reasons`, a group has
+    the reasons of both runs, otherwise only the reason of the first run.
     """
 
     runs: tuple[str, str]
@@ -132,7 +135,7 @@ class _Pairing:
     has_both_reasons: bool
 
     def groups(self, event: MachineEvent, other: MachineEvent) -> Iterator[PartGroup]:
-        """Yield the sums of the second run without a twin, then the groups of the first run.
+        """Yield groups with the unpaired sums of the second run, then the groups of the first run.
 
         A sum of the second run plays together with the sum of the first run in the same slot.
         """
@@ -158,7 +161,7 @@ class _Pairing:
             yield self._pair(group, others[0][0], [part for _, part in others]) if others else group
 
     def _pair(self, group: PartGroup, other: PartGroup, others: Sequence[Part]) -> PartGroup:
-        """Return a group with the sums of both runs; `others` are the sums of the second run."""
+        """Return `group` with the sums `others` from the group `other` of the second run."""
         both = [*zip(self.runs, (group, other), strict=True)]
         reason, summary = group.reason, group.summary
         if self.has_both_reasons and other.reason != reason:

@@ -1,7 +1,7 @@
-"""Two runs in lockstep: of two loops, or by the correct rule and by a faulty rule.
+"""Two runs in lockstep: runs of two loops, or the runs of the correct rule and of a faulty rule.
 
-With a faulty rule, rows that never differ appear once. Below each other row is the row of the
-faulty run, and both versions of a sum play together.
+A row with the same numbers in the correct and the faulty run appears once. Below each other row is
+the row of the faulty run, and both versions of a sum play together.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.lockstep import align, merge
 
-CLOSE = 1e-9  # the largest relative difference of equal numbers
+CLOSE = 1e-9  # the largest relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 
@@ -53,7 +53,7 @@ def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> Machi
 
 
 def _run_names(trace: Trace) -> list[str]:
-    """Return the properties of a run: name, taps, steps, order, and initial values."""
+    """Return texts for the title: the name, taps, steps, order, and initial values of a run."""
     if not trace.scans:
         return [""] * 5
     loop = trace.scans[0]
@@ -69,7 +69,7 @@ def _run_names(trace: Trace) -> list[str]:
 
 
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
-    """Return the machine of the correct run, and the rows of the faulty run that differ."""
+    """Return a machine with the correct run and with the differing rows of the faulty run."""
     runs = (machine_of(run, most=most) for run in (breakage.true, breakage.broken))
     machine = _with_red_numbers(_with_faulty_rows(*align(*runs)))
     return replace(machine, title=_title(breakage), mistake=_mistake(machine, breakage))
@@ -78,13 +78,13 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
 def _twins(
     first: MachineContent, second: MachineContent, place: Callable[[TapeRow, SlotCell], object]
 ) -> list[int | None]:
-    """Return, for each cell of the second machine, the cell of the first in the same place."""
+    """Return the twin of each cell of `second`: the cell of `first` in the same place, or None."""
     known = {place(first.rows[cell.row], cell): n for n, cell in enumerate(first.cells)}
     return [known.get(place(second.rows[cell.row], cell)) for cell in second.cells]
 
 
 def _with_red_numbers(machine: MachineContent) -> MachineContent:
-    """Return a machine in which wrong numbers are red, and groups with wrong numbers play last."""
+    """Return a machine with red wrong numbers. Groups with wrong numbers play after all others."""
     events = []
     for moment, event in enumerate(machine.events, start=1):
         wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
@@ -103,10 +103,10 @@ def _with_red_numbers(machine: MachineContent) -> MachineContent:
 
 
 def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
-    """Return a sum of the faulty rule, with red numbers where the correct sentence differs.
+    """Return a sum of the faulty run. The numbers that differ from the correct run are red.
 
-    `correct` has the sentences of the correct rule by quantity. If the sums have different terms,
-    only the written values are compared.
+    `correct` has the sentences of the correct run by quantity. If two sentences have different
+    numbers of pieces, only their written values are compared.
     """
     faulty, other = part.sentence, correct.get(part.sentence[1].text, ())
     if not part.is_second or not other:
@@ -120,7 +120,7 @@ def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
 
 
 def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
-    """Return the correct run, with the faulty row below each row in which a number differs."""
+    """Return the correct machine with the faulty row below each row in which a number differs."""
     twins = _twins(correct, faulty, lambda row, cell: (row.scan, row.name, cell.column, cell.name))
     cells = []
     for cell, twin in zip(faulty.cells, twins, strict=True):
@@ -144,7 +144,7 @@ def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
 
 
 def _differ(correct: str, faulty: str) -> bool:
-    """Return whether two numbers differ by more than `CLOSE`, or whether two other texts differ."""
+    """Return whether two texts differ. Numbers differ if the relative error exceeds `CLOSE`."""
     try:
         return not np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True)
     except ValueError:  # an array, or an empty cell
@@ -167,7 +167,7 @@ def _title(breakage: Breakage) -> str:
 
 
 def _entry(breakage: Breakage) -> tuple[int, ...]:
-    """Return the index of the entry with the largest error, which the table of results shows."""
+    """Return the index of the entry with the largest error. The results show only this entry."""
     wrong = (row for row in breakage.rows if row.order == breakage.visible)
     row = next(wrong, breakage.rows[-1])
     if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
@@ -181,7 +181,7 @@ def _entry_name(name: str, entry: tuple[int, ...]) -> str:
 
 
 def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
-    """Return the ratio of the faulty to the true number; empty if it is not a finite number."""
+    """Return the ratio of the faulty to the true number. Empty if the ratio is not finite."""
     if faulty is None or not (true and np.isfinite(faulty) and np.isfinite(true)):
         return ""
     return f"{float(faulty / true):.4g}"

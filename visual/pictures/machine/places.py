@@ -1,4 +1,4 @@
-"""The instruction that computes each number of a machine, for pages that compute the run again.
+"""The instructions that compute the numbers of a machine in a page that computes the run again.
 
 The *place* of a number is the index of its instruction in the program of the run. The program has
 the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
@@ -16,15 +16,15 @@ from lab.notation import Expression, Leaf
 from lab.traces.program import Instruction, Instructions, Program
 from lab.traces.trace import Trace
 
-Key = tuple[int, int | None]  # the argument and the tap of a value that a step reads
+Key = tuple[int, int | None]  # the argument and the tap of a read value
 
 
 class NumberStyle(StrEnum):
     """The notation of a number."""
 
     PLAIN = "plain"
-    FACTOR = "factor"  # a negative number has parentheses
-    NORM = "norm"  # of an array, between double bars
+    FACTOR = "factor"  # with parentheses if the number is negative
+    NORM = "norm"  # the norm of an array, between double bars
 
 
 class Numeral(str):
@@ -34,7 +34,7 @@ class Numeral(str):
     style: NumberStyle
 
     def __new__(cls, text: str, place: int, style: NumberStyle = NumberStyle.PLAIN) -> "Numeral":
-        """Return the text with its place and style."""
+        """Return `text` as a `Numeral`."""
         numeral = super().__new__(cls, text)
         numeral.place, numeral.style = place, style
         return numeral
@@ -46,14 +46,14 @@ def numeral(text: str, place: int | None, style: NumberStyle = NumberStyle.PLAIN
 
 
 def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Instruction, ...]:
-    """Return the right side of an equation as instructions whose inputs are its operands."""
+    """Return the right side of an equation as instructions. The inputs are the operands."""
     instructions = Instructions()
     instructions.term(expression, lambda leaf: instructions.add("input", "", operands[leaf]))
     return tuple(instructions.lines)
 
 
 class PlacedEvents(Events):
-    """The events of a run, and the places of their values in a program that computes the run."""
+    """The events of a run, with the places of the values in a program that computes the run."""
 
     def __init__(self, trace: Trace, program: Program) -> None:
         super().__init__(trace)
@@ -64,7 +64,7 @@ class PlacedEvents(Events):
             self._store(value, places)
 
     def place(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the place of a number, of an entry, or of the norm of an array, or None."""
+        """Return the place of a number, or of an entry or the norm of an array. None: no place."""
         _, places = self.known.get(id(value), (None, None))
         if places is None:
             return None
@@ -79,7 +79,7 @@ class PlacedEvents(Events):
         return value
 
     def _store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
-        """Store the places of a value, except of integers, which are constants in the page."""
+        """Store the places of a value. Integers have no places: they are constants in the page."""
         if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
             if np.shape(value) != np.shape(places):
                 raise GraphError("With other values, arrays of this run have other shapes.")
@@ -91,7 +91,7 @@ class PlacedEvents(Events):
         for n, read in enumerate(event.reads):
             if event.step is not None:
                 self._store(read.value, twin.reads[n].value)
-            elif read.slot is not None:  # an output of another Scan
+            elif read.slot is not None:  # the value is an output of another Scan
                 tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
                 self._store(read.value, None if tape is None else tape.final[read.slot.row])
         for write, twin_write in zip(event.writes, twin.writes, strict=True):
@@ -119,7 +119,7 @@ class PlacedEvents(Events):
             self._store(term.value, places)
 
     def _store_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
-        """Store the places of a term; return False if the term has no usable expression."""
+        """Store the places of a term. Return whether the term has a usable expression."""
         instructions = self.program.instructions
         if term.expression is None:
             return False
@@ -138,7 +138,7 @@ class PlacedEvents(Events):
         return True
 
     def _places(self, value: np.ndarray) -> np.ndarray:
-        """Return the places of a value; integers get new constants."""
+        """Return the places of a value. A value without places gets new constants."""
         if id(value) in self.known:
             return self.known[id(value)][1]
         return self.program.instructions.each("constant", np.asarray(value, float))

@@ -13,13 +13,13 @@ from math import ceil
 from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 
 COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
-AFTER = 0.001  # added to p for a state that begins just after p
-MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive, and when a sum is complete
+AFTER = 0.001  # the difference between p and a state that begins just after p
+MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive and when a sum is complete
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The picture at p: the number of the present event, the event, its group, and its progress.
+    """The present event at p, its number, the group of sums in progress, and the progress `share`.
 
     Before the first event, the number is 0, and the event and the group are None.
     """
@@ -32,7 +32,7 @@ class Moment:
 
 
 def locate(machine: MachineContent, p: float) -> Moment:
-    """Return the moment at p. At the end of an event, the group is the last group of the event."""
+    """Return the moment at p. At the end of an event, the group is the final group of the event."""
     number = ceil(p - 1e-9)
     event = machine.events[number - 1] if number else None
     past = p - number + 1
@@ -52,7 +52,7 @@ def spans(event: MachineEvent) -> list[tuple[float, float]]:
 
 
 def states(machine: MachineContent) -> list[tuple[Key, ...]]:
-    """Return the keys of each cell; the moment of a key is the p from which the key is valid."""
+    """Return the keys of each cell. A key is valid from p = `moment` to the next key."""
     result: list[list[Key]] = [[cell.keys[0]] for cell in machine.cells]
     for moment, event in enumerate(machine.events, start=1):
         for number, (cell, keys) in enumerate(zip(machine.cells, result, strict=True)):

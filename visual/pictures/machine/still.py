@@ -1,6 +1,6 @@
 """A machine at a moment as a `Scene`, and a film with up to three frames for each sum.
 
-A film draws a shape once for each series of frames with the same shape.
+If successive frames of a film have the same shape, the film contains the shape once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,14 +43,14 @@ def still(
 
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
-    """Return the machine of a trace with as many columns as a sheet has space for."""
+    """Return the machine of a trace with at most as many columns as fit on a sheet."""
     return machine_of(trace, around, most=most_columns(sheet.width))
 
 
 def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) -> Scene:
-    """Return the machine of a trace at the end of a step of ``trace.scans[scan]``.
+    """Return the picture of a machine at the end of a step of ``trace.scans[scan]``.
 
-    Of a long loop, the columns next to the slots that the step writes are shown.
+    Of a long loop, the columns near a slot that the step writes are shown.
     """
     written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
     slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
@@ -63,7 +63,7 @@ def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) ->
 
 
 def film(arrangement: Arrangement) -> Scene:
-    """Return a film: a scene with up to three moments for each sum."""
+    """Return a film: a scene with up to three frames for each sum."""
     machine = arrangement.machine
     moments = [locate(machine, p) for p in _film_times(machine)]
     frames = [frame_of(arrangement, moment) for moment in moments]
@@ -78,7 +78,7 @@ def film(arrangement: Arrangement) -> Scene:
 def _scene(
     arrangement: Arrangement, shapes: Sequence[Shape], moment: Moment, sheet: Sheet
 ) -> Scene:
-    """Return the shapes, with the legend of their roles below."""
+    """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
     machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
     below: list[Shape] = []
     if sheet.legend:
@@ -124,7 +124,7 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
 
 
 def _runs(layer: str, frames: Sequence[Frame]) -> Iterator[Shape]:
-    """Yield the shapes of a layer of a film: a group for each series of frames with a shape."""
+    """Yield the shapes of a layer of a film, once for each series of frames with the same shape."""
     within = [dict.fromkeys(frame[layer]) for frame in frames]
     for shape in dict.fromkeys(shape for shapes in within for shape in shapes):
         start = 0
@@ -142,7 +142,7 @@ def _runs(layer: str, frames: Sequence[Frame]) -> Iterator[Shape]:
 
 
 def _timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shape]:
-    """Yield the moving values one after the other, between the frames `start` and `until`."""
+    """Yield a group for each moving value. The groups follow each other from `start` to `until`."""
     share = (until - start) / len(travel.shapes)
     for n, value in enumerate(travel.shapes):
         if isinstance(value, Shapes):

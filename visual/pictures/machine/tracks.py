@@ -1,4 +1,4 @@
-"""The lines on which values travel, the places of factors, and the lines from saved values."""
+"""Lines from cells to sums, the positions of factors on the lines, and lines from saved values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ from visual.scene.fonts import text_width
 
 @dataclass(frozen=True)
 class Track:
-    """The line of a term, the place of its factor, and the lines from saved values.
+    """The line of a term, the position of its factor, and lines from saved values to the factor.
 
-    `turn` is the relative position of the factor on the line.
+    `turn` is the position of the factor as a fraction of the length of the line.
     """
 
     points: tuple[Point, ...]
@@ -32,7 +32,7 @@ class Track:
 
 
 def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
-    """Return the track of a term of a sum to its target."""
+    """Return the track of a term of a sum to the target cell of the sum."""
     way = _line(arrangement, term, part.target, part.kind is PartKind.FILL)
     if way.chip is None:
         return way
@@ -42,9 +42,9 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
 
 
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
-    """Return the tracks of each part of a group, with factors that do not cover each other.
+    """Return the tracks of each part of a group. Factors do not cover each other.
 
-    Of two factors in the same place, only the first is shown; the sentences contain both.
+    Of two overlapping factors, only the first is shown; the sentences contain both.
     """
     result: list[list[Track]] = []
     occupied: list[tuple[float, float, float]] = []
@@ -66,7 +66,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
 
 
 def factor_text(term: Movement) -> str:
-    """Return the text of a factor on its line."""
+    """Return the text of the factor of a term: a number after ``×``, or symbols."""
     return f"×{term.factor}" if term.factor else term.symbol
 
 
@@ -78,7 +78,7 @@ def factor_size(arrangement: Arrangement) -> float:
 def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Return the two parts of a line; the first part has the given share of its length."""
+    """Split a line into two parts. `share` is the first part of the length, from 0 to 1."""
     lengths = [dist(a, b) for a, b in pairwise(points)]
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
@@ -92,9 +92,9 @@ def split_line(
 
 
 def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> Track:
-    """Return the track of a term: its line, and the place of its factor."""
+    """Return the track of a term, without the lines from saved values."""
     to, cell = sheet.boxes[target], sheet.machine.cells[target]
-    if is_filled and term.source is None:  # start above the names of the next row
+    if is_filled and term.source is None:  # the line starts above the names of the next row
         below = to.bottom + (14 if sheet.is_tall else 7)
         return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
     side = _side(sheet, to, cell)
@@ -111,13 +111,13 @@ def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> T
         low = start.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         return _bent((first, start.bottom), (first, low), (last, low), (last, to.bottom))
-    if is_level and apart > 1:  # a bow above the boxes between them
+    if is_level and apart > 1:  # a bow above the boxes between source and target
         high = start.top - NAME - 3 - LANE * (1 + source.column % 2)
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
         x, up = to.x - way * sheet.pitch / 2, start.top - high
         turn = (up + abs(x - first)) / (2 * up + abs(last - first))
         return _bent((first, start.top), (first, high), (last, high), (last, to.top), turn=turn)
-    if apart == 0:  # through the gap at the side
+    if apart == 0:  # the line passes through the gap at the side
         right = 1 if side > to.x else -1
         first, last = start.x + right * start.width / 2, to.x + right * to.width / 2
         return _bent((first, start.y), (side, start.y), (side, to.y), (last, to.y))
@@ -126,12 +126,12 @@ def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> T
 
 
 def _bent(*points: Point, turn: float = 0.5) -> Track:
-    """Return the track along `points`, with its factor at the relative position `turn`."""
+    """Return the track along `points`, with its factor at the fraction `turn` of the length."""
     return Track(points, split_line(points, turn)[0][-1], turn)
 
 
 def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
-    """Return the line of a value that is in no slot, from the side of the target or from below."""
+    """Return the line of a value without a cell. It starts beside or below the target."""
     if not sheet.is_cramped:
         return (x, to.y), (to.left if x < to.x else to.right, to.y)
     low, edge = to.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width
@@ -139,9 +139,9 @@ def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
 
 
 def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
-    """Return the x of the middle of the gap between a box and the next box of its Scan.
+    """Return the x of the middle of the gap between a box and the next box of its row.
 
-    Next to the edge of the sheet, return the x on the other side of the box.
+    If the next gap is not on the sheet, return the middle of the gap on the other side.
     """
     scan = sheet.machine.scans[sheet.machine.rows[cell.row].scan - 1]
     way = -1 if scan.is_backward else 1
@@ -151,9 +151,10 @@ def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
 
 
 def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
-    """Return the line from a saved value to its factor, or to the line that has no factor.
+    """Return the line from a saved value to the factor at `chip`.
 
-    `number` counts the lines of a factor, and `reach` is half the height of the factor.
+    `number` counts the lines to this factor. `reach` is half the height of the factor, and 0 if the
+    term has no factor.
     """
     x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
     if abs(box.x - chip[0]) < 1:

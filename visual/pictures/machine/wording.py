@@ -31,13 +31,17 @@ INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRo
 
 
 def parenthesize(number: str) -> str:
-    """Return a number with parentheses if it is negative, as in ``2 × (-1)``."""
+    """Return the text of a number, in parentheses if the number is negative, as in ``2 × (-1)``."""
     return f"({number})" if number.startswith("-") else number
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """An equation in numbers, the same equation with enough digits, and its check for pages."""
+    """An equation in numbers.
+
+    `exact` is the equation with enough digits to be true. In a page, `check` computes the right
+    side of the equation from the printed numbers.
+    """
 
     pieces: tuple[Phrase, ...]
     exact: str = ""
@@ -46,32 +50,32 @@ class Sentence:
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """A number on the right side of an equation: a leaf of its expression, and the leaf's value."""
+    """A number on the right side of an equation: a leaf of the expression and its value."""
 
     leaf: Leaf
     value: np.ndarray
     ink: Ink
 
 
-RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its texts and numbers
+RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its text in pieces
 
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """The sentences of a run. Arrays appear as their entry `entry`, or as norms if it is None."""
+    """The sentences of a run. Of an array, they show entry `entry`, or the norm if it is None."""
 
     events: EventSequence
     entry: int | None = None
 
     @property
     def run(self) -> Events:
-        """The events of a trace, whose Scans have names."""
+        """The events as the events of a trace. An eager recording has no trace."""
         assert isinstance(self.events, Events)
         return self.events
 
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
-        """The names of the quantities of each Scan."""
+        """For each Scan, the names of its quantities."""
         return tuple(Quantities.each(self.run.trace))
 
     def heading(self, event: Event) -> str:
@@ -83,7 +87,7 @@ class Wording:
         return f"{scan}, step {event.step}{inside}"
 
     def _index(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the index of the entry that represents an array; None for the norm."""
+        """Return the index of the entry that represents an array, or None if its norm does."""
         entry = self.entry if entry is None else entry
         if not np.ndim(value):
             return 0
@@ -101,24 +105,24 @@ class Wording:
         return numeral(number_text(np.ravel(value)[index]), place)
 
     def _place(self, value: np.ndarray, entry: int | None) -> int | None:
-        """Return the place of a value in the program of a page; None without a page."""
+        """Return the place of a value in the program of a page, or None without a page."""
         return self.events.place(value, entry) if isinstance(self.events, PlacedEvents) else None
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
-        """Return all numbers of a small array; empty for other values, or if `entry` is set."""
+        """Return the numbers of a small array as texts. Empty for other values or with `entry`."""
         if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
             return ()
         return tuple(self.number(value, n) for n in range(np.size(value)))
 
     def each(self, value: np.ndarray) -> list["Wording"]:
         """Return a `Wording` for each entry of an array, if the cell lists the entries."""
-        # A page would need a check for each entry.
+        # With a page, the list is empty, because the page would need a check for each entry.
         is_free = self.entry is None and not isinstance(self.events, PlacedEvents)
         is_listed = is_free and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
-        """Return the number that a cell shows; None for the norm of an array."""
+        """Return the number that represents a value, or None if the norm of an array does."""
         if value is None or (index := self._index(value)) is None:
             return None
         return np.ravel(value)[index].item()
@@ -137,12 +141,12 @@ class Wording:
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
     def _new_value(self, write: Write) -> Phrase:
-        """Return the new value, in color if the step has read the old value."""
+        """Return the new value. Its ink is `WRITTEN` unless the step has read the old value."""
         ink = Ink.WRITTEN if write.kind is SlotRole.WRITTEN else Ink.OVERWRITTEN
         return Phrase(self.number(write.new), ink)
 
     def sentence(self, event: Event, write: Write) -> Sentence:
-        """Return the sentence of a write: its sum, or its formula."""
+        """Return the sentence of a write: a sum, a formula, or a value that is written back."""
         name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is SlotRole.RESTORED:
             value = Phrase(self.number(write.new), Ink.PRESERVED)
@@ -162,14 +166,14 @@ class Wording:
             styles[0] = NumberStyle.PLAIN
 
         def right_value(digits: int) -> float | None:
-            """Return the right side, computed from the numbers as printed."""
+            """Return the value of the right side for numbers that are printed with `digits`."""
             values = [float(number) for number in numbers]
             if np.isfinite(values).all():
                 values = [as_printed(number_text(number, digits)) for number in numbers]
             return value_of(expression, lambda leaf: values[leaves[leaf]])
 
         def right_phrases(digits: int) -> Iterator[Phrase]:
-            """Yield the texts and the numbers of the right side."""
+            """Yield the texts and the numbers of the right side, with this number of digits."""
             written = iter(zip(numbers, styles, strict=True))
             for piece in pieces:
                 if isinstance(piece, str):
@@ -192,7 +196,7 @@ class Wording:
         )
 
     def _sum(self, event: Event, write: Write) -> RightSide | None:
-        """Return the right side of a sum as products of numbers; None for products of arrays."""
+        """Return the right side of a sum as products of numbers, or None for products of arrays."""
         products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source, ink = term.factor, term.source, self.ink(event, term.source)
@@ -216,7 +220,7 @@ class Wording:
         return Call("Add", tuple(calls)), pieces
 
     def _formula(self, event: Event, write: Write) -> RightSide | None:
-        """Return the right side of a forward write in numbers; None for arrays."""
+        """Return the right side of a forward write in numbers, or None if it reads arrays."""
         expression = self._expression(event, write)
         if expression is None:
             return None
@@ -228,13 +232,13 @@ class Wording:
         if any(np.ndim(operand.value) for operand in operands):
             return None
         line = render(expression, lambda leaf: f"{MARK}{leaves.index(leaf)}{MARK}")
-        pieces = [  # texts and numbers take turns
+        pieces = [  # texts and numbers alternate
             operands[int(piece)] if n % 2 else piece for n, piece in enumerate(line.split(MARK))
         ]
         return expression, [piece for piece in pieces if piece]
 
     def _expression(self, event: Event, write: Write) -> Expression | None:
-        """Return the formula of a write, whose leaves are the reads; None for filling a tape."""
+        """Return the formula of a write, or None for filling a tape. Its leaves are the reads."""
         target = write.slot.argument, write.tap
         formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
         return next(
@@ -242,7 +246,7 @@ class Wording:
         )
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
-        """Return the sentence of a formula of arrays, in symbols."""
+        """Return the sentence of a write with symbols instead of the numbers of the right side."""
         new, expression = self._new_value(write), self._expression(event, write)
         if expression is None:
             return Sentence((name, new))
@@ -256,7 +260,7 @@ class Wording:
         return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
-        """Return the reason for a write, such as the step that a backward step differentiates."""
+        """Return the reason for a write, such as the forward step that the write differentiates."""
         if event.step is None:
             return ""
         named = self.named[event.scan]
@@ -297,7 +301,7 @@ class Wording:
 
 
 def _local_derivatives(write: Write) -> str:
-    """Return a sentence with the local derivatives of a sum; empty for constants or many terms."""
+    """Return a sentence with the local derivatives of a sum. Empty for constants or many terms."""
     terms = [term for term in write.terms if term.factor is not None]
     symbols = [*dict.fromkeys(term.symbols for term in terms if leaves_of(term.expression))]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:

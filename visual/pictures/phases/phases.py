@@ -63,12 +63,12 @@ def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Pi
 
 
 def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
-    """Yield a row for each phase with a line to the next row, then a row for the finished step."""
+    """Yield a row for each phase, with a line to the next row, then a row for the whole step."""
     record = pieces.record
     parts = {phase.number: pieces.draw(phase.number) for phase in record.phases}
     widest = max(piece.envelope.width for piece in parts.values())
     room = sheet.line - NAMES - widest - 20
-    is_narrow = room < LEAST  # the parts are below their names, and the sentences below the parts
+    is_narrow = room < LEAST  # each part is below its name, and the sentence is below the part
     for phase, sentence in zip(record.phases, sentences(record, pieces.source), strict=True):
         number, muted = phase.number, sentence.startswith(NOTHING)
         name = sized(
@@ -96,5 +96,5 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
 
 
 def moment(phase: Phase) -> Group:
-    """Return an empty group with the moment of a phase; a film shows the phase in this moment."""
+    """Return an empty group with the moment at which a film shows a phase."""
     return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)

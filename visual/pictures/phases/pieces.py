@@ -16,7 +16,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
-SMALL, MONO, LINES = 12, 11.5, 5  # two font sizes; the most lines of a formula
+SMALL, MONO, LINES = 12, 11.5, 5  # font sizes of words and of formulas; the most lines of a formula
 LINE, CHIP, EDGE, INSIDE, APART, ARROW = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0
 MIN_SLOT, HIGH = 86.0, 36.0  # the least width and the height of a slot
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
@@ -25,8 +25,8 @@ TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
 class Pieces:
     """The pieces of all phases, at most `width` pixels wide.
 
-    `of` is the backward Scan in its run, or None without a run. `roles` are the roles of the values
-    that a backward step reads and writes, by name, and the pattern `names` matches these names.
+    `of` is the backward Scan in its run, or None without a run. `roles` has the role of each value
+    that a backward step reads or writes, by name. The pattern `names` matches the keys of `roles`.
     """
 
     def __init__(self, record: DerivationRecord, of: NamedScan | None, width: float) -> None:
@@ -51,7 +51,7 @@ class Pieces:
         return self.of.seeds.removeprefix("output of ")
 
     def draw(self, phase: int) -> Piece:
-        """Draw the part of the step that a phase adds, or a dash."""
+        """Draw the part of the step that a phase adds, or a dash if the phase adds no part."""
         pieces = [*self._draw(phase)] or [self.words("—", muted=True)]
         width = 0 if phase in (5, 6, 8) else self.width  # width 0: a line for each piece
         return above(*flow(pieces, width), apart=2)
@@ -119,7 +119,7 @@ class Pieces:
     def chip(
         self, name: str, item: Item, role: Role | None = None, mono: bool = False, share: float = 1
     ) -> Piece:
-        """Draw a name in a box, at most a `share` of the width; the tooltip states a decision."""
+        """Draw a name in a box, at most a `share` of the width. The tooltip states the decision."""
         role = role or LOOKS[item.verdict][0]
         room, size = self.width * share - 2 * EDGE, MONO if mono else SMALL
         label = fitted(EDGE, 15, name, room, size, mono=mono, role=role)
@@ -129,14 +129,14 @@ class Pieces:
         return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """Return a group of texts and a box; the box has the key of the subject."""
+        """Return a group of texts and of a box. The box has the key of the subject."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
         return Group((cell, *texts), title=title)
 
     def formula(self, content: str, room: float) -> Piece:
-        """Draw a formula in up to `LINES` lines, with its variables in boxes."""
+        """Draw a formula in at most `LINES` lines, with variables in boxes."""
         pieces = list[Piece]()
-        for word in re.findall(r"\S+(?: [+−](?= ))? ?", content):  # with the operator that follows
+        for word in re.findall(r"\S+(?: [+−](?= ))? ?", content):  # a word with the next operator
             fits = self.word(word, inf).envelope.width <= room
             factors = [word] if fits else re.findall("[^·]+·?", word)
             pieces += (self.word(factor, room) for factor in factors)
@@ -169,9 +169,9 @@ class Pieces:
         return sized(width + 10, LINE, fitted(0, 15, name, width, MONO, mono=True, muted=True))
 
     def added(self, item: Item, slot: str) -> Piece:
-        """Draw a row of phase 6: how the forward step accesses a value, and the added term.
+        """Draw a row of phase 6: the access of the forward step to a value, and the added term.
 
-        The term is `slot` if the gradient of the value accumulates; a replaced value has none.
+        If the gradient of the value accumulates, the term is `slot`. A replaced value adds nothing.
         """
         name, _, access = item.subject.rpartition(", ")
         terms = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
@@ -182,7 +182,7 @@ class Pieces:
         return beside(start, self.formula(terms.get(item.verdict, ""), room))
 
     def slot(self, name: str) -> Piece:
-        """Draw a slot of a tape: its name, and the access of the step."""
+        """Draw a slot of a tape: the name of the slot, and the access of the step."""
         role = self.roles[name]
         access = "written" if role is Role.INTERMEDIATE else role.word
         width = min(max(MIN_SLOT, _wide(name) + 12), self.width)
@@ -219,7 +219,7 @@ class Pieces:
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Arrange pieces in lines of at most width `room`; a wider piece has its own line."""
+    """Arrange pieces in lines that are at most `room` wide. A wider piece has its own line."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)
@@ -231,7 +231,7 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
 
 
 def scan_name(name: str, of: NamedScan | None) -> str:
-    """Return the name of a Scan; with `of`, the Scan in its run, the name includes its number."""
+    """Return the name of a Scan. If its run is known, the name includes its number."""
     return name if of is None else of.numbered_name
 
 

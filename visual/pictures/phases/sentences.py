@@ -1,4 +1,4 @@
-"""A sentence for each of the eleven phases, and the role and the legend of each verdict."""
+"""The sentences that explain the eleven phases, and the roles and the legend of verdicts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from re import findall
@@ -52,7 +52,7 @@ def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
 
 
 def decisions(record: DerivationRecord) -> list[list[Item]]:
-    """Return for each phase the decisions about variables that exist."""
+    """Return the decisions of each phase, without decisions about absent variables."""
     return [
         [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
@@ -67,9 +67,8 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
     """Yield a sentence for each phase.
 
-    The sentence for a phase that adds no part starts with `NOTHING`.
-
-    `source` is the origin of the initial gradients of the backward Scan.
+    The sentence for a phase that adds no part starts with `NOTHING`. `source` is the origin of the
+    initial gradients of the backward Scan.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
@@ -109,13 +108,13 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
 
 
 def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item]) -> str:
-    """Return the first sentence whose verdicts all occur in `items`."""
+    """Return the first of `sentences` whose verdicts all occur in `items`."""
     verdicts = {item.verdict for item in items}
     return next(text for known, text in sentences.items() if verdicts.issuperset(known))
 
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Explain the first slot whose tap differs from the tap of its variable, if there is one."""
+    """Return a sentence about the first slot whose tap differs from the tap of its variable."""
     for item, slot in zip(added, written_slots(tapes), strict=False):
         argument = item.subject.rpartition(", ")[0]
         if argument.partition("[")[2] != slot.partition("[")[2]:
@@ -124,7 +123,7 @@ def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
 
 
 def legend_of(verdicts: Collection[Verdict]) -> dict[Role, str]:
-    """Return the legend of some verdicts; verdicts with the same role share a text."""
+    """Return the legend of some verdicts. Verdicts with the same role share an entry."""
     legend = dict[Role, str]()
     for verdict, (role, text) in LOOKS.items():
         if verdict in verdicts and text:

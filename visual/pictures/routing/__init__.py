@@ -1,4 +1,4 @@
-"""The primitives where, cat, narrow, and clamp on arrays, and a step of a tape as routing.
+"""Two pictures of the primitives where, cat, narrow, and clamp, which copy entries of arrays.
 
-Start with `routing`; `transposed` is the other picture.
+`routing` draws a call of a primitive, and `transposed` draws a step of a tape as such calls.
 """

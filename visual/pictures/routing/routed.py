@@ -1,4 +1,4 @@
-"""The data of a routing picture: the arrays of a call as rows of cells, and the copied rows."""
+"""The data of a routing picture: the arrays of a call as rows, and the rows that others copy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an e
 
 @dataclass(frozen=True, eq=False)
 class RoutedArray:
-    """An array of a call, as rows of `across` cells; the last axis runs from left to right.
+    """An array of a call, as rows of `across` cells. The last axis runs from left to right.
 
-    `values` are the value, the tangent, and the cotangent. `number` is the number of an input, and
-    None for the output and for a condition, which has a value only.
+    `values` are the value, the tangent, and the cotangent. A condition has only a value. `number`
+    is the number of an input, and None for the output and for a condition.
     """
 
     name: str
@@ -45,16 +45,16 @@ class RoutedArray:
 
     @property
     def columns(self) -> range:
-        """The numbers of the columns; the last column has number -1."""
+        """The numbers of the columns, from `-across` to -1."""
         return range(-self.across, 0)
 
     def entries(self, row: int) -> Iterator[tuple[int, int]]:
-        """Yield the number of each column of a row, and the index of its entry in the array."""
+        """Yield the number of each column of a row, and the index of the entry in this column."""
         for column in self.columns:
             yield column, (row + 1) * self.across + column
 
     def entry_name(self, entry: int, prefix: str = "") -> str:
-        """Return the name of an entry, such as ``x[0,2]``, or the name of a number."""
+        """Return the name of an entry, such as ``x[0,2]``, or of an array without axes, ``x``."""
         if not self.shape:
             return f"{prefix}{self.name}"
         return f"{prefix}{self.name}[{','.join(map(str, np.unravel_index(entry, self.shape)))}]"
@@ -62,7 +62,7 @@ class RoutedArray:
 
 @dataclass(frozen=True, eq=False)
 class RoutedCall:
-    """A call of a primitive: its linearization, and its arrays; z is the output."""
+    """A call of a primitive: its linearization and its arrays. The output has the name z."""
 
     linear: "Linearization"
     sources: "Sources"
@@ -86,7 +86,7 @@ class RoutedCall:
         return [*self.inputs, *([self.condition] if self.condition else [])]
 
     def source(self, entry: int) -> tuple[RoutedArray, int]:
-        """Return the input, and the index of its entry, that an entry of the output copies."""
+        """Return the input and the index of the entry that an entry of the output copies."""
         numbers, entries = (a.reshape(-1) for a in (self.sources.input, self.sources.entry))
         return self.inputs[int(numbers[entry])], int(entries[entry])
 
@@ -95,7 +95,7 @@ class RoutedCall:
         return self.primitive in ("where", "clamp") and 0 < array.size < self.output.size
 
     def copied_rows(self) -> list[Pair]:
-        """Return a pair for each row of an input and each row of the output that copies it.
+        """Return a pair for each row of an input and each row of the output that copies from it.
 
         The first item is the last entry of the row of the input, and the second item is the first
         entry of the row of the output.
@@ -116,9 +116,9 @@ def route_call(
     tangents: Sequence[object] | None,
     metadata: Mapping[str, object],
 ) -> RoutedCall:
-    """Call a primitive, and return its arrays; `visual.routing` explains the arguments.
+    """Call a primitive, and return the call. `visual.routing` explains the arguments.
 
-    The arrays of vectors and numbers have a single column. Raises ArgumentError for too many
+    Vectors and numbers have a single column. Raises ArgumentError for too many
     inputs, and for an array that is too large for a picture.
     """
     from lab.structural import primitives

@@ -2,8 +2,8 @@
 
 Three panels show values, tangents, and cotangents. Values and tangents move from left to right, and
 cotangents move from right to left. A cell of the output names the entry that it copies, and has the
-color of that input; a cell of an input names the entries that copy it. Panels of vectors are next
-to each other, and panels of matrices are below each other.
+color of the copied input. A cell of an input names the entries that copy it. Panels of vectors are
+next to each other, and panels of matrices are below each other.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -43,7 +43,7 @@ def routing(
     tangents: Sequence[object] | None = None,
     **metadata: object,
 ) -> Scene:
-    """Draw a structural primitive at arrays: values, tangents, and cotangents.
+    """Draw a call of a structural primitive: its values, tangents, and cotangents.
 
     `primitive` is where, cat, narrow, or clamp, with the `inputs` and `metadata` of
     `lab.structural.primitives`. By default, the tangents are 0.1, 0.2 … over all inputs, and the
@@ -53,7 +53,7 @@ def routing(
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
     The three panels are the moments 0, 1, and 2 of the picture. Marks show the entries of a clamp
-    that are equal to a bound and have no derivative.
+    that are equal to a bound: the clamp has no derivative there.
 
     Raises ArgumentError for arguments that the primitive rejects, for PyTensor variables, for more
     than 6 inputs, and for arrays of more than 24 rows or 12 columns.
@@ -97,7 +97,7 @@ class RoutingTable(Table):
             yield Row(lines=lines, edges=[e for panel in panels for e in self._edges(panel)])
 
     def _lines(self, panel: Panel, part: int) -> Iterator[Line]:
-        """Yield the rows of the inputs, then the rows of the output, which are to their right."""
+        """Yield the rows of the inputs, then the rows of the output to the right of the inputs."""
         for number, array in enumerate(self.call.arguments):
             yield from self._rows(array, panel, part, "" if number else panel.title)
         output = self.call.output
@@ -132,7 +132,7 @@ class RoutingTable(Table):
         return replace(cell, id=(panel.number, array.name, entry))
 
     def _condition_cell(self, array: RoutedArray, entry: int) -> Cell:
-        """Return an entry of the condition, in the role of the input that it selects."""
+        """Return the cell of an entry of the condition, with the role of the selected input."""
         holds, key = bool(array.values[0].reshape(-1)[entry]), array.entry_name(entry)
         role, selected = role_of(0 if holds else 1), "x" if holds else "y"
         title, label = f"{key} = {holds}, which selects {selected}", f"c{key[len(array.name) :]}"
@@ -140,7 +140,10 @@ class RoutingTable(Table):
         return Cell(role, key, None, key=key, label=label, lines=lines, title=title)
 
     def _input_cell(self, array: RoutedArray, number: int, entry: int, panel: Panel) -> Cell:
-        """Return an entry of an input, with the entries that copy it or, backward, their sum."""
+        """Return the cell of an entry of an input, which names the entries that copy the entry.
+
+        The cell of a cotangent shows the sum over these entries.
+        """
         readers, is_back = self.call.sources.readers(number, entry), panel is COTANGENT
         count, some = len(readers), readers[:MOST_NAMES]
         names = [self.call.output.entry_name(n, panel.prefix) for n in some]
@@ -161,7 +164,7 @@ class RoutingTable(Table):
         return _entry(role, array, entry, panel, note, detail)
 
     def _output_cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
-        """Return an entry of the output, in the role of the input that it copies."""
+        """Return the cell of an entry of the output, with the role of the copied input."""
         source, place = self.call.source(entry)
         nonsmooth = np.broadcast_to(self.call.linear.nonsmooth, array.shape)
         is_kink, is_back = bool(nonsmooth.reshape(-1)[entry]), panel is COTANGENT
@@ -175,7 +178,7 @@ class RoutingTable(Table):
     # Arrows.
 
     def _edges(self, panel: Panel) -> Iterator[Edge]:
-        """Yield the arrows from inputs to the output, or backward for cotangents."""
+        """Yield the arrows from the inputs to the output or, for cotangents, from the output."""
         for pair in self.pairs:
             ends = [(panel.number, *end) for end in pair]
             source, target = reversed(ends) if panel is COTANGENT else ends

@@ -1,4 +1,4 @@
-"""One step of a tape, its transpose as routing, and the same step of the backward Scan."""
+"""The data of a step of a tape, of its transpose, and of the same step of the backward Scan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ import numpy as np
 from lab.equations.events.events import Events
 from lab.traces.trace import TapeTrace, Trace
 
-Values = Mapping[int, np.ndarray | None]  # by the row of their slot; None is uninitialized
+Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
 
 
 @dataclass(frozen=True, eq=False)
 class TransposedStep:
-    """A step of a loop's tape, its transpose as routing, and the traced tape of the gradient.
+    """A step of the tape of a loop, the transpose of the step, and the traced tape of the gradient.
 
-    All arrays and values have the rows of `tape`. `read` and `written`, and their gradients, are
-    the values in the slots that the step reads or writes. `gradient_rest` is the gradient wrt the
-    slots that the step does not write; the other slots contain zero. `spent` are the slots that no
-    later step reads: their gradient remains on the `traced` tape.
+    All arrays and values have the rows of `tape`. `read` are the values in the slots that the step
+    reads, and `written` the values in the slots that the step writes. The gradients wrt these
+    values are `gradient_read` and `gradient_written`. `gradient_rest` is the gradient wrt the slots
+    that the step does not write, with zero for the other slots. `spent` are the slots that no later
+    step reads: their gradients remain on the `traced` tape.
     """
 
     tape: TapeTrace
@@ -38,7 +39,7 @@ class TransposedStep:
 
 
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Return for each differentiated Scan a tape, the backward Scan, and the gradient's tape.
+    """Return for each differentiated Scan a tape, the backward Scan, and the tape of its gradient.
 
     The tape is the first tape that overwrites a slot or, without such a tape, the first tape.
     """
@@ -85,7 +86,7 @@ def transposed_step(
     gradient_before, _ = pullback(np.concatenate([gradient_read, gradient_after]))
 
     def initialized(values: np.ndarray, steps: int) -> Values:
-        """Return the values after the first `steps`, with None for uninitialized slots."""
+        """Return the values by row, with None for slots that `steps` steps leave uninitialized."""
         filled = {int(access.rows[n]) for access in tape.writes for n in range(steps)}
         empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
         return {row: None if row in empty else value for row, value in enumerate(values)}

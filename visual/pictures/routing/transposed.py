@@ -1,10 +1,10 @@
-"""One step of a tape and its transpose, both as routing, and the traced gradient.
+"""The picture of a step of a tape and of its transpose, both as routing, and the traced gradient.
 
 A step reads slots (`narrow`) and writes slots (`set_subtensor`). In the transpose, the gradient wrt
-a written slot moves to the written value, and zero remains in the slot. The gradients wrt the read
-values are added to their slots. Therefore, the gradient of an overwritten slot does not reach
-earlier steps, and the gradient of a preserved slot is a sum. The last block shows the same numbers
-on the tape of the backward Scan.
+a written slot moves to the written value, and zero remains in the slot. The gradient wrt a value
+that the step reads is added to the gradient of its slot. Therefore, the gradient of an overwritten
+slot does not reach earlier steps, and the gradient of a preserved slot is a sum. The last block
+shows the same numbers on the tape of the backward Scan.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from visual.pictures.routing.step import (
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_SLOTS = 6  # the most slots of a tape without gaps
+MOST_SLOTS = 6  # a tape with more slots has gaps
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "value on a tape, or computed by the step",
     Role.PRESERVED: "read, unchanged; its gradients are added",
@@ -79,7 +79,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 
 
 class StepTable(Table):
-    """The step, its transpose, and the backward step, with a column for each slot of the tape."""
+    """The step, its transpose, and the step of the backward Scan. A column is a slot."""
 
     parts = (TablePart(narrow=50, height=44),)
 
@@ -101,7 +101,7 @@ class StepTable(Table):
         yield self._traced()
 
     def _forward(self) -> Row:
-        """Return the block of the step: the tape before and after, and the values between them."""
+        """Return the step: the tape before, the values read and written, and the tape after."""
         step, read, written = self.step, self.step.read, self.step.written
         used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
         old = {row: step.before[row] for row in written if row in read}
@@ -120,7 +120,7 @@ class StepTable(Table):
         return _block(0, "forward", title, words, lines, edges)
 
     def _transposed(self) -> Row:
-        """Return the transpose of the step by the rules of routing."""
+        """Return the transpose of the step, by the rules of routing."""
         step, read, written = self.step, self.step.gradient_read, self.step.gradient_written
         zero = np.zeros_like(step.gradient_after[0])
         scattered = {**dict.fromkeys(self.slots, zero), **read}
@@ -179,7 +179,10 @@ class StepTable(Table):
         old: Values = NO_VALUES,
         note: str = "",
     ) -> Line:
-        """Return a cell for each slot with a value; in blocks 1 and 2, the values are gradients."""
+        """Return a line with a cell for each slot that has a value.
+
+        In blocks 1 and 2, the values are gradients.
+        """
         known = values if isinstance(values, Mapping) else dict(enumerate(values))
         prefix, tape, named = "", self.step.tape, self.named
         if block:

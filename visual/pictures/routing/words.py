@@ -28,7 +28,7 @@ RULES: Mapping[str, tuple[str, str]] = {
         "glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",
     ),
 }
-REGIONS: Mapping[tuple[str, str], str] = {  # the part of the output that copies an input
+REGIONS: Mapping[tuple[str, str], str] = {  # the entries of the output that copy an input
     ("where", "x"): "where the condition holds",
     ("where", "y"): "where the condition does not hold",
     ("narrow", "a"): "within the part",
@@ -41,7 +41,7 @@ SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
 class Panel(NamedTuple):
-    """One of the three panels, with the prefix of the names of its arrays."""
+    """One of the three panels. `prefix` begins the names of its arrays."""
 
     number: int
     title: str
@@ -54,12 +54,12 @@ PANELS = (FORWARD, TANGENT, COTANGENT)
 
 
 def role_of(number: int) -> Role:
-    """Return the role of the cells of an input; the first three inputs have different roles."""
+    """Return the role of the cells of an input. The first three inputs have different roles."""
     return SOURCES[number % len(SOURCES)]
 
 
 def equation(call: RoutedCall, panel: Panel) -> tuple[str, str]:
-    """Return the equation of a panel, and its explanation."""
+    """Return the equation of a panel, and an explanation of the equation."""
     names = ", ".join(f"{panel.prefix}{array.name}" for array in call.inputs)
     if panel is FORWARD:
         return f"z = {_call_text(call)}", "every entry of z copies an entry of an input"
@@ -71,7 +71,7 @@ def equation(call: RoutedCall, panel: Panel) -> tuple[str, str]:
 
 
 def notes_of(call: RoutedCall, array: RoutedArray) -> list[str]:
-    """Return notes about an input: how many entries copy it, and whether it is repeated."""
+    """Return notes about an input: how many entries copy it, and "repeated" if it is broadcast."""
     if array.number is None:
         return []
     count = call.sources.count(array.number)
@@ -82,7 +82,7 @@ def notes_of(call: RoutedCall, array: RoutedArray) -> list[str]:
 
 
 def products(call: RoutedCall) -> list[str]:
-    """Return the two inner products ⟨g, J v⟩ and ⟨J* g, v⟩ in a line each."""
+    """Return a line for the inner product ⟨g, J v⟩, and a line for ⟨J* g, v⟩."""
     value, tangent, cotangent = call.output.values
     forward = inner([(cotangent, tangent)])
     backward = inner((array.values[2], array.values[1]) for array in call.inputs)

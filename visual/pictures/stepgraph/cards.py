@@ -26,8 +26,8 @@ VALUE, CAPTION = 12, 11  # font sizes
 LINE, INDENT = 17, 8  # the height and the left margin of a line
 MIN_WIDTH = 58
 ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest width of an argument, on screen and on paper
-FORMULA, LINES = 0.5, 4  # the largest fraction of the sheet for a result; the most lines
-HANGING = 2  # letters before the later lines of a formula
+FORMULA, LINES = 0.5, 4  # largest fraction of the sheet for a formula; most lines
+HANGING = 2  # the indent of the second and later lines of a formula, in letters
 LEGEND: Mapping[Role, str] = {**EVERY_ROLE, Role.RESULT: "output of the step"}
 
 
@@ -106,7 +106,7 @@ class StepCards:
         return self.speller.position(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Name the gradient in a slot before the step, if `reads`, or after it.
+        """Return the name of the gradient in a slot: before the step if `reads`, else after it.
 
         Return "" for a leaf that contains no gradient.
         """
@@ -123,7 +123,7 @@ class StepCards:
     def _is_overwritten(self, leaf: Leaf) -> bool:
         """Return whether the step replaces the value in a slot.
 
-        A running total counts as a single slot, as in the picture tapes, although the Scan stores
+        A running total counts as a single slot, as in the picture `tapes`, although the Scan stores
         the totals of all steps until PyTensor compiles the Scan.
         """
         tape = self.named.scan.variable(leaf)
@@ -155,7 +155,7 @@ def _shapes(
 
 
 def _value_line(value: np.ndarray | None, room: float) -> str:
-    """Return a value as text: a number, the entries of a short vector, or norm and shape."""
+    """Return a value as text: a number, the entries of a short vector, or a norm and a shape."""
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
     line = values_text(value)

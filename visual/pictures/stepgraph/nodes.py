@@ -22,7 +22,7 @@ MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 
 @dataclass(frozen=True)
 class StepNode:
-    """A node: an argument or a shared value (a leaf), or a result.
+    """A node: a result of the step, or a leaf for an argument or a shared value.
 
     `inputs` are the nodes that the formula `term` reads, from top to bottom. Arguments and stop
     conditions have no formula.
@@ -39,7 +39,7 @@ class StepNode:
 
     @property
     def target(self) -> Leaf | None:
-        """The leaf that a result writes; for other nodes, the leaf of the node."""
+        """The leaf that a result writes. For another node, its own leaf."""
         return self.place.target if isinstance(self.place, StepResult) else self.place
 
 
@@ -48,7 +48,7 @@ class StepNodes:
 
     If `shared`, a value that the step uses more than once has a node. Otherwise, each formula
     contains the operations that compute its values. The node of a new running total contains the
-    old total.
+    old total, which has no node.
     """
 
     def __init__(self, scan_of: ScanOf, shared: bool = True) -> None:
@@ -90,11 +90,11 @@ class StepNodes:
 
     @cached_property
     def results(self) -> tuple[StepNode, ...]:
-        """The nodes of all results; the other nodes are their direct or indirect inputs."""
+        """The nodes of all results."""
         return tuple(node for node in self.nodes if isinstance(node.place, StepResult))
 
     def _read(self, place: Leaf | StepResult) -> list[Leaf]:
-        """Return the leaves of a formula, or the arguments of a stop condition."""
+        """Return the leaves in the formula of a node, or the arguments of a stop condition."""
         if place in self.terms or isinstance(place, Leaf):
             return [*leaves_of(self.terms[place])] if place in self.terms else []
         inside = self.scan.inside
@@ -119,7 +119,7 @@ class StepNodes:
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
-    """Return the recorded value of an argument or a result at a step, or None without a record."""
+    """Return the value of an argument or a result at a step, or None if it is not recorded."""
     if isinstance(place, StepResult):
         tape = scan.variable(place.target) if place.target is not None else None
         if place.target is None or not isinstance(tape, TapeTrace):

@@ -25,7 +25,7 @@ from visual.pictures.stepgraph.nodes import StepNodes
 from visual.scene.combinators import above, gap
 from visual.scene.shapes import Scene, picture_function
 
-LONGEST = 300  # the most letters of a formula in the heading
+LONGEST = 300  # the most characters of a formula in the heading
 
 
 @picture_function
@@ -51,7 +51,7 @@ def stepgraph(
         boxes = {str(node.place): cards.draw(node, n) for n, node in enumerate(graph.nodes)}
         pairs = ((before, node) for node in graph.nodes for before in node.inputs)
         edges = [GraphEdge(str(before.place), str(node.place)) for before, node in pairs]
-        ranks = {str(node.place): "results" for node in graph.results}  # in the same column
+        ranks = {str(node.place): "results" for node in graph.results}  # a single column
         part, dot = draw_graph(boxes, edges, ranks, rightwards=True)
         if part.envelope.width <= sheet.line:
             break
@@ -67,7 +67,7 @@ def stepgraph(
 
 
 def first_sum(scan: ScanTrace) -> int:
-    """Return the first step with a formula that reads two nonzero slots, or 0."""
+    """Return the first step with a formula that reads two nonzero slots, or 0 if none does."""
     combines = np.zeros(scan.steps or 1, dtype=bool)
     for formula in scan.formulas if scan.steps else ():
         slots = [leaf for leaf in formula.leaves if leaf.tap is not None]

@@ -1,4 +1,4 @@
-"""Factors on the arrows between gradients: local derivatives, as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
+"""Local derivatives on the arrows between gradients, such as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from visual.scene.combinators import Envelope
 from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
-SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # the font size, the height of a line, and a margin
-SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # places on an arrow
+SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # font size, height of a line, and margin of a label
+SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # along an arrow
 
 
 @dataclass(frozen=True)
 class Factor:
-    """The local derivative of a quantity wrt another quantity: its name, formula, and number.
+    """The local derivative of a quantity wrt another quantity, as a name, a formula, and a number.
 
-    For arrays, the formula contains the gradient as ▢, and the number is None.
+    For arrays, ▢ stands for the gradient in the formula, and the number is None.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Factor:
 
     @property
     def title(self) -> str:
-        """The name, the formula, and the number."""
+        """The name, the formula, and the number, with ``=`` between them."""
         parts = (self.name, self.formula, "" if self.number is None else number_text(self.number))
         return " = ".join(dict.fromkeys(part for part in parts if part))
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an edge between gradients; return None for factor 1 and other edges."""
-    terms = list[tuple[str, float | None]]()  # formulas and numbers, which are added
+    """Return the factor of an edge, or None for the factor 1 and an edge without gradients."""
+    terms = list[tuple[str, float | None]]()  # the formulas and the numbers of the summands
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
         named, leaf = NamedScan(run.trace, value.scan), write.leaves[write.sources.index(read)]
@@ -76,7 +76,7 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
-    """Return the name of the local derivative of an edge between gradients, as ``∂x₄/∂x₃``."""
+    """Return the name of the local derivative of an edge, such as ``∂x₄/∂x₃``. Empty if unknown."""
     names = list[str]()
     for node in (graph.nodes[number] for number in edge):
         named = NamedScan(trace, node.lane.scan)
@@ -91,9 +91,9 @@ def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
 def factor_labels(
     arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
 ) -> dict[int, tuple[Shape, ...]]:
-    """Return the labels of factors, by the numbers of their arrows; no label touches other shapes.
+    """Return the label of each factor by the number of its arrow. Labels touch no other shapes.
 
-    If a name does not fit, the label shows only the number.
+    If the name of a factor does not fit, the label shows only the number.
     """
     paths = [points_along(arrow) for arrow in arrows]
     numbers = sorted(factors, key=lambda number: len(paths[number]))
@@ -102,7 +102,7 @@ def factor_labels(
 
 
 def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
-    """Yield possible labels: above and below the arrow, on the arrow, then below its boxes."""
+    """Yield possible labels: above and below the arrow, on the arrow, then below its two boxes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
     middle, last = len(path) // 2, len(path) - 1
@@ -120,7 +120,7 @@ def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
-    """Return a label around a point, with `apart` pixels between two lines."""
+    """Return a label with its center at (x, y), and with `apart` pixels between its lines."""
     wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
     top = y - (LINE * len(lines) + apart) / 2
     baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))

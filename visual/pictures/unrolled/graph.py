@@ -1,7 +1,8 @@
-"""The graph of the unrolled picture: a node for every quantity, an edge for every use.
+"""The graph of the unrolled picture: a node for every quantity, and an edge for every use.
 
-Edges lead from values that a step reads to values that the step computes, within a Scan and from a
-loop to its derivatives. No edge leads to the direct part of a gradient.
+An edge leads from a value that a step reads to a value that the step computes. The value that is
+read belongs to the same Scan or to a loop that the Scan differentiates. No edge leads to the direct
+part of a gradient.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ from visual.scene.theme import Role
 class Unrolling:
     """All nodes, and the edges as pairs of node numbers.
 
-    `uses` maps an edge to its pairs of a computed value and a value that the computation reads.
+    An edge connects quantities. `uses` has the pairs of values of each edge: first the computed
+    value, then the value that the computation reads.
     """
 
     nodes: tuple[QuantityNode, ...]
@@ -34,10 +36,10 @@ def unrolling(
 ) -> Unrolling:
     """Return the graph of the Scans with the numbers `scans` (default: all).
 
-    The first Scan is the loop; the other Scans are derivatives of the loop, or further loops.
-    Values of all other Scans are inputs. With `all_direct`, every gradient has a direct part, even
-    a part of zero. A node is faded if no path leads from the node to a result. If the readers of a
-    tape are unknown, all rows of the tape count as results.
+    The first of `scans` is the loop; the others are derivatives of the loop, or further loops.
+    Values of Scans that are not in `scans` are inputs. With `all_direct`, every gradient has a
+    direct part, even a part of zero. A node is faded if no path leads from the node to a result. If
+    the readers of a tape are unknown, all rows of the tape count as results.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
     quantities = QuantityNodes(trace, chosen, all_direct)
@@ -73,7 +75,7 @@ def _results(quantities: QuantityNodes) -> Iterator[int]:
 
 
 def _further_goals(quantities: QuantityNodes) -> Iterator[int]:
-    """Yield the nodes of tapes of loops whose readers are unknown; without derivatives, none."""
+    """Yield the nodes of tapes with unknown readers. Yield none if all Scans are loops."""
     trace, chosen = quantities.trace, quantities.chosen
     loops = [number for number in chosen if quantities.is_loop(number)]
     unknown = {
@@ -82,7 +84,7 @@ def _further_goals(quantities: QuantityNodes) -> Iterator[int]:
         for feed in trace.scans[later].feeds
         if not _is_read_by_steps(trace, feed, later)
     }
-    unknown |= {  # outputs are derivatives of rising order
+    unknown |= {  # outputs are derivatives of ascending order
         (feed.scan, feed.variable)
         for feed in trace.feeds
         if feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
@@ -103,7 +105,7 @@ def _last_nodes(
 
 
 def _is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
-    """Return whether the feed is a sequence of Scan `later` with known readers."""
+    """Return whether the steps of Scan `later` read the feed as a sequence, with known readers."""
     into = trace.scans[later].variable(Leaf("", None, feed.into))
     if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False

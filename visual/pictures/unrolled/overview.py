@@ -1,4 +1,4 @@
-"""A strip with a card for each Scan of a trace; the Scan below the strip has a frame."""
+"""A strip with a card for each Scan of a trace. The card of the Scan below has a frame."""
 
 from lab.notation import counted, ranges_text
 from lab.tape import Kind
@@ -18,11 +18,11 @@ EVERYTHING = f"{ANOTHER}, all=True shows all"
 
 
 def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
-    """Draw a card for each Scan in execution order; the `opened` Scan has a frame.
+    """Draw a card for each Scan in execution order. The card of the `opened` Scan has a frame.
 
-    Scans whose results the `opened` Scan reads have a thin frame. If there are more than eight
-    Scans, the strip shows the first and the last Scan, the `opened` Scan, and the Scan that it
-    differentiates.
+    The card of a Scan whose results the `opened` Scan reads has a thin frame. The strip shows only
+    four of more than eight Scans: the first, the final, and the `opened` Scan, and the Scan that
+    the `opened` Scan differentiates.
     """
     scans = list(NamedScan.each(trace))
     parent, last = scans[opened].parent, scans[-1]
@@ -49,14 +49,14 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
 
 
 def feeding(scan: ScanTrace) -> list[int]:
-    """Return the numbers of the Scans that compute arguments of a Scan."""
+    """Return the indices of the Scans that compute arguments of a Scan."""
     return sorted({feed.scan for feed in scan.feeds})
 
 
 def goes_back(of: NamedScan) -> bool:
     """Return whether a Scan runs backward in time, such as the gradient of a forward Scan.
 
-    The tangent of a gradient has no parent, but the tapes and the direction of the gradient.
+    The tangent of a gradient has no parent, but has the same tapes and direction as the gradient.
     """
     if of.parent is None:
         return any(tape.kind is Kind.MIT_MOT for tape in of.scan.tapes)
@@ -64,7 +64,7 @@ def goes_back(of: NamedScan) -> bool:
 
 
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
-    """Draw the number, the name, the direction, and the steps of a Scan."""
+    """Draw a card with the number, the name, the direction, and the number of steps of a Scan."""
     is_open, first, count = of.number == opened, of.scan.first, of.scan.steps
     words = f"step {first:,}" if first and count == 1 else counted(count, "step")
     frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]

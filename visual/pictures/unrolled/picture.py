@@ -1,4 +1,4 @@
-"""The boxes and arrows of an unrolled picture, for a graph with a placing."""
+"""The shapes of an unrolled picture, for a graph whose nodes have columns and lanes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,11 +25,11 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.64, 56  # least fraction of `narrowest`; narrower gaps are too narrow for factors
+LEAST, NARROW = 0.64, 56  # fraction of `narrowest`; least gap for factors
 
 
 class Picture:
-    """A graph with its placing in a room; `fits` states whether the room is wide enough."""
+    """A graph, its placing, and the room. `fits` states whether the room is wide enough."""
 
     def __init__(
         self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing, room: Room
@@ -41,7 +41,7 @@ class Picture:
         self.begin, _ = NamedScan(trace, first).moment(0)
         self.ends = [(placing.spots[a], placing.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(placing.spots.values())
-        run, self.factors = events(trace), dict[int, Factor]()  # by the number of their arrow
+        run, self.factors = events(trace), dict[int, Factor]()  # by the number of the arrow
         for number, edge in enumerate(placing.arrows if room.open else ()):
             if factor := factor_along(run, graph, edge):
                 self.factors[number] = factor
@@ -60,7 +60,7 @@ class Picture:
         self.fits = self.width == width
 
     def _box_width(self, node: QuantityNode) -> float:
-        """Return the preferred width of a box; the name of an array takes half of the box."""
+        """Return the preferred width of a box. The name of an array fills half of the box."""
         name = text_width(node.label, 12, bold=True)
         return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
 
@@ -113,7 +113,7 @@ class Picture:
         return [*lines, *(result_notes(self.trace) if derived else ())]
 
     def _heading(self, number: int) -> Piece:
-        """Draw the title of a block in a line, or in lines to the left of its arrows."""
+        """Draw the heading of a block: one line, or several lines to the left of the block."""
         named, room = NamedScan(self.trace, number), self.room
         scan, name, margin = named.scan, named.numbered_name, room.sheet.margin
         steps = counted(scan.steps, "step")
@@ -138,7 +138,7 @@ class Picture:
         return sized(0, 15 * len(lines) + 8, title, *texts)
 
     def _lane_name(self, lane: Lane, y: float) -> Iterator[Text]:
-        """Yield the lines of the name of a lane, around height `y` to the left of the boxes."""
+        """Yield the lines of the name of a lane, to the left of the boxes around height `y`."""
         right, strong = self.room.left - 12, bool(lane.variable) and not lane.direct
         size, room = 13 if strong else self.room.small, right - self.room.sheet.margin
         lines = [lane.name] if strong else folded(lane.name, room, size)
@@ -147,7 +147,7 @@ class Picture:
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _below(self, lane: int) -> float:
-        """Return the space below a lane for factors on its arrows and on diagonal arrows."""
+        """Return the space below a lane for the factors on its arrows and on diagonal arrows."""
         near = ((a, b) for a, b in self.factored if {a.lane, b.lane} == {lane, lane + 1})
         if any(a.column != b.column for a, b in near):
             return 44
@@ -155,14 +155,14 @@ class Picture:
         return 16 if along and self.between < NARROW and lane not in self.tracks.labeled else 0
 
     def _lefts(self) -> Iterator[float]:
-        """Yield the left edges of columns; a gap is narrower."""
+        """Yield the left edge of each column or gap."""
         x = self.room.left
         for column in self.placing.columns:
             yield x
             x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
     def _arrows(self, grid: LaneGrid, boxes: dict[int, Box]) -> Iterator[Shape]:
-        """Yield all arrows with their factors, each in the moment of its target."""
+        """Yield all arrows with their factors. An arrow belongs to the moment of its target."""
         paths = zip(self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True)
         arrows = [
             Arrow(
@@ -184,7 +184,7 @@ class Picture:
         return self.nodes[first].lane.scan != self.nodes[last].lane.scan
 
     def _box(self, number: int, grid: LaneGrid) -> Box:
-        """Return a box; an open picture has no pale boxes in its first block."""
+        """Return the box of a node. No box of the first block of an open picture is faded."""
         node, spot = self.nodes[number], self.placing.spots[number]
         faded = node.faded and not (self.room.open and block_of(node.lane, self.chosen) == 0)
         left, top = grid.lefts[spot.column], grid.tops[spot.lane]
@@ -195,7 +195,7 @@ class Picture:
         return self._at(node, (draw_cell(cell, box),))
 
     def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
-        """Return the shapes as one shape, in the moment of a node if the node has a moment."""
+        """Return the shapes as one shape, which belongs to the moment of the node, if any."""
         moment = self._moment(node)
         if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
@@ -209,7 +209,7 @@ class Picture:
     def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
         """Return the moment that computes the value of a node, or None for an earlier value.
 
-        An input has the last moment of the Scans that its Scan reads.
+        An input has the final moment of the last Scan whose results its Scan reads.
         """
         named, flow = NamedScan(self.trace, node.lane.scan), self.graph.flow
         if node.step is not None:

@@ -1,7 +1,7 @@
 """The lane and the column of each quantity of an unrolled loop, and the space for the boxes.
 
-Each Scan has a block of lanes, and each moment of the loop has a column. The last lanes of a block
-contain the values that belong to all steps, such as parameters.
+Each Scan has a block of lanes, and each moment of the loop has a column. The lowest lanes of a
+block contain the values that belong to all steps, such as parameters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Lane, QuantityNode
 
-FOLD = 34  # the width of a gap
-SLIM = 0.85  # smallest fraction of the width of a box, to leave space for labels
+FOLD = 34  # the width of a gap, in pixels
+SLIM = 0.85  # the least fraction of the width of a box if labels need the space
 
 
 @dataclass(frozen=True)
 class Room:
-    """The edges of the boxes, their least and greatest widths, and the size of the smallest text.
+    """The space for the boxes, their least and greatest widths, and the smallest font size.
 
     The width of the picture is unlimited if `right` is infinite. In an `open` picture, arrows show
     local derivatives, and all boxes of the loop have full colors.
@@ -49,9 +49,9 @@ class Room:
     def sizes(
         self, columns: Sequence[int | Gap], wanted: float, count: int, words: float
     ) -> tuple[float, float]:
-        """Return the width of boxes, and their distance with `count` tracks between two columns.
+        """Return the width of boxes, and the gap between columns for `count` tracks.
 
-        The boxes are slightly narrower if this makes space for labels of width `words`.
+        The boxes are slightly narrower if labels of width `words` then fit into the gap.
         """
         width = min(max(self.narrowest, wanted), self.widest)
         between = 26.0 + TRACK * count
@@ -76,9 +76,10 @@ def room_on(sheet: Sheet, is_open: bool = True) -> Room:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """The lanes from top to bottom, the columns, and the spots of the shown nodes, by number.
+    """The positions of the shown nodes and arrows.
 
-    `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
+    `lanes` run from top to bottom. `spots` has the lane and the column of each shown node by its
+    number. `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
     """
 
     lanes: Sequence[Lane]
@@ -98,10 +99,10 @@ def place(
 ) -> Placing:
     """Return the lanes and columns of the nodes of `graph`, and the arrows between them.
 
-    From a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
-    only the steps that the sheet selects. If `ends` is 0, the placing contains one step of the last
-    Scan. In an open picture, the placing omits arrows from the values of a loop to its gradients.
-    Raises ArgumentError if a Scan does not run a selected step.
+    Of a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
+    only the steps that the sheet selects. If `ends` is 0, the placing contains a single step of the
+    last of the `chosen` Scans. In an open picture, the placing omits arrows from the values of a
+    loop to its gradients. Raises ArgumentError if a Scan does not run a selected step.
     """
     nodes, times = graph.nodes, [timeline(of.root.scan) for of in ScanOf.each(trace)]
     left_out = _unneeded(trace, chosen, nodes)
@@ -122,11 +123,11 @@ def place(
     columns = sorted({column for _, column in places.values()}) or [0]
     lasting: dict[Lane, list[int]] = {}
     for number, node in enumerate(nodes):
-        if node.lasting:  # a total is a variable of a Scan; a parameter is not
+        if node.lasting:  # a running total (argument ≥ 0) or a parameter
             scan, is_total = chosen[block_of(node.lane, chosen)], node.lane.argument >= 0
             lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
             lasting.setdefault(lane, []).append(number)
-    for lane, members in lasting.items():  # side by side, from the first column on
+    for lane, members in lasting.items():  # next to each other, from the first column
         more = range(columns[-1] + 1, columns[-1] + 1 + len(members))
         for number, column in zip(members, [*columns, *more], strict=False):
             places[number] = lane, column
@@ -161,10 +162,10 @@ def block_of(lane: Lane, chosen: Sequence[int]) -> int:
 
 
 def _sorted_lanes(chosen: Sequence[int], lanes: Sequence[Lane], is_open: bool) -> list[Lane]:
-    """Return the lanes in blocks; the lanes of values that belong to all steps are last.
+    """Return the lanes in the order of blocks. Values that belong to all steps are at the bottom.
 
-    Direct parts are below their gradient. In an open picture, the first direct parts are above
-    their block. Gradients with arrows between them are then neighbors.
+    The lane of direct parts is below the lane of its gradients. In an open picture, the first lane
+    of direct parts is above its block. Gradients with arrows between them are then neighbors.
     """
 
     def order(lane: Lane, above: int = 0) -> tuple[int, bool, int, int, int]:

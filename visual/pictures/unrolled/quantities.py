@@ -1,6 +1,6 @@
-"""The quantities of a run: the values of a trace, grouped into boxes of a picture.
+"""The quantities of a run: groups of values of a trace. A picture has a box for each group.
 
-Every write creates a new value. All partial sums in a slot are the same quantity, a gradient; the
+Every write creates a new value. All partial sums in a slot are the same quantity, a gradient. The
 initial value of the slot is the direct part of the gradient. A direct part of zero is omitted,
 unless another Scan computes the part or `all_direct` is set. If no step adds to a direct part, the
 direct part is the total gradient, a seed.
@@ -38,7 +38,7 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class QuantityNode:
-    """The quantity ``variable[index]`` or its gradient, with its name, its value, and its role.
+    """The quantity ``variable[index]`` or its gradient, with its label, its value, and its role.
 
     `index` is None if the time is unknown, and `row` is the row of the array. `step` is the step
     that computed the value, or None for an input. A `lasting` quantity belongs to all steps, such
@@ -86,13 +86,13 @@ class QuantityNodes:
         return self.trace.scans[number].parent not in self.chosen
 
     def node_of(self, value: Value) -> int | None:
-        """Return the node of a value; add a node for an input at its first read."""
+        """Return the number of the node of a value. Add a node if the value is a new input."""
         if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
             self._join([value], self._input(value))
         return self.of.get(value)
 
     def _add_tape(self, named: NamedScan, tape: TapeTrace) -> None:
-        """Add nodes for all values of a tape; a total has one node."""
+        """Add nodes for all values of a tape. A running total has a single node."""
         size, is_loop = len(tape.initial), self.is_loop(named.number)
         if tape.is_total:
             row = len(tape.final) - 1
@@ -109,9 +109,9 @@ class QuantityNodes:
             self._add_slot(named, tape, row, role)
 
     def _add_slot(self, named: NamedScan, tape: TapeTrace, row: int, role: Role) -> None:
-        """Add nodes with a `role` for all values of a slot; the initial value is an input or seed.
+        """Add nodes with a `role` for all values of a slot. The initial value is an input or seed.
 
-        A node represents all values that accumulate into the same sum.
+        A node represents all partial sums of the same sum.
         """
         first, *written = self.flow.chain(named.number, tape, row)
         changes = (self.flow.writes[value] for value in written)
@@ -151,8 +151,8 @@ class QuantityNodes:
     def _direct(
         self, named: NamedScan, tape: TapeTrace, row: int, is_early: bool, is_zero: bool
     ) -> QuantityNode:
-        """Return a node for the initial value of a slot, the direct contribution of the cost."""
-        # With all direct parts, as in the lesson, the part of an input is blue like the input.
+        """Return a node for the initial value of a slot: the direct part of its gradient."""
+        # With all direct parts, as in the lesson, the part of an input has the color of the input.
         is_input = self.all_direct and tape.axis is not None and row in named.wanted_rows(tape)
         role = Role.INPUT if is_input else Role.SEED
         node = self._node(named, tape, row, role, tape.initial[row], direct=True, faded=is_zero)
@@ -216,7 +216,7 @@ def is_copy(write: SlotWrite) -> bool:
 
 
 def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
-    """Return the Scan, the argument, and the row of each input that another derivative computes."""
+    """Return the (Scan, argument, row) of each input of a derivative from another derivative."""
     return frozenset(
         (number, feed.into, row)
         for number, scan in enumerate(trace.scans)
@@ -228,9 +228,9 @@ def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
 
 
 def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
-    """Return the rows of a tape that have a seed: a nonzero initial value of their gradient.
+    """Return the rows of a tape whose gradient has a nonzero initial value, a seed.
 
-    A gradient that comes from the derivative of another loop is no seed.
+    An initial value that the derivative of another loop computes is not a seed.
     """
     fed = fed_rows(of.trace) if of.parent is None else frozenset()
     reached: set[int] = set()
@@ -257,7 +257,7 @@ def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
 
 
 def _first_read(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
-    """Return the sequence that contains a value, and the first step that reads it."""
+    """Return the sequence that contains a value, and the first step that reads the value."""
     for sequence in scan.sequences:
         steps = np.flatnonzero(sequence.axis.index == value.row)
         if sequence.name == value.variable and len(steps):

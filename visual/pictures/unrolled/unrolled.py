@@ -1,8 +1,8 @@
 """The unrolled picture: a loop over time, and below it the loops that differentiate it.
 
-A box is a quantity, and an arrow leads from a value to a value that is computed from it. A column
-is a moment of the loop: each gradient is below its value, and backward Scans run to the left. If
-later steps add to a gradient, the direct part of the gradient has its own box.
+A box is a quantity, and an arrow leads from a value to a value that a step computes from it. A
+column is a moment of the loop: each gradient is below its value, and backward Scans run to the
+left. If later steps add to a gradient, the direct part of the gradient has its own box.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
 EMPTY = gap()
-ENDS = None, 3, 2, 1, 0  # the numbers of steps at both ends to try; None is the default
+ENDS = None, 3, 2, 1, 0  # the numbers of steps at each end to try; None is the default number
 
 
 @picture_function
@@ -38,8 +38,8 @@ def unrolled(
 
     The picture shows the Scan with the number `scan` (default: the Scan that computes the result)
     below the Scan that it differentiates. Arrows between gradients have local derivatives. If the
-    trace has more Scans, cards at the top show them. If the trace has no derivative, the picture
-    shows all loops.
+    trace has more Scans, cards at the top show all Scans. If the trace has no derivative, the
+    picture shows all loops.
 
     `scans` are the numbers of one or two Scans for a picture of any size: a loop, and its
     derivative. Numbers of Scans start at 1, as in the headings.
@@ -78,7 +78,7 @@ def unrolled_scans(
     all_direct: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Draw one or two Scans in a picture of any size; their numbers start at 1.
+    """Draw one or two Scans in a picture of any size. The numbers in `scans` start at 1.
 
     With `all_direct`, as in two figures of the lesson, every gradient has a direct part, even a
     part of zero.
@@ -99,7 +99,7 @@ def _draw(
     top: Piece = EMPTY,
     all_direct: bool = False,
 ) -> Scene:
-    """Draw the `chosen` Scans; an open picture is below `top`, with as many steps as fit."""
+    """Draw the `chosen` Scans. An open picture is below `top` and has as many steps as fit."""
     sheet, graph = room.sheet, unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
         placing = place(trace, chosen, graph, step, room, ends)
