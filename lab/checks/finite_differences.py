@@ -7,7 +7,6 @@ The estimates do not use pullbacks, and therefore cannot share their mistakes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from math import comb, inf
 from typing import SupportsFloat
 
@@ -97,19 +96,6 @@ def finite_differences(function: ScalarFunction, at: npt.ArrayLike) -> np.ndarra
     return np.reshape(entries, at.shape) / STEP
 
 
-def cache_values(function: ScalarFunction) -> Callable[[np.ndarray], float]:
-    """Return `function` with a cache: differences of several orders use the same values."""
-    known: dict[bytes, float] = {}
-
-    def value(at: np.ndarray) -> float:
-        key = at.tobytes()
-        if key not in known:
-            known[key] = float(function(at))
-        return known[key]
-
-    return value
-
-
 def _units(at: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the unit vectors in the shape of `at`."""
     for index in np.ndindex(at.shape):
@@ -126,23 +112,18 @@ def _extrapolate(
     The second result is an estimate of the error.
     """
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
-
-    @cache  # several combinations use each step size
-    def level(number: int) -> tuple[float, float]:
-        step = start / 2**number
-        terms = list(_difference_terms(function, at, unit, through, order - 1, step))
-        rounding = np.finfo(float).eps * sum(map(abs, terms)) / step**order
-        return sum(terms) / step**order, rounding
-
     best = (float("nan"), inf)
     before: list[float] = []
     with np.errstate(all="ignore"):
         for number in range(LEVELS):
-            row = [level(number)[0]]
+            step = start / 2**number
+            terms = list(_difference_terms(function, at, unit, through, order - 1, step))
+            rounding = np.finfo(float).eps * sum(map(abs, terms)) / step**order
+            row = [sum(terms) / step**order]
             for power, coarse in enumerate(before, start=1):
                 fine = row[-1]
                 row.append(fine + (fine - coarse) / (4.0**power - 1))
-                error = max(abs(row[-1] - fine), abs(row[-1] - coarse)) + level(number)[1]
+                error = max(abs(row[-1] - fine), abs(row[-1] - coarse)) + rounding
                 if error < best[1]:
                     best = (row[-1], error)
             before = row
