@@ -18,6 +18,7 @@ from lab.tape import Kind
 
 FEW = 3  # most Scans for which the report has a section per Scan
 LONGEST = 300  # characters of a printed equation
+COLUMNS = ("input", "gradient", "mit-mot taps of the backward Scan", "output of the backward Scan")
 NO_SCAN = (
     "The graph contains no Scan, and no operation that is known to come from pytensor.scan. A "
     "lab.Loop always builds a Scan."
@@ -104,13 +105,7 @@ class ScanReport(Report):
             yield f"For the whole equations: print(explanation.scans[{self.number - 1}].system)"
         yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
         if self.outcomes:
-            header = (
-                "input",
-                "gradient",
-                "mit-mot taps of the backward Scan",
-                "output of the backward Scan",
-            )
-            gradients = ReportTable(header, tuple(_gradients(self.outcomes, self.system)))
+            gradients = ReportTable(COLUMNS, tuple(_gradients(self.outcomes, self.system)))
             yield Section("Gradient of each input", (gradients.compact,))
         else:
             yield "The gradient does not pass through this Scan."
@@ -200,23 +195,19 @@ class Explanation(Report):
         if len(self.scans) <= FEW:
             yield from (scan.document for scan in self.scans)
         else:
-            rows = (
+            scans = tuple(
                 (f"{s.number}", s.name, s.inside, s.system.contents, f"{len(s.traps) or ''}")
                 for s in self.scans
             )
-            table = ReportTable(
-                ("Scan", "name", "inside", "variables", "traps"), tuple(rows)
-            ).compact
-            yield Section("Scans", (table, "To describe one Scan: print(explanation.scans[0])"))
+            table = ReportTable(("Scan", "name", "inside", "variables", "traps"), scans)
+            yield Section(
+                "Scans", (table.compact, "To describe one Scan: print(explanation.scans[0])")
+            )
         if self.saved and isinstance(self.status, Connected):
-            yield Section("Memory", tuple(self._memory()))
+            rows = (*(array.cells for array in self.saved), ("total", self.memory, ""))
+            table = ReportTable(("array", "size", "purpose"), rows)
+            total = f"{len(self.saved)} arrays, total: {self.memory}."
+            yield Section("Memory", (total if len(self.scans) > FEW else table,))
         if self.scans:
             traps = tuple(f"⚠ {trap}" for trap in self.traps)
             yield Section("Known traps", traps or ("none",))
-
-    def _memory(self) -> Iterator[ReportTable | str]:
-        if len(self.scans) > FEW:
-            yield f"{len(self.saved)} arrays, total: {self.memory}."
-            return
-        rows = [array.cells for array in self.saved]
-        yield ReportTable(("array", "size", "purpose"), (*rows, ("total", self.memory, "")))
