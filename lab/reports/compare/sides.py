@@ -163,20 +163,15 @@ def run_side(
     """
     gradients = [g for row in side.gradients for g in row if _is_number(g)]
     run, values, failed = _run([side.cost, *gradients], given)
-
-    def answer(gradient: Variable, shape: tuple[int, ...]) -> SideResult:
-        status = status_of(gradient)
-        if isinstance(status, Disconnected):
-            return SideResult(freeze(np.zeros(shape)), status)
-        if gradient in failed:
-            return SideResult(None, Refused(failed[gradient]))
-        return SideResult(values.get(gradient), status)
-
-    rows = tuple(
-        tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))
-        for row in side.gradients
-    )
-    return rows, run
+    rows = []
+    for row in side.gradients:
+        results = []
+        for gradient, shape in zip(row, shapes, strict=True):
+            status = Refused(failed[gradient]) if gradient in failed else status_of(gradient)
+            zeros = freeze(np.zeros(shape)) if isinstance(status, Disconnected) else None
+            results.append(SideResult(values.get(gradient, zeros), status))
+        rows.append(tuple(results))
+    return tuple(rows), run
 
 
 def _run(
