@@ -37,7 +37,7 @@ class Effect(StrEnum):
     REFUSED = "refused"
 
     @classmethod
-    def on(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
+    def from_values(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
         """Compare `other` with the correct value; `other` is None after an error."""
         if other is None:
             return cls.REFUSED
@@ -67,7 +67,7 @@ class OrderRow:
     @property
     def effect(self) -> Effect:
         """Whether the faulty rule computes the correct value."""
-        return Effect.on(self.true, self.broken)
+        return Effect.from_values(self.true, self.broken)
 
     @property
     def cells(self) -> tuple[str, ...]:

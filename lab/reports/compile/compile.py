@@ -46,7 +46,7 @@ from lab.reports.compile.rewriting import (
     Rewriting,
     inputs_of,
     linker_name,
-    rewritten,
+    rewrite_graph,
 )
 from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
@@ -118,20 +118,20 @@ def compiled(
     else:
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
     if wrt is None:
-        return _report(outputs, rewritten(outputs, mode, FUSION), mode, values)
+        return _report(outputs, rewrite_graph(outputs, mode, FUSION), mode, values)
     if len(outputs) != 1:
         raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
     cost, variable = outputs[0], cast(Variable, wrt)
     check_differentiable(cost, variable)
     both: list[Variable] = [cost, differentiate(cost, variable)]
-    report = _report(both, rewritten(both, mode, FUSION), mode, values)
+    report = _report(both, rewrite_graph(both, mode, FUSION), mode, values)
     names = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
     if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()
         variable = call.inputs[identifier(str(variable.name))]
         cost, values = last, dict(call.given)
-    late = rewritten([cost], mode, FOR_LINKER)
+    late = rewrite_graph([cost], mode, FOR_LINKER)
     alone, inputs = tuple(_remaining(late, values)), inputs_of([cost])
     is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
     result = None
@@ -264,7 +264,7 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         effect, steps = PURPOSES.get(part, ""), (inner_graph(node.op)[1] for node in (old, new))
         before, rest = (Counter(plain_name(n) for n in toposort(step)) for step in steps)
         moved = sorted((before - rest).elements())  # the operations that the new step lacks
-        if part in SHORTENING and shortened.isdisjoint(result.history.became(new)):
+        if part in SHORTENING and shortened.isdisjoint(result.history.successor_nodes(new)):
             continue  # the new buffer has as many rows as the old buffer
         if part.startswith("push_out"):
             if not moved:
@@ -275,9 +275,9 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
     for (name, effect), names in scans.items():
         yield Rewrite(name, tuple(names), effect)
     for scan, copy in zip(result.names, result.copies, strict=True):
-        became = result.history.became(copy)
-        if became.isdisjoint(result.after):
-            others = sorted({plain_name(node) for node in became if not is_scan(node)})
+        successors = result.history.successor_nodes(copy)
+        if successors.isdisjoint(result.after):
+            others = sorted({plain_name(node) for node in successors if not is_scan(node)})
             without = f"replaced by {listing(others)}, without a loop"
             yield Rewrite(NO_LOOP, (scan,), without if others else "removed: no result is used")
 

@@ -31,7 +31,7 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class ScanAfter(Report):
-    """A remaining Scan; `sources` are the numbers of the original Scans that became this one."""
+    """A remaining Scan; `sources` are the numbers of the original Scans that it replaces."""
 
     number: int
     name: str
@@ -74,7 +74,7 @@ class LateGradient:
     @property
     def effect(self) -> Effect:
         """The effect of a gradient of shortened buffers: correct, wrong, or an error."""
-        return Effect.on(self.gradient, self.late)
+        return Effect.from_values(self.gradient, self.late)
 
     @property
     def blocks(self) -> Iterator[str | ReportTable]:

@@ -1,6 +1,6 @@
 """Apply PyTensor's rewrites for a function to a graph, and record each replacement.
 
-    >>> result = rewritten([xs[-1]], "CVM")
+    >>> result = rewrite_graph([xs[-1]], "CVM")
     >>> result.after, result.history.replacements
 
 PyTensor rewrites a copy of the graph.  A listener records each replaced output of a Scan, the new
@@ -72,7 +72,7 @@ class History(Feature):
         """Return outputs of a Scan, and all variables that replaced them."""
         return {*find_reachable(outputs, lambda old: self.by_old.get(old, ()))}
 
-    def became(self, old: Apply) -> set[Apply]:
+    def successor_nodes(self, old: Apply) -> set[Apply]:
         """Return the operations that compute the successors of the outputs of a Scan."""
         return {old, *(v.owner for v in self.successors(*old.outputs) if v.owner is not None)}
 
@@ -111,10 +111,10 @@ class Rewriting:
     def sources(self, node: Apply) -> tuple[int, ...]:
         """Return the numbers, from 1, of the original Scans that became `node`."""
         copies = enumerate(self.copies, start=1)
-        return tuple(n for n, copy in copies if node in self.history.became(copy))
+        return tuple(n for n, copy in copies if node in self.history.successor_nodes(copy))
 
 
-def rewritten(
+def rewrite_graph(
     outputs: Sequence[Variable], mode: PytensorMode = None, without: Sequence[str] = ()
 ) -> Rewriting:
     """Rewrite a copy of the graph of `outputs` as `mode` does for a function.

@@ -199,10 +199,8 @@ class Explanation(Report):
                 (f"{s.number}", s.name, s.inside, s.system.contents, f"{len(s.traps) or ''}")
                 for s in self.scans
             )
-            table = ReportTable(("Scan", "name", "inside", "variables", "traps"), scans)
-            yield Section(
-                "Scans", (table.compact, "To describe one Scan: print(explanation.scans[0])")
-            )
+            table = ReportTable(("Scan", "name", "inside", "variables", "traps"), scans).compact
+            yield Section("Scans", (table, "To describe one Scan: print(explanation.scans[0])"))
         if self.saved and isinstance(self.status, Connected):
             rows = (*(array.cells for array in self.saved), ("total", self.memory, ""))
             table = ReportTable(("array", "size", "purpose"), rows)

@@ -20,7 +20,7 @@ from lab.loops import gallery
 from lab.reports.compile.buffers import Retention
 from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import NO_LOOP
-from lab.reports.compile.rewriting import rewritten
+from lab.reports.compile.rewriting import rewrite_graph
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -79,7 +79,7 @@ def test_outcomes_and_rows(name, mode):
     expected = buffers[mode] if isinstance(buffers, dict) else buffers
     assert sorted(rows_and_retention(found)) == sorted(expected)
     assert found.linker in str(found)
-    ours = rewritten(outputs, mode, FUSION)
+    ours = rewrite_graph(outputs, mode, FUSION)
     assert_as_in_a_real_function(ours.after, outputs, mode)
     assert_told_of(found, ours.after)
 
@@ -106,9 +106,11 @@ def assert_as_in_a_real_function(ours, outputs, mode):
 def test_another_function_is_told_apart():
     outputs = to_compile.last()
     with pytest.raises(AssertionError):
-        assert_as_in_a_real_function(rewritten(outputs, "CVM", FUSION).after, outputs, "NUMBA")
+        assert_as_in_a_real_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
     with pytest.raises(AssertionError):
-        assert_told_of(lab.compiled(outputs, mode="CVM"), rewritten(outputs, "NUMBA", FUSION).after)
+        assert_told_of(
+            lab.compiled(outputs, mode="CVM"), rewrite_graph(outputs, "NUMBA", FUSION).after
+        )
 
 
 def assert_told_of(found, nodes):

@@ -13,7 +13,7 @@ from lab.loops import gallery
 from lab.loops.scan_call import scan_call
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.compile import FOR_LINKER
-from lab.reports.compile.rewriting import rewritten
+from lab.reports.compile.rewriting import rewrite_graph
 
 MODES = ["CVM", "NUMBA"]
 LOOPS = [(name, "CVM") for name in ("square", "gap", "coupled", "extra", "newton")]
@@ -25,7 +25,7 @@ def late_by_pytensor(loop, wrt, mode):
     call = scan_call(loop)
     cost = next(iter(call.results().values()))[-1]
     cost = cost if not cost.type.ndim else cost.sum()
-    result = rewritten([cost], mode, FOR_LINKER)
+    result = rewrite_graph([cost], mode, FOR_LINKER)
     copies = {v: copy for v, copy in result.inputs if v in call.given}
     gradient = pytensor.grad(result.graph.outputs[0], copies[call.inputs[wrt]])
     run = pytensor.function(list(copies.values()), gradient, mode="FAST_COMPILE")
