@@ -136,16 +136,16 @@ def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
     nodes = list(toposort(outputs))
     step = [node for node in nodes if _is_of_step(node)]
     inside = {v for node in step for v in node.outputs}
-    outside = [v for node in nodes if node not in step for v in node.inputs]
-    used = {*outside, *outputs}
+    used = {*outputs, *(v for node in nodes if node not in step for v in node.inputs)}
     results = [v for node in step for v in node.outputs if v in used]
     if not results:
         return list(outputs)
-    given = [v for node in step for v in node.inputs]
-    step_inputs = [
-        v for v in dict.fromkeys(given) if v not in inside and not isinstance(v, Constant)
-    ]
-    arguments = {v: v.type(name=v.name) for v in step_inputs}
+    arguments = {
+        v: v.type(name=v.name)
+        for node in step
+        for v in node.inputs
+        if v not in inside and not isinstance(v, Constant)
+    }
     copies = clone_replace(results, replace=arguments)
     one = pt.constant(1, dtype="int64")
     variables = [

@@ -56,12 +56,8 @@ class JetPropagation:
         for node in toposort(outputs, blockers=set(given)):
             if not any(v in jets for v in node.inputs):
                 continue
-            results = (
-                self._through_scan(node, jets)
-                if is_scan(node)
-                else self._through_operation(node, jets)
-            )
-            for output, result in zip(node.outputs, results, strict=True):
+            through = self._through_scan if is_scan(node) else self._through_operation
+            for output, result in zip(node.outputs, through(node, jets), strict=True):
                 is_constant = all(each is None for each in result.coefficients)
                 if output not in jets and not (is_constant and result.value is output):
                     jets[output] = result
@@ -69,34 +65,31 @@ class JetPropagation:
 
     def _through_operation(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Yield the jets of the results of an operation."""
-        none = Jet(node.inputs[0], (None,) * self.count)
-        inputs = [jets.get(v, replace(none, value=v)) for v in node.inputs]
-        values = [jets.value for jets in inputs]
+        zeros: Coefficients = (None,) * self.count
+        inputs = [jets.get(v, Jet(v, zeros)) for v in node.inputs]
+        values = [jet.value for jet in inputs]
         new = node if values == node.inputs else node.clone_with_new_inputs(values)
+        series: Iterable[Coefficients] = [zeros] * len(new.outputs)
         if any(map(is_continuous, node.outputs)):
-            series = self.rule(new, [jets.coefficients for jets in inputs])
-        else:
-            series = [none.coefficients for _ in node.outputs]
+            series = self.rule(new, [jet.coefficients for jet in inputs])
         for output, coefficients in zip(new.outputs, series, strict=True):
             yield Jet(output, tuple(_of_type(output, each) for each in coefficients))
 
     def _through_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Yield the jets of the outputs of a Scan, computed by a Scan with twin variables."""
         parts = read_node(node)
-        moved, inner = self._through_step(parts, jets)
+        inner = self._through_step(parts, jets)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
         for part in parts.variables:
-            numbers = set(moved.get(part, ()))
-            if part.kind is Kind.NIT_SOT:
-                numbers = self._numbers(inner, part.inner_outputs)
+            values = part.inner_outputs if part.kind is Kind.NIT_SOT else part.inner_inputs
             outer = jets.get(part.outer_input)
-            for number in sorted(numbers):
+            for number in sorted(_numbers(inner, values)):
                 start = outer.coefficients[number - 1] if outer is not None else None
                 twins[part, number] = replace(
                     part,
                     name=self.twin(part.name, number),
                     outer_input=self._start(part, _value(jets, part.outer_input), start),
-                    inner_inputs=tuple(moved[part][number]) if part.inner_inputs else (),
+                    inner_inputs=tuple(coefficient(inner, v, number) for v in part.inner_inputs),
                     inner_outputs=tuple(coefficient(inner, v, number) for v in part.inner_outputs),
                     outer_output=None,
                 )
@@ -115,55 +108,30 @@ class JetPropagation:
         by_output = {part.outer_output: part for part in parts.variables}
         for output in node.outputs:
             part = by_output[output]
-            coefficients = [twins.get((part, k)) for k in self._numbered]
+            coefficients = [twins.get((part, k)) for k in range(1, self.count + 1)]
             yield Jet(
                 filled[kept[part]] if self.renewed else output,
                 tuple(None if twin is None else filled[twin] for twin in coefficients),
             )
 
-    def _through_step(
-        self, parts: ScanParts, jets: Mapping[Variable, Jet]
-    ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
-        """Return new arguments for the coefficients of loop variables, and the jets of the results.
+    def _through_step(self, parts: ScanParts, jets: Mapping[Variable, Jet]) -> dict[Variable, Jet]:
+        """Return the jets of the arguments and results of a step.
 
         The jet of a result is the jet of its state in the next step.  Therefore the propagation
         repeats until no state receives another coefficient.
         """
-        moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
-
-        def move(part: LoopVariable, numbers: Iterable[int]) -> bool:
-            """Add arguments for coefficients of a variable; return whether any of them is new."""
-            known = moved.setdefault(part, {})
-            new = [k for k in numbers if k not in known]
-            for k in new:
-                known[k] = [v.type(name=self.twin(str(v.name), k)) for v in part.inner_inputs]
-            return bool(new)
-
-        for part in parts.variables:
-            if part.inner_inputs and part.outer_input in jets:
-                move(part, self._numbers(jets, [part.outer_input]))
+        numbers = {part: _numbers(jets, [part.outer_input]) for part in parts.variables}
         while True:
-            arguments = {
-                v: Jet(v, tuple(known[k][i] if k in known else None for k in self._numbered))
-                for part, known in moved.items()
-                for i, v in enumerate(part.inner_inputs)
-                if known
-            }
+            arguments: dict[Variable, Jet] = {}
+            for part, known in numbers.items():
+                for v in part.inner_inputs if known else ():
+                    twins = {k: v.type(name=self.twin(str(v.name), k)) for k in known}
+                    arguments[v] = Jet(v, tuple(map(twins.get, range(1, self.count + 1))))
             inner = self.propagate(parts.inner_outputs, arguments)
-            more = [move(s, self._numbers(inner, s.inner_outputs)) for s in parts.states]
-            if not any(more):
-                return moved, inner
-
-    @property
-    def _numbered(self) -> range:
-        return range(1, self.count + 1)
-
-    def _numbers(self, jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
-        """Return the numbers of the coefficients that at least one of the variables has."""
-        series = [jets[v].coefficients for v in variables if v in jets]
-        return {
-            k for k in self._numbered for coefficients in series if coefficients[k - 1] is not None
-        }
+            results = {s: _numbers(inner, s.inner_outputs) for s in parts.states}
+            if all(results[s] <= numbers[s] for s in results):
+                return inner
+            numbers |= {s: numbers[s] | found for s, found in results.items()}
 
     def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
         """Return the outer input of a twin: `start`, or zeros like the outer input `like`."""
@@ -182,6 +150,12 @@ class JetPropagation:
 def is_empty(variable: Variable) -> bool:
     """Return whether `variable` is uninitialized memory, which needs no initialized tangent."""
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
+
+
+def _numbers(jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
+    """Return the numbers of the coefficients that at least one of the variables has."""
+    series = [jets[v].coefficients for v in variables if v in jets]
+    return {k for each in series for k, one in enumerate(each, start=1) if one is not None}
 
 
 def _value(jets: Mapping[Variable, Jet], variable: Variable) -> Variable:
