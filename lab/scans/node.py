@@ -12,11 +12,11 @@ The new Scans are `TapeScan`s: their pullback is `lab.pullback`, and a derivativ
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import HasInnerGraph, Op, io_connection_pattern
+from pytensor.graph.op import Op, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # The order of the arguments of a Scan.
 STATES = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
 OUTER_INPUTS = (Kind.SEQUENCE, *STATES, Kind.UNTRACED, Kind.NIT_SOT, Kind.PARAMETER)
-INNER_INPUTS = (Kind.SEQUENCE, *STATES, Kind.UNTRACED, Kind.PARAMETER)
 OUTPUTS = (*STATES, Kind.NIT_SOT, Kind.UNTRACED)
 UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
 
@@ -105,9 +104,7 @@ class ScanParts:
     @property
     def inner_inputs(self) -> list[Variable]:
         """All arguments of the step, in PyTensor's order."""
-        return [
-            v for kind in INNER_INPUTS for part in self.of_kind(kind) for v in part.inner_inputs
-        ]
+        return [v for part in self.variables for v in part.inner_inputs]
 
     @property
     def inner_outputs(self) -> list[Variable]:
@@ -125,9 +122,7 @@ class ScanParts:
         return replace(self, variables=variables, until=until)
 
 
-Pullback = Callable[
-    [Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]], list[Variable]
-]
+Pullback = Callable[..., list[Variable]]
 
 
 class TapeScan(Scan):
@@ -137,25 +132,15 @@ class TapeScan(Scan):
     built this Scan; None if the Scan is not a derivative.
     """
 
-    _pullback: ClassVar[Pullback]
     rule: object | None = None
     derivation: object | None = None
     _connected: tuple[object, list[list[bool]]] | None = None  # a graph and its pattern
 
     @classmethod
     def register_pullback(cls, pullback: Pullback) -> Pullback:
-        """Register the function that builds the pullback of all `TapeScan`s; use as a decorator."""
-        cls._pullback = pullback
+        """Use a function as the method `pullback` of all `TapeScan`s; a decorator."""
+        cls.pullback = pullback  # type: ignore[method-assign]
         return pullback
-
-    def pullback(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable],
-    ) -> list[Variable]:
-        """Return the gradients of all inputs; see `lab.pullback`."""
-        return self._pullback(inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return a matrix whose element [i][j] is True if input i affects output j.
@@ -201,7 +186,7 @@ def variable_names(op: Op) -> tuple[str, ...]:
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
     """Read the Scan `op`, applied to the outer `inputs`, with the outer `outputs`."""
     info: ScanInfo = op.info
-    inner_inputs, inner_outputs = inner_graph(op)
+    inner_inputs, inner_outputs = copy_graph(op.fgraph)
     tapes: dict[Kind, list[Tape]] = {
         Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
         Kind.MIT_MOT: [
@@ -218,18 +203,17 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     names = iter(variable_names(op) or names_of_inputs(kinds, inputs[1:]))
     inner, results_of_step = iter(inner_inputs), iter(inner_outputs)
     outer, filled = iter(inputs[1:]), iter(outputs)
-    read = {k: [tuple(islice(inner, len(t.reads))) for t in tapes[k]] for k in INNER_INPUTS}
     written = {
         k: [(tuple(islice(results_of_step, len(t.writes))), next(filled)) for t in tapes[k]]
         for k in OUTPUTS
     }
     nothing = repeat(((), None))
     variables = tuple(
-        LoopVariable(kind, next(names), tape, next(outer), arguments, *results)
-        for kind in OUTER_INPUTS
-        for tape, arguments, results in zip(
-            tapes[kind], read.get(kind, repeat(())), written.get(kind, nothing), strict=False
+        LoopVariable(
+            kind, next(names), tape, next(outer), tuple(islice(inner, len(tape.reads))), *results
         )
+        for kind in OUTER_INPUTS
+        for tape, results in zip(tapes[kind], written.get(kind, nothing), strict=False)
     )
     for variable in variables:
         for tap, argument in variable.reads:
@@ -292,13 +276,8 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
     return dict(zip(variables, node.outputs, strict=True))
 
 
-def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
-    """Return the arguments and results of a copy of the inner graph of `op`."""
-    return copy_graph(op.fgraph)
-
-
 def copy_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Variable]]:
-    """Return the arguments and results of a copy of a graph."""
+    """Return the arguments and results of a copy of an inner graph."""
     with without_backtraces():
         if hasattr(inside, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
             graph = inside.unfreeze()

@@ -12,7 +12,7 @@ from pytensor.scan.op import Scan
 
 from lab.errors import GraphError
 from lab.scans.disguised import is_batched, open_batch, with_single_step
-from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
+from lab.scans.node import TapeScan, build_scan, copy_graph, is_scan, read_scan
 
 
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
@@ -89,7 +89,7 @@ class _Copier:
                 f"{node.op}: it contains a Scan and has a gradient of its own. Scantape cannot "
                 "replace that gradient."
             )
-        arguments, results = inner_graph(node.op)
+        arguments, results = copy_graph(node.op.fgraph)
         copies = self.copy(results)
         replacements = dict(zip(arguments, inputs, strict=True))
         return clone_replace([copies.get(v, v) for v in results], replace=replacements)
@@ -126,4 +126,4 @@ def _scans_in(node: Apply) -> int:
         return 1
     if not isinstance(node.op, HasInnerGraph):
         return 0
-    return sum(_scans_in(inner) for inner in toposort(inner_graph(node.op)[1]))
+    return sum(_scans_in(inner) for inner in toposort(copy_graph(node.op.fgraph)[1]))

@@ -23,7 +23,7 @@ from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
-from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
+from lab.scans.node import ScanParts, copy_graph, is_scan, read_node
 from lab.scans.slices import select_rows
 from lab.traces.loop_run import Cell, Computed, InnerRun, LoopRun, ScanRecording, check_initialized
 
@@ -47,7 +47,7 @@ class Ready:
 
     def __init__(self) -> None:
         self.step = cache(lambda node: _Step(read_node(node), self))
-        self.graph = cache(lambda node: inner_graph(node.op))
+        self.graph = cache(lambda node: copy_graph(node.op.fgraph))
         self._thunk = cache(_thunk)
 
     def known(self, variable: Variable) -> Computed:

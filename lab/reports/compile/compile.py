@@ -50,7 +50,7 @@ from lab.reports.compile.rewriting import (
 )
 from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, inner_graph, is_scan, read_node, variable_names
+from lab.scans.node import LoopVariable, copy_graph, is_scan, read_node, variable_names
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans
 from lab.tape import Kind
@@ -73,7 +73,7 @@ PURPOSES = {  # the purpose of each rewrite, by a part of its name
     "erge": "merges equal operations",
     "inplace": "writes into the input buffers instead of copies",
     "sit_sot_to_untraced": "passes a state on without a buffer; it then has no gradient",
-    "inner_graph": "rewrites the inner function; fused operations then have no gradient",
+    "copy_graph": "rewrites the inner function; fused operations then have no gradient",
 }
 UNNAMED = re.compile(r"v\d*")  # the names of `lab.scans.names` for variables without a name
 SHORTENING = ("reduce_trace", "save_mem")
@@ -261,7 +261,10 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         if reason == REVERT or new in reverted or not is_scan(new):
             continue
         part = next((part for part in PURPOSES if part in reason), "")
-        effect, steps = PURPOSES.get(part, ""), (inner_graph(node.op)[1] for node in (old, new))
+        effect, steps = (
+            PURPOSES.get(part, ""),
+            (copy_graph(node.op.fgraph)[1] for node in (old, new)),
+        )
         before, rest = (Counter(plain_name(n) for n in toposort(step)) for step in steps)
         moved = sorted((before - rest).elements())  # the operations that the new step lacks
         if part in SHORTENING and shortened.isdisjoint(result.history.successor_nodes(new)):

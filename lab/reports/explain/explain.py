@@ -35,7 +35,7 @@ from lab.notation import tap_symbol
 from lab.reports.explain.explanation import Explanation, SavedArray, ScanReport
 from lab.reports.explain.traps import traps, variable_label
 from lab.scans.backtraces import line_of, printed_ids, without_backtraces
-from lab.scans.node import LoopVariable, inner_graph, is_scan, read_node
+from lab.scans.node import LoopVariable, copy_graph, is_scan, read_node
 from lab.scans.replacing import as_scans, scan_nodes, with_tapes
 from lab.scans.slices import constant_value
 from lab.tape import Kind
@@ -155,7 +155,7 @@ def _all_scans(
             yield from _all_scans(parts.inner_outputs, names, name)
         elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)
-            yield from _all_scans(inner_graph(node.op)[1], names, name)
+            yield from _all_scans(copy_graph(node.op.fgraph)[1], names, name)
 
 
 def _reports(

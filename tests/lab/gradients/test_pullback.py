@@ -23,7 +23,7 @@ from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
-from lab.scans.node import LoopVariable, ScanParts, TapeScan, build_scan, inner_graph
+from lab.scans.node import LoopVariable, ScanParts, TapeScan, build_scan, copy_graph
 from lab.scans.replacing import scan_nodes, with_tapes
 from lab.tape import Kind, Tape
 from lab.traces.run import run
@@ -75,7 +75,7 @@ def without_tapes(output):
     """Return a copy of the graph with PyTensor's Scan instead of the TapeScan."""
     (node,) = scan_nodes([output])
     plain = Scan(
-        *inner_graph(node.op),
+        *copy_graph(node.op.fgraph),
         node.op.info,
         name=node.op.name,
         truncate_gradient=node.op.truncate_gradient,
