@@ -1,9 +1,9 @@
 """The results of the eleven phases of a pullback, in terms of PyTensor variables.
 
-`Decisions` contains the results of all phases.  Each class from `StepCount` to `Total` contains the
-result of one phase, or of consecutive phases.  `lab.gradients.record.DerivationRecord` describes
-the same results as plain data.  A `PullbackRule` contains the choices in which a faulty pullback
-differs from the correct pullback.
+`Decisions` contains the results of all phases.  Each class from `StepCount` to `Reading` contains
+the result of one phase, or of consecutive phases.  `lab.gradients.record.DerivationRecord`
+describes the same results as plain data.  A `PullbackRule` contains the choices in which a faulty
+pullback differs from the correct pullback.
 """
 
 from collections.abc import Callable, Sequence
@@ -123,40 +123,39 @@ class StepGradients:
 
 
 @dataclass(frozen=True, eq=False)
-class ReverseState:
-    """Phases 6 and 8: the mit-mot `variable` that contains the gradients of a state.
+class BackwardVariable:
+    """A `variable` of the backward Scan with values or gradients of the forward variable `source`.
+
+    In phase 9, the variable contains the gradient of a sequence (a value per step) or of a
+    parameter (a sum).
+    """
+
+    source: LoopVariable
+    variable: LoopVariable
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseState(BackwardVariable):
+    """Phases 6 and 8: the mit-mot `variable` that contains the gradients of the state `source`.
 
     At the read taps `accumulated` of the state, a backward step adds its contribution to the old
     value.  At the taps `cleared` of the mit-mot, a backward step writes 0.
     """
 
-    state: LoopVariable
-    variable: LoopVariable
     accumulated: tuple[int, ...]
     cleared: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """Phase 7: a reversed sequence `variable` of the backward Scan.
+class Reading(BackwardVariable):
+    """Phase 7: a reversed sequence with the values of the forward variable `source` at `tap`.
 
-    The sequence contains the values of the forward variable `source` at `tap`.  `slices` are the
-    slices that select the rows, as text.
+    `slices` are the slices that select the rows, as text.
     """
 
     group: ReadingGroup
-    source: LoopVariable
     tap: int
-    variable: LoopVariable
     slices: str
-
-
-@dataclass(frozen=True, eq=False)
-class Total:
-    """Phase 9: the gradient of a sequence (a value per step) or of a parameter (a sum)."""
-
-    source: LoopVariable
-    variable: LoopVariable
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +174,7 @@ class Decisions:
     step: StepGradients
     states: tuple[ReverseState, ...]
     readings: tuple[Reading, ...]
-    totals: tuple[Total, ...]
+    totals: tuple[BackwardVariable, ...]
     node: Apply | None = None
     gradients: tuple[Variable, ...] = ()
 
@@ -188,9 +187,8 @@ class Decisions:
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
         """Maps each backward variable to the forward variable of its values or gradients."""
-        built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
-        built |= {reverse.variable: reverse.state for reverse in self.states}
-        return built | {total.variable: total.source for total in self.totals}
+        built = (*self.readings, *self.states, *self.totals)
+        return {each.variable: each.source for each in built}
 
 
 def decisions_of(op: Op) -> Decisions | None:

@@ -71,18 +71,16 @@ def _forward(d: Decisions) -> Names:
     if own is None:
         full = {part: tap_symbol(part.name, _start(part.outer_input)) for part in parts}
         return _make_unique(parts, full)
-    known = _backward(own)
-    names = [known[part] for part in own.backward.variables]
-    return dict(zip(parts, names, strict=True))
+    return dict(zip(parts, _backward(own).values(), strict=True))
 
 
 def _backward(d: Decisions) -> Names:
     """Return names for the variables of the derivative, with taps if variables share a name."""
     forward, parts = _forward(d), d.backward.variables
-    taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
-    for part, (name, tap) in taps.items():
-        full[part] = name if name.endswith("]") else tap_symbol(name, tap)
+    for reading in d.readings:
+        name = forward[reading.source]
+        full[reading.variable] = name if name.endswith("]") else tap_symbol(name, reading.tap)
     for total in d.totals:
         full[total.variable] += forward[total.source].removeprefix(total.source.name)
     return _make_unique(parts, full)
@@ -106,7 +104,6 @@ def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     return names
 
 
-_INTEGER = "an integer cannot change slightly; PyTensor can treat it as a real number"
 _WHAT: Mapping[Kind, str] = {
     Kind.SEQUENCE: "one value per step, in time order",
     Kind.PARAMETER: "the sum of the contributions of all steps",
@@ -116,36 +113,37 @@ _WHAT: Mapping[Kind, str] = {
 }
 
 
-def outcomes(d: Decisions) -> tuple[Outcome, ...]:
+def outcomes(d: Decisions, names: PartNames) -> tuple[Outcome, ...]:
     """Return the outcome for every outer input except the number of steps."""
-    names = PartNames.of(d)
-    parts = zip(d.forward.variables, d.gradients[1:], strict=True)
-    return tuple(_outcome(d, part, gradient, names) for part, gradient in parts)
+    holders = {g.source: names.parts[g.variable] for g in (*d.states, *d.totals)}
+    return tuple(
+        _outcome(part, status_of(gradient), names.parts[part], holders.get(part))
+        for part, gradient in zip(d.forward.variables, d.gradients[1:], strict=True)
+    )
 
 
-def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
-    name, status = names.parts[part], status_of(gradient)
+def _outcome(part: LoopVariable, status: Status, name: str, holder: str | None) -> Outcome:
+    """Return the outcome of an input; `holder` names the backward variable with its gradient."""
+    verdict, gradient = verdict_of(status), ""
     if part.kind is Kind.UNTRACED:
+        verdict = Verdict.UNTRACED
         reason = "every step replaces its value, and earlier values are not stored"
-        return Outcome(name, part.kind, Verdict.UNTRACED, reason)
-    if part.kind is Kind.NIT_SOT:
+    elif part.kind is Kind.NIT_SOT:
+        verdict = Verdict.DISCONNECTED
         reason = "its input is a number of rows, an integer, which cannot change slightly"
-        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
-    if isinstance(status, Undefined):
-        known = (d.step.statuses.get(argument) for argument in part.inner_inputs)
-        status = next((s for s in known if isinstance(s, Undefined)), status)
-        return Outcome(name, part.kind, verdict_of(status), status.reason)
-    discrete = bool(part.inner_inputs) and not is_continuous(part.inner_inputs[0])
-    if isinstance(status, Disconnected):
-        reason = _INTEGER if discrete else status.reason
-        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
-    holders = [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
-    holder = next((variable for variable, source in holders if source is part), None)
-    if holder is None:
-        reason = _INTEGER if discrete else "no result of a step depends on it"
-        return Outcome(name, part.kind, Verdict.ZERO, reason)
-    last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
-    return Outcome(name, part.kind, Verdict.CONNECTED, _WHAT[part.kind], names.parts[holder] + last)
+    elif isinstance(status, Undefined):
+        reason = status.reason
+    elif part.inner_inputs and not is_continuous(part.inner_inputs[0]):
+        verdict = Verdict.DISCONNECTED if isinstance(status, Disconnected) else Verdict.ZERO
+        reason = "an integer cannot change slightly; PyTensor can treat it as a real number"
+    elif isinstance(status, Disconnected):
+        reason = status.reason
+    elif holder is None:
+        verdict, reason = Verdict.ZERO, "no result of a step depends on it"
+    else:
+        reason = _WHAT[part.kind]
+        gradient = holder + ("[-1]" if part.kind is Kind.PARAMETER else "[::-1]")
+    return Outcome(name, part.kind, verdict, reason, gradient)
 
 
 def verdict_of(status: Status) -> Verdict:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType, integer_dtypes
@@ -35,13 +35,10 @@ from lab.errors import (
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
-    Classification,
+    BackwardVariable,
     PullbackRule,
-    Reading,
-    ReverseState,
     StepCount,
     Task,
-    Total,
     decisions_of,
 )
 from lab.gradients.derivation import Derivation
@@ -63,7 +60,6 @@ from lab.scans.node import (
     ScanParts,
     TapeScan,
     build_scan,
-    inner_connections,
     label,
     outer_outputs,
     read_scan,
@@ -128,11 +124,7 @@ def derive(
     forward = read_scan(op, inputs, outputs)
     steps = _count_steps(forward)  # phase 1
     task = Task(op, forward, given, steps, _order(op, output_gradients), rule)
-    classes = classify(forward, given, inner_connections(forward))  # phase 2
-    derivation = _build_derivation(task, classes)
-    pause()
-    gradients = _reorder(task, derivation, derivation.node)  # phase 11
-    derivation = replace(derivation, gradients=gradients)
+    derivation = _build_derivation(task)
     if derivation.node is not None:
         op = derivation.node.op
         label(op, variable_names(op), derivation)
@@ -151,8 +143,9 @@ def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
     return max([own.order + 1 if own else 1, *orders])
 
 
-def _build_derivation(task: Task, classes: Classification) -> Derivation:
-    """Build the derivative of a Scan: phases 3 to 10."""
+def _build_derivation(task: Task) -> Derivation:
+    """Build the derivative of a Scan: phases 2 to 11."""
+    classes = classify(task.forward, task.given)
     step = differentiate_step(task.forward, classes)  # phases 3, 4, and 5
     pause()
     states = tuple(  # phases 6 and 8
@@ -162,10 +155,12 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
     )
     totals = remaining_outputs(task, step)  # phase 9
     readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
-    backward = _assemble(task, readings, states, totals)
+    backward = _assemble(task, (*readings, *states, *totals))
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
     decided = task.steps, classes, step, states, readings, totals
-    return Derivation(task.forward, backward, task.order, *decided, node)
+    derivation = Derivation(task.forward, backward, task.order, *decided, node)
+    pause()
+    return replace(derivation, gradients=_reorder(task, derivation))  # phase 11
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
@@ -207,14 +202,8 @@ def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
     )
 
 
-def _assemble(
-    task: Task,
-    readings: tuple[Reading, ...],
-    states: tuple[ReverseState, ...],
-    totals: tuple[Total, ...],
-) -> ScanParts:
+def _assemble(task: Task, decisions: Sequence[BackwardVariable]) -> ScanParts:
     """Return the parts of the backward loop, including the parameters that its step reads."""
-    decisions: list[Reading | ReverseState | Total] = [*readings, *states, *totals]
     built = tuple(decision.variable for decision in decisions)
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
@@ -231,12 +220,13 @@ def _assemble(
     )
 
 
-def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
+def _reorder(task: Task, derivation: Derivation) -> tuple[Variable, ...]:
     """Phase 11: return the gradients wrt the outer inputs of the forward Scan, in their order."""
-    filled = outer_outputs(derivation.backward, node) if node is not None else {}
+    node = derivation.node
+    filled = {} if node is None else outer_outputs(derivation.backward, node)
     produced: dict[LoopVariable, Variable] = {}
     for reverse in derivation.states:
-        state, tape = reverse.state, as_tensor(filled[reverse.variable])[::-1]
+        state, tape = reverse.source, as_tensor(filled[reverse.variable])[::-1]
         produced[state] = rows.initial_gradient(task, state, tape)
     for total in derivation.totals:
         part, series = total.source, as_tensor(filled[total.variable])

@@ -14,14 +14,13 @@ from pytensor.raise_op import Assert
 from pytensor.tensor.variable import TensorVariable
 
 from lab.gradients.decisions import (
+    BackwardVariable,
     PullbackRule,
     Reading,
     ReadingGroup,
-    ReverseState,
     StepCount,
     StepGradients,
     Task,
-    Total,
     symbol,
 )
 from lab.gradients.status import Disconnected, cast_like, gradient_dtype, status_of
@@ -35,16 +34,14 @@ GROUPS = {Kind.SEQUENCE: ReadingGroup.SEQUENCE, Kind.SIT_SOT: ReadingGroup.SIT_S
 
 
 def reverse_sequences(
-    task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
+    task: Task, step: StepGradients, built: Sequence[BackwardVariable]
 ) -> tuple[Reading, ...]:
     """Phase 7: build a reversed sequence for each value or cotangent that a backward step reads.
 
     The result excludes values on which no gradient in `built` depends.
     """
-    forward, used = (
-        task.forward,
-        set(ancestors([v for b in built for v in b.variable.inner_outputs])),
-    )
+    forward = task.forward
+    used = set(ancestors([v for each in built for v in each.variable.inner_outputs]))
     candidates: list[tuple[ReadingGroup, LoopVariable, int, Variable]] = [
         (GROUPS.get(part.kind, ReadingGroup.TAPS), part, tap, argument)
         for part in (*forward.of_kind(Kind.SEQUENCE), *forward.states)
@@ -75,7 +72,7 @@ def reverse_sequences(
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
         rows, slices = _reversed_rows(as_tensor(array), first, task.steps, task.rule)
         variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), rows, (argument,))
-        readings.append(Reading(group, part, tap, variable, slices))
+        readings.append(Reading(part, variable, group, tap, slices))
     return tuple(readings)
 
 
@@ -115,19 +112,19 @@ def _reversed_rows(
     Forward step 0 reads row `first`.  The rows are in the order of the backward steps.
     """
     n_steps, count = constant_value(steps.forward), constant_value(steps.backward)
-    if not rule.reverses:
-        return array[first : first + steps.forward], f"[{first}:{first}+steps]"
-    if n_steps is None or count is None:
-        rows, text = array[first : first + steps.forward][::-1], f"[{first}:{first}+steps][::-1]"
-        if steps.backward is steps.forward:
-            return rows, text
-        return rows[: steps.backward], f"{text}[:reversed]"
-    last, stop = first + n_steps - 1, first + n_steps - 1 - count
-    if last < 0:
-        return array[:0], "[:0]"
-    if stop < 0:
-        return array[last::-1], f"[{last}::-1]"
-    return array[last:stop:-1], f"[{last}:{stop}:-1]"
+    if rule.reverses and n_steps is not None and count is not None:
+        last, stop = first + n_steps - 1, first + n_steps - 1 - count
+        if last < 0:
+            return array[:0], "[:0]"
+        if stop < 0:
+            return array[last::-1], f"[{last}::-1]"
+        return array[last:stop:-1], f"[{last}:{stop}:-1]"
+    rows, text = array[first : first + steps.forward], f"[{first}:{first}+steps]"
+    if rule.reverses:
+        rows, text = rows[::-1], f"{text}[::-1]"
+        if steps.backward is not steps.forward:
+            rows, text = rows[: steps.backward], f"{text}[:reversed]"
+    return rows, text
 
 
 def reversed_gradient(task: Task, state: LoopVariable) -> TensorVariable:
@@ -148,11 +145,9 @@ def reversed_gradient(task: Task, state: LoopVariable) -> TensorVariable:
 
 def initial_gradient(task: Task, state: LoopVariable, tape: TensorVariable) -> TensorVariable:
     """Return the gradient wrt the initial buffer of `state` from its `tape`, in time order."""
-    is_exact = _has_exact_rows(task, state)
-    if is_exact and task.forward.until is None:
-        return tape
-    if is_exact:
-        return _padded(tape, as_tensor(state.outer_input))
+    if _has_exact_rows(task, state):
+        is_whole = task.forward.until is None
+        return tape if is_whole else _padded(tape, as_tensor(state.outer_input))
     buffer = pt.zeros_like(state.outer_input, dtype=tape.type.dtype)
     if state.kind is not Kind.MIT_MOT:
         # The steps overwrite all other rows before any read.

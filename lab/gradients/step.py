@@ -5,7 +5,7 @@ which arguments receive one, where a gradient is undefined, and which forward re
 step can read instead of computing them again (`reuse`).
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytensor.graph.basic import Constant, Variable
@@ -26,21 +26,17 @@ from lab.gradients.status import (
 )
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts
+from lab.scans.node import LoopVariable, ScanParts, inner_connections
 from lab.tape import Kind
 
 
-def classify(
-    forward: ScanParts,
-    given: Mapping[Variable, Variable],
-    connections: Mapping[Variable, Set[Variable]],
-) -> Classification:
+def classify(forward: ScanParts, given: Mapping[Variable, Variable]) -> Classification:
     """Phase 2: find variables whose outputs have a gradient, and arguments that receive a gradient.
 
     A gradient reaches a variable if the gradient of its output is connected.  A gradient also
-    reaches a state if a reached variable is computed from the state.  `connections` is the result
-    of `inner_connections`.
+    reaches a state if a reached variable is computed from the state.
     """
+    connections = inner_connections(forward)
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
         output = part.outer_output
@@ -208,19 +204,18 @@ def reuse(
 
     Returns the new expressions and the results that they read.
     """
-    expressions, stored = list(expressions), list(replacements)
-    if not expressions or not stored:
-        return expressions, set()
-    numbers = Numbering()
+    numbers, stored = Numbering(), list(replacements)
+    hits: dict[Variable, Variable] = {}
     for variable in (v for node in toposort(stored) for v in node.outputs):
         numbers.add_result(variable)
     targets = {numbers.number_of(result): result for result in reversed(stored)}
-    hits = {}
     for variable in (v for node in toposort(expressions) for v in node.outputs):
         numbers.add_result(variable)
         if (number := numbers.number_of(variable)) in targets:
             hits[variable] = targets[number]
     if not hits:
-        return expressions, set()
-    replaced = clone_replace(expressions, replace={v: replacements[r] for v, r in hits.items()})
+        return list(expressions), set()
+    replaced = clone_replace(
+        list(expressions), replace={v: replacements[r] for v, r in hits.items()}
+    )
     return replaced, set(hits.values())

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
-from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
+from lab.gradients.decisions import BackwardVariable, ReverseState, StepGradients, Task, symbol
 from lab.gradients.status import Connected, cast_like
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
@@ -85,7 +85,7 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
     return Tape(tape.reads, tape.writes + cleared), cleared
 
 
-def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
+def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable, ...]:
     """Phase 9: return the gradients of sequences (a value per step) and parameters (a sum)."""
     totals = []
     for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
@@ -106,5 +106,5 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
                 (before,),
                 (cast_like(before + contribution, argument),),
             )
-        totals.append(Total(part, variable))
+        totals.append(BackwardVariable(part, variable))
     return tuple(totals)

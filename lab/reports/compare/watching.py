@@ -17,13 +17,13 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.gradients.decisions import (
+    BackwardVariable,
     Classification,
     Reading,
     ReadingGroup,
     ReverseState,
     StepCount,
     StepGradients,
-    Total,
     symbol,
 )
 from lab.gradients.derivation import Derivation
@@ -117,7 +117,9 @@ def identify(call: PullbackCall, order: int) -> None:
         ),
         readings=tuple(_reading(v, new[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
         totals=tuple(
-            Total(source, new[v]) for v, source in tapes.items() if v.kind is not Kind.MIT_MOT
+            BackwardVariable(source, new[v])
+            for v, source in tapes.items()
+            if v.kind is not Kind.MIT_MOT
         ),
         node=node,
         gradients=call.gradients,
@@ -139,7 +141,7 @@ def _reading(
         tap = max(source.tape.taps) + from_end
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
-    return Reading(group, source, tap, new, "unknown")
+    return Reading(source, new, group, tap, "unknown")
 
 
 def _gradient_tapes(

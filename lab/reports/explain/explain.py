@@ -211,7 +211,7 @@ def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Sav
         purpose = f"saved values: every backward step reads {values}"
         yield array(part, purpose, part.tape.rows(1) - 1, names[part])
     for reverse in derivation.states:
-        yield array(reverse.state, "tape", reverse.state.tape.rows(1) - 1)
+        yield array(reverse.source, "tape", reverse.source.tape.rows(1) - 1)
     for total in derivation.totals:
         if total.source.kind is Kind.SEQUENCE:
             yield array(total.source, "one value per step", 0)

@@ -125,7 +125,7 @@ def test_the_oracle_tells_a_wrong_reverse():
 def test_real_derivatives_have_the_tapes_that_the_rules_give(name):
     for derivation in derivations_of(name, 2):
         for made in derivation.states:
-            assert made.variable.tape == reverse(made.state.tape)
+            assert made.variable.tape == reverse(made.source.tape)
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])
