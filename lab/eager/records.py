@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.events import records as plain
-from lab.equations.events.events import OTHERS, Listed
+from lab.equations.events.events import OTHERS, EventList
 from lab.notation import value_symbol
 from lab.records import record_of_arrays
 
@@ -153,7 +153,7 @@ class Recording:
 VALUES, GRADIENTS = 0, 1  # the two slots of a node
 
 
-def eager_events(recording: object) -> Listed:
+def eager_events(recording: object) -> EventList:
     """Return the events of a recording: appended nodes and sent gradients.
 
     `Event.scan` is the number of the tape, and `Event.step` the number of the event on that tape.
@@ -162,7 +162,7 @@ def eager_events(recording: object) -> Listed:
     derivative, which is the factor of the term.
     """
     assert isinstance(recording, Recording), "the type in OTHERS"
-    return Listed(tuple(_Run(recording).events()))
+    return EventList(tuple(_Run(recording).events()))
 
 
 OTHERS[Recording] = eager_events

@@ -209,7 +209,7 @@ class Writer:
         several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(VariableRole.STATE)) > 1
         return f"buf_{quantity.symbol}" if several else "buf"
 
-    def at(self, quantity: Quantity, index: int) -> str:
+    def value_name(self, quantity: Quantity, index: int) -> str:
         """Write the value of a variable at a time index, as ``x₀``."""
         return value_symbol(quantity.symbol, index, self.style)
 
@@ -256,12 +256,13 @@ class Writer:
         steps, more = self.system.steps, quantity.tape.origin
         if not isinstance(steps, Number):
             last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
-            return f"{self.at(quantity, 0)}, …, {value_symbol(quantity.symbol, last, self.style)}"
+            last = value_symbol(quantity.symbol, last, self.style)
+            return f"{self.value_name(quantity, 0)}, …, {last}"
         return self._names(quantity, more + _count(steps)) or "nothing"
 
     def _names(self, quantity: Quantity, count: int) -> str:
         """Write the names of the first values of a variable: ``x₀, …, x₄``."""
-        names = [self.at(quantity, row) for row in range(count)]
+        names = [self.value_name(quantity, row) for row in range(count)]
         dots = r"\ldots" if self.style.latex else "…"
         return ", ".join(names if count < 4 else [names[0], dots, names[-1]])
 

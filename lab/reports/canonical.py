@@ -183,7 +183,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         report,
         inputs=tuple(_inputs(parts, writer, call_arguments, parameters)),
         outputs=tuple(_outputs(parts, node, writer)),
-        first_rows=tuple(writer.at(quantity, quantity.tape.origin) for quantity in written),
+        first_rows=tuple(writer.value_name(quantity, quantity.tape.origin) for quantity in written),
     )
 
 

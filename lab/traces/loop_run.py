@@ -4,7 +4,7 @@ The order of events is PyTensor's: all reads of a step precede its writes; the u
 evaluated after the step; after the last step, all arrays are cut to the steps that ran.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 
 from lab.errors import ArgumentError
+from lab.progress import Progress
 from lab.records import freeze
 from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
@@ -22,6 +23,7 @@ from lab.traces.trace import Access
 Computed = Any
 Cell = list[Computed]  # a list with one entry, as in PyTensor's thunks
 MOST_BYTES = 50_000_000  # largest size of the recorded values of an operation in the step
+MOST_NESTED = 500  # steps of a loop whose inner Scans are recorded
 
 
 @dataclass(eq=False)
@@ -67,6 +69,9 @@ class Step(Protocol):
     """
 
     cells: dict[Variable, Cell]
+
+    def begin(self, progress: Progress, keep: bool) -> None:
+        """Reset the step for a run; with `keep`, record the Scans inside the step."""
 
     def __call__(self) -> None:
         """Compute one step."""
@@ -129,8 +134,9 @@ class LoopRun:
                     f"({part.tape}) need {needed} for {self.n_steps} steps."
                 )
 
-    def run(self, step: Step, numbers: Iterable[int], keep: bool) -> ScanRecording:
-        """Run the steps in `numbers`; with `keep`, record the values inside the steps."""
+    def run(self, step: Step, progress: Progress, keep: bool) -> ScanRecording:
+        """Run all steps; with `keep`, record the values and the Scans inside the steps."""
+        step.begin(progress, keep and self.n_steps <= MOST_NESTED)
         for part in self.parts.of_kind(Kind.PARAMETER):
             step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
         readers = [
@@ -149,7 +155,7 @@ class LoopRun:
         columns = {v: _Column(self.n_steps, step.cells[v]) for v in inner if v not in stored}
         until = step.cells[self.parts.until] if self.parts.until is not None else None
         done = 0
-        for number in numbers:
+        for number in progress.steps(self.parts.called, self.n_steps):
             for part, generator in self.untraced.items():
                 step.cells[part.inner_inputs[0]][0] = generator
             for read in readers:  # all reads precede all writes

@@ -33,8 +33,6 @@ FAILURES = (
     ValueError, np.linalg.LinAlgError,
 )  # fmt: skip
 
-MOST_NESTED = 500  # steps of a loop whose inner Scans are recorded
-
 Values = Mapping[Variable, Computed]
 Thunk = Callable[[], object]
 
@@ -337,18 +335,15 @@ def _run_scan(
 ) -> list[Computed]:
     """Step through a Scan as PyTensor does, and record its reads and writes."""
     step = ready.step(node)
-    parts = step.parts
     outer = dict(zip(node.inputs, inputs, strict=True))
     unwritten = {
         part: np.zeros(len(outer[part.outer_input]), dtype=bool)
         if recordings is None
         else unwritten_rows(part.outer_input, values)
-        for part in parts.states
+        for part in step.parts.states
     }
-    loop = LoopRun(node, parts, outer, unwritten)
-    step.begin(progress, recordings is not None and loop.n_steps <= MOST_NESTED)
-    numbers = progress.steps(parts.called, loop.n_steps)
-    recording = loop.run(step, numbers, keep=recordings is not None)
+    loop = LoopRun(node, step.parts, outer, unwritten)
+    recording = loop.run(step, progress, keep=recordings is not None)
     if recordings is not None:
         check_initialized(recording)
         recordings.append(recording)

@@ -99,9 +99,7 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    result = build_trace(asked, inputs, called, values, recordings)
-    scans = zip(result.scans, recordings, strict=True)
-    result = replace(result, scans=tuple(replace(s, id=ids.get(r.node, "")) for s, r in scans))
+    result = build_trace(asked, inputs, called, values, recordings, ids)
     if keep != "all":
         return replace(result, backend=backend_name())
     if derived is not None:
@@ -128,8 +126,9 @@ def build_trace(
     called: tuple[str, ...],
     values: Values,
     recordings: Sequence[ScanRecording],
+    ids: Mapping[object, str] | None = None,
 ) -> Trace:
-    """Describe the recordings of a graph as a `Trace`."""
+    """Describe the recordings of a graph as a `Trace`; `ids` are the printed ids of the Scans."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -171,6 +170,7 @@ def build_trace(
                 formulas=step_equations(node, parts),
                 nested=tuple(_nested(parts, step) for step in recording.nested),
                 first=first,
+                id=(ids or {}).get(node, ""),
             )
         )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}

@@ -34,7 +34,7 @@ from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, ScanRecording
-from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, missing_values, run
+from lab.traces.run import Ready, Values, checked_values, missing_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # the number of compiled graphs in the cache
@@ -396,8 +396,6 @@ def _record(
             rows = np.concatenate([rows, room])
         outer[part.outer_input] = rows
     loop = LoopRun(node, parts, outer, unwritten)
-    step = graph.ready.step(node)
-    step.begin(progress, window.length <= MOST_NESTED)
-    recording = loop.run(step, progress.steps(parts.called, window.length), keep=True)
+    recording = loop.run(graph.ready.step(node), progress, keep=True)
     recording.first, recording.lengths = window.start, graph.lengths[node]
     return recording

@@ -94,7 +94,7 @@ class EventSequence(Sequence[Event]):
         return moment
 
 
-class Listed(EventSequence):
+class EventList(EventSequence):
     """Events of a run that is not a trace; the roles of slots are computed from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
@@ -143,7 +143,7 @@ class Events(EventSequence):
 
     def step(self, scan: int, step: int) -> Event:
         """Return the event of step number `step` of the Scan with the index `scan`."""
-        return self._event(self.timeline.of_step(scan, step))
+        return self._event(self.timeline.event_number(scan, step))
 
     def filling(self, scan: int) -> Event | None:
         """Return the event that fills the tapes of a Scan, or None without such an event."""
@@ -179,7 +179,7 @@ class Events(EventSequence):
         filling = self.timeline.filling(slot.scan)
         if filling is not None and moment < filling:
             return None
-        steps = moment + 1 - self.timeline.of_step(slot.scan, 0)
+        steps = moment + 1 - self.timeline.event_number(slot.scan, 0)
         last = min(max(0, steps), self.trace.scans[slot.scan].steps)
         return self._tape(slot.scan, slot.argument).value_before(slot.row, last)
 
@@ -194,7 +194,7 @@ class Events(EventSequence):
         return tape
 
     def _compute(self, number: int) -> Event:
-        scan, step = self.timeline.at(number)
+        scan, step = self.timeline.locate(number)
         return self._builders[scan].event(number, step)
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:

@@ -45,7 +45,7 @@ class Timeline:
         pairs = zip(self.trace.scans, self.filled, strict=True)
         return tuple(accumulate((scan.steps + filled for scan, filled in pairs), initial=1))
 
-    def of_step(self, scan: int, step: int) -> int:
+    def event_number(self, scan: int, step: int) -> int:
         """Return the number of the event of a step."""
         return self.starts[scan] + self.filled[scan] + step
 
@@ -62,10 +62,10 @@ class Timeline:
         """Return the number of the event that fills the tapes of a Scan, or None."""
         return self.starts[scan] if self.filled[scan] else None
 
-    def at(self, number: int) -> tuple[int, int | None]:
+    def locate(self, number: int) -> tuple[int, int | None]:
         """Return the Scan and the step (None for a filling) of an event."""
         scan = bisect(self.starts, number) - 1
-        return scan, None if number == self.filling(scan) else number - self.of_step(scan, 0)
+        return scan, None if number == self.filling(scan) else number - self.event_number(scan, 0)
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return the accesses to a slot in order."""
@@ -94,7 +94,7 @@ class Timeline:
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
-                    event = self.of_step(number, step)
+                    event = self.event_number(number, step)
                     for origin in ScanOf(self.trace, number).origins(sequence.argument, step):
                         yield origin[:3], Touch(event, SlotRole.SAVED)
 
@@ -106,7 +106,7 @@ class Timeline:
             if f.target.argument == tape.argument and f.expression == f.target
         }
         for step in range(scan.steps):
-            event = self.of_step(number, step)
+            event = self.event_number(number, step)
             reads = {int(access.rows[step]) for access in tape.reads}
             writes = {int(access.rows[step]): access.tap for access in tape.writes}
             for row in reads | writes.keys():
@@ -130,7 +130,7 @@ class Timeline:
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
         is_result = (slot.scan, slot.argument, slot.row) in self._results
         saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
-        is_result |= any(self.at(event)[1] is None for event in saved)
+        is_result |= any(self.locate(event)[1] is None for event in saved)
         is_final = not any(touch.role in CHANGES for touch in later)
         if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
             if is_result and is_final:

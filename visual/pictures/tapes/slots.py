@@ -70,14 +70,14 @@ class Slots:
         if step == self.named.scan.steps:
             if tape.is_total or row in self.named.wanted_rows(tape):
                 return Role.RESULT, tape.final[row], None
-            last = timeline.of_step(number, step - 1)
+            last = timeline.event_number(number, step - 1)
             is_used = max(self.run.moments(slot), default=0) > last
             return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
         if tape.is_total:
             if step < 0:
                 return Role.INTERMEDIATE, tape.initial[row], None
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
-        moment = timeline.of_step(number, step) if step >= 0 else timeline.of_step(number, 0) - 1
+        moment = timeline.event_number(number, step)
         role = ROLES[self.run.role(slot, moment)]
         if role is Role.UNWRITTEN:
             return role, None, None
