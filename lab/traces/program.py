@@ -62,7 +62,7 @@ class Instructions:
         self.add("constant", 0.0)  # the value of uninitialized memory
 
     def add(self, name: str, *operands: float | str) -> int:
-        """Return the index of an instruction, which is appended if the list lacks it."""
+        """Return the index of an instruction, and append the instruction if the list lacks it."""
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name not in KNOWN and name not in ("constant", "input"):
@@ -76,14 +76,14 @@ class Instructions:
         return self.known[key]
 
     def each(self, name: str, *operands: Computed) -> np.ndarray:
-        """Return the indices of an operation on every entry, after broadcasting."""
+        """Add an operation on every entry, after broadcasting, and return the indices."""
         broadcast = np.broadcast(*operands)
         kind = float if name == "constant" else int
         places = [self.add(name, *map(kind, entry)) for entry in broadcast]
         return np.array(places, dtype="float64").reshape(broadcast.shape)
 
     def product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the indices of a product of matrices or vectors."""
+        """Add a product of matrices or vectors, and return the indices."""
         shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
         left = first if first.ndim > 1 else first[None]
         right = second if second.ndim > 1 else second[:, None]
@@ -92,12 +92,12 @@ class Instructions:
         return reduce(lambda one, other: self.each("Add", one, other), rows).reshape(shape)
 
     def norm(self, places: np.ndarray) -> int:
-        """Return the index of the Euclidean norm of all entries."""
+        """Add the Euclidean norm of all entries, and return its index."""
         squares = [self.add("Sqr", int(place)) for place in places.ravel()]
         return self.add("sqrt", self.add("Add", *squares)) if squares else 0
 
     def term(self, expression: Expression, leaf: Callable[[Leaf], np.ndarray | int]) -> np.ndarray:
-        """Return the indices of an expression; `leaf` returns the indices of a leaf.
+        """Add an expression, and return the indices; `leaf` returns the indices of a leaf.
 
         Raises GraphError for an operation that a page does not compute.
         """
@@ -159,7 +159,7 @@ def program_of(
 
 
 class _Places(Ready):
-    """The computation of a graph on indices of instructions, which appends the instructions."""
+    """A run of a graph on indices of instructions; each operation appends its instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
         super().__init__()
