@@ -121,33 +121,31 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     cuts = _cuts_of(derivation.forward, derivation.parent)
     known = dict(zip(derivation.forward.variables, cuts, strict=True))
     n_steps = constant_value(derivation.steps.forward)
-    cuts_with_length = []
+    backward_cuts = []
     for part, original in zip(parts.variables, derivation.backward.variables, strict=True):
-        reading = readings.get(original)
-        if reading is None:
-            cuts_with_length.append((_cut(part), ""))
-            continue
-        source, length = reading.source, ""
-        if source.kind is Kind.SEQUENCE:
-            cut, length = known[source]
-        else:
-            cut = Cut(source.filled, source.tape.row(0, reading.tap))
-        turned = _reverse_cut(cut, length, n_steps)
-        cuts_with_length.append((Cut(part.outer_input), "") if turned is None else turned)
-    return cuts_with_length
+        rows = _cut(part), ""
+        if (reading := readings.get(original)) is not None:
+            source = reading.source
+            if source.kind is Kind.SEQUENCE:
+                forward_rows = known[source]
+            else:
+                forward_rows = Cut(source.filled, source.tape.row(0, reading.tap)), ""
+            rows = _reverse_cut(*forward_rows, n_steps) or (Cut(part.outer_input), "")
+        backward_cuts.append(rows)
+    return backward_cuts
 
 
-def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
-    """Return the rows that a backward loop reads after a forward loop of `made` steps.
+def _reverse_cut(cut: Cut, length: str, steps: int | None) -> tuple[Cut, str] | None:
+    """Return the rows that a backward loop reads after a forward loop of `steps` steps.
 
-    `made` is None if the number of steps, n, is unknown.  Step t of a backward loop differentiates
-    step n − 1 − t.  It therefore reads the row ``first + stride·(n − 1) − stride·t`` instead of
-    ``first + stride·t``.
+    `steps` is None if the number of steps, n, is unknown.  Step t of a backward loop differentiates
+    step n − 1 − t.  Therefore, step t reads the row ``first + stride·(n − 1) − stride·t`` instead
+    of ``first + stride·t``.  Return None if the row depends on an unknown n in another way.
     """
-    if made is not None:
-        return replace(cut, first=cut.first + cut.stride * (made - 1), stride=-cut.stride), length
+    if steps is not None:
+        return replace(cut, first=cut.first + cut.stride * (steps - 1), stride=-cut.stride), length
     if abs(cut.stride) != 1 or bool(length) == (cut.stride == 1):
-        return None  # the row depends on n in another way
+        return None
     turned = replace(cut, first=cut.first - cut.stride, stride=-cut.stride)
     return turned, "" if length else "n"
 

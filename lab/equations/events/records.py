@@ -126,14 +126,6 @@ class Write:
         sources = ((t, t.source) for t in self.terms)
         return next((t for t, s in sources if s and (s.argument, s.tap) == key), None)
 
-    @property
-    def total(self) -> np.ndarray | None:
-        """The sum of the terms, plus the old value if `adds_old`; None without terms."""
-        parts = [term.value for term in self.terms]
-        if self.adds_old and self.old is not None:
-            parts.append(self.old)
-        return sum(parts[1:], parts[0]) if parts else None
-
 
 @dataclass(frozen=True, eq=False)
 class Event:
