@@ -1,7 +1,7 @@
-"""The layout of pictures, and the pieces that several pictures share.
+"""The layout of pictures, and the parts that several kinds of pictures share.
 
-Start with `table`: a picture lists rows of cells, `placing` computes positions, and `arrows` routes
-the arrows between cells. `canvas` adds headings, legend, and margins; `columns` maps time to
+Start with `table`, the rows of cells of a picture: `placing` computes their positions, and `arrows`
+routes the arrows between cells. `canvas` adds headings, legend, and margins; `columns` maps time to
 columns; `cells` draws values in boxes; `names` contains the names of quantities and the keys that
 link pictures. `legend` describes roles. `routes` routes arrows between lanes, and `graphviz` lays
 out graphs.

@@ -2,7 +2,7 @@
 
 An arrow within a line is a bow below or above the cells. An arrow to another line is straight, or
 runs through the gap between two columns if the straight arrow meets a cell. The factor of an edge
-is on its own arrow, at a point where the text touches no cell, arrow, or other text.
+is on the arrow of the edge, at a point where the text touches no cell, other arrow, or other text.
 """
 
 from collections import defaultdict
@@ -18,21 +18,21 @@ from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
 from visual.scene.theme import Role
 
 Point = tuple[float, float]
-Moment = tuple[int | None, str]  # the number and the name of a moment of the run
-LETTERS, FINE = 11, 24  # the font size of a label; the number of points on a curve
-DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth per faint bow, height of a bow above
-# Tracks between two columns: offset of the first, least and largest distance, least number.
+Moment = tuple[int | None, str]  # the number and the name of a moment in a run
+LETTERS, FINE = 11, 24  # the font size of a label; the number of segments of a curve
+DEPTH, NEST, OVER = 14, 3, 24  # sizes of bows: depth, more depth per faint bow, height
+# Tracks between two columns: offset of the first track, distances (least, largest), least number.
 FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
 ROOM = 60.0  # the width of the space to the right of the last column
 BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
-ASIDE = 0.3  # the distance between the middle and an end, as a fraction of the width of a cell
-NEIGHBOR = 30.0  # the largest distance of two neighboring cells
+ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
+NEIGHBOR = 30.0  # the largest distance between two neighboring cells
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow between two cells, given by their ids.
+    """An arrow between two cells. `source` and `target` are the ids of the cells.
 
     `labels` are texts for the space below the target, from the longest to the shortest; the picture
     shows the first that fits. `factor` is a text on the arrow, omitted if it does not fit. A bow is
@@ -110,7 +110,7 @@ def _ports(
 
 
 def _aside(box: Box, other: Box) -> float:
-    """Return the offset of an arrow's end from the middle of `box`, away from `other`."""
+    """Return the offset of the end of an arrow from the middle of `box`, away from `other`."""
     return -ASIDE * box.width if other.x > box.x else ASIDE * box.width
 
 
@@ -119,7 +119,7 @@ def _is_next(source: Box, target: Box) -> bool:
 
 
 def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
-    """Return a bow within a line; with `over`, an arrow to the next cell is straight."""
+    """Return a bow within a line or, for an edge `over` to the next cell, a straight arrow."""
     start_x, y, end_y = source.x + source.width / 2, source.y, source.y - 1
     if edge.over and _is_next(source, target):
         middle = source.y + source.height / 2
@@ -157,7 +157,7 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
 
 
 def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
-    """Yield the first label that fits below the target, or the last label, shortened."""
+    """Yield the first label that fits below the target. If none fits, shorten the last label."""
     room = target.width + 14
     fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
     label = next(fitting, edge.labels[-1] if edge.labels else "")
@@ -195,12 +195,12 @@ def place_labels(
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> dict[int, Label]:
-    """Return for each arrow, by its number, the first of its `candidates` that fits.
+    """Return the first of the `candidates` of each arrow that fits, by the number of the arrow.
 
     A label can touch the path of its own arrow, but no other path, no other label, and no
     `occupied` rectangle. Arrows without a fitting candidate are omitted.
     """
-    # A horizontal path has no height.
+    # The padding gives a height to a horizontal path.
     rooms = [envelope_of(Polyline(tuple(path))).padded(1, 1) for path in paths]
     occupied_rooms, labels_by_arrow = [*occupied], dict[int, Label]()
 
@@ -244,10 +244,10 @@ def points_along(arrow: Arrow) -> list[Point]:
 
 
 class Detours:
-    """Paths around the cells `boxes`; arrows from different cells use different tracks.
+    """Arrows around the cells `boxes`. Arrows from different cells use different tracks.
 
-    `taken` contains the used tracks, `ends` the sources of the arrows at a side of a cell, and
-    `rooms` the width of the gap next to a column.
+    `taken` contains the tracks in use. `ends` has the sources of the arrows at each side of a cell,
+    and `rooms` has the width of the gap next to each column.
     """
 
     def __init__(self, boxes: Collection[Box]) -> None:
@@ -302,7 +302,7 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """Return the number of a track for an arrow from `source`, and record its use.
+        """Return the number of a track for an arrow from `source`. Record that it uses the track.
 
         The track is the first of `numbers` that no arrow from another cell uses between the two
         `ends`, or the last of `numbers`.

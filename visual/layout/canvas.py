@@ -1,4 +1,4 @@
-"""Headings and formulas, and the margins and the legend of a finished picture."""
+"""The heading and the formulas of a picture, its margins, and its legend."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ from visual.scene.shapes import Box, Scene, Shape, Text, folded, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
-BASELINE = 16  # of a title
-INDENT = 4  # letters before the later lines of a formula
-BETWEEN, HEIGHT = 20, 44  # pixels between a part and its legend; the height of a cell
+BASELINE = 16  # the y of the baseline of a title
+INDENT = 4  # the indent of the second and later lines of a formula, in letters
+BETWEEN, HEIGHT = 20, 44  # pixels between a picture and its legend; the height of a cell
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
@@ -34,7 +34,7 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """Split a formula into lines of at most `letters` letters, and indent all but the first.
+    """Return a formula as lines of at most `letters` letters. All lines but the first are indented.
 
     Lines break between words, and a long word breaks between factors. An ellipsis replaces the text
     after `most` lines.
@@ -66,12 +66,12 @@ def scene_with_legend(
     close: bool = True,
     seeds: str = "",
 ) -> Scene:
-    """Return the picture of a part with a legend of its roles, and with notes.
+    """Return the scene of the piece `part` with a legend of its roles, and with notes.
 
-    Without `width`, the picture has margins on all sides; with `width`, the part is in its final
-    position. `words` contains the meanings of roles, and `seeds` replaces the meaning of the role
-    of seeds. `sentences` are further notes, after the notes about arrays, gaps, and parts of
-    gradients. `close` narrows the columns of the legend. A sheet without legend has no notes.
+    Without `width`, the scene adds margins on all sides; with `width`, the piece is in its final
+    position. `words` has the meanings of roles, and `seeds` replaces the meaning of the role SEED.
+    `sentences` are notes that follow the notes about arrays, gaps, and parts of gradients. `close`
+    narrows the columns of the legend. A sheet without a legend has no notes.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom

@@ -1,4 +1,4 @@
-"""Cells: boxes with numbers, vectors, and matrices."""
+"""Cells: boxes that show numbers, vectors, and matrices."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -25,25 +25,25 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
-SEGMENTS = 8  # the most patches of a strip in each direction
+SEGMENTS = 8  # the most patches of a strip, across and down
 MOST_ENTRIES = 24  # the most entries of an array in a tooltip
-NARROW = 60  # names and values have less space in narrower cells
+NARROW = 60  # narrower cells have smaller margins and smaller names
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the largest fraction of the width of a low cell for its name
-TWO_LINES = 30  # a low cell of this height or more has the value below the name
+TWO_LINES = 30  # the least height of a low cell with its value below its name, in pixels
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
-LEAST_NORM = 47.0  # the width of a norm with two digits
+LEAST_NORM = 47.0  # the width of a norm with two digits, in pixels
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
-    """Return a number, or the norm of an array: ``‖1.234‖``."""
+    """Return a number, or the norm of an array, as text: ``1.234`` or ``‖1.234‖``."""
     if value.ndim == 0:
         return number_text(value, digits)
     return f"‖{number_text(norm(value), digits)}‖"
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """Return a number or a norm with as many digits as fit, from four digits to ``-9e-3``."""
+    """Return a number or a norm as text, with as many digits as fit: four to one, or ``-9e-3``."""
     number = value.item() if value.ndim == 0 else norm(value)
     rounded = (number_text(number, digits) for digits in (4, 3, 2, 1))
     text = ""
@@ -55,7 +55,7 @@ def value_within(value: np.ndarray, room: float, size: float) -> str:
 
 
 def _shortest(number: object) -> str:
-    """Return a number with one digit and a power of ten."""
+    """Return a number as text, with one digit and a power of ten."""
     if not isinstance(number, float):
         return number_text(number)
     mantissa, e, exponent = f"{number:.0e}".partition("e")
@@ -63,7 +63,7 @@ def _shortest(number: object) -> str:
 
 
 def values_text(value: np.ndarray) -> str:
-    """Return a number, the entries of a short vector, or the norm and the shape of an array."""
+    """Return a number, the entries of a short vector, or a norm and a shape, as text."""
     if value.ndim == 1 and len(value) <= 12:
         return f"[{', '.join(map(number_text, value))}]"
     shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
@@ -71,12 +71,12 @@ def values_text(value: np.ndarray) -> str:
 
 
 def norm(value: np.ndarray) -> float:
-    """Return the Euclidean norm of all entries."""
+    """Return the Euclidean norm of all entries of an array."""
     return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
 
 
 def full_text(value: np.ndarray) -> str:
-    """Return a number with all its digits, or entries of an array with its shape, for tooltips."""
+    """Return the text of a value in a tooltip: all digits of a number, or entries and a shape."""
     if value.ndim == 0:
         item = value.item()
         return repr(item or type(item)())  # 0 instead of -0
@@ -88,16 +88,16 @@ def full_text(value: np.ndarray) -> str:
 
 
 def _entries(values: object) -> str:
-    """Return nested lists of numbers with six significant digits."""
+    """Return the text of nested lists of numbers, with six significant digits."""
     if isinstance(values, list):
         return f"[{', '.join(map(_entries, values))}]"
     return f"{values or 0:.6g}"  # 0 instead of -0
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
-    """Return a box with the value of a cell, below the old value or the label.
+    """Return a box with the value of a cell, and above the value the old value or the label.
 
-    A box that is too low for a value contains only the label. A cell with lines shows the label,
+    A box that is too low for a value contains only the label. A cell with `lines` shows the label,
     the value, and the lines.
     """
     value, known = each.value, "" if each.value is None else full_text(each.value)
@@ -124,7 +124,7 @@ def draw_cell(each: Cell, box: Box) -> Group:
 def _group(
     each: Cell, shapes: tuple[Shape, ...], title: str, value: np.ndarray | None = None
 ) -> Group:
-    """Return the shapes of a cell as a group; `title` is the tooltip if the cell has no title."""
+    """Return the shapes of a cell as a group. `title` is the tooltip of a cell without a title."""
     (step, moment), name = each.moment, "" if value is None else quantity(each.name)
     return Group(shapes, step, each.key, each.title or title, moment, quantity=name, value=value)
 
@@ -132,7 +132,7 @@ def _group(
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a number or a norm, below the old value or the name if there is one."""
+    """Yield the text of a number or a norm, and above it the old value or the name, if any."""
     is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -145,9 +145,9 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a strip with the old norm or the name to its left, and the norm below the strip.
+    """Yield a strip, the old norm or the name to the left of the strip, and the norm below it.
 
-    The shape follows the norm if there is space.
+    The shape of the array follows the norm if there is space.
     """
     room = 0.0
     if old is not None or label:
@@ -165,7 +165,7 @@ def _array_inside(
 
 
 def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
-    """Return the crossed-out old value, or the name of the cell."""
+    """Return the text of the crossed-out old value or, without an old value, of the name."""
     x = box.x + (box.width / 2 if anchor == "middle" else 6)
     if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
         return _inside(box, x, box.y + 16, shortened(label, box.width - 4, 11), 11, anchor)
@@ -188,7 +188,7 @@ def low_width(value: np.ndarray, label: str, is_typical: bool = False) -> float:
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low box with a `label` next to the value, or above the value in a higher box.
+    """Return a low box with a `label` next to the value or, in a higher box, above the value.
 
     A cell without a value contains only its label and its lines.
     """
@@ -212,7 +212,7 @@ def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
 
 
 def _words(each: Cell, box: Box) -> Iterator[Text]:
-    """Yield the label, the value, and the lines of a cell, below one another."""
+    """Yield the texts of the label, the value, and the lines of a cell, from top to bottom."""
     room, value = box.width - 6, each.value
     number = [] if value is None else [value_within(value, room, SMALL_SIZE)]
     lines = [*filter(None, [each.label, *number, *each.lines])]
@@ -232,7 +232,7 @@ def _inside(
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
-    """Return a number or a norm in the middle of a box, small if it does not fit."""
+    """Return the text of a number or a norm in the middle of a box, smaller if necessary."""
     room = box.width - (4 if box.width < NARROW else 6)
     if text_width(content, size, mono=True) > room:
         size = SMALL_SIZE
@@ -246,7 +246,7 @@ def _rounded(start: float, stop: float, count: int) -> list[int]:
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
-    """Yield the frame and the patches of a vector or a matrix, `indent` pixels from the left.
+    """Yield the frame and the patches of an array, `indent` pixels from the left of a box.
 
     The frame is necessary because values near zero have the color of the page. `on_one_scale`
     scales the colors of the patches.
@@ -268,10 +268,10 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """Return the shapes with scaled patches, and the value of the full color for each quantity.
+    """Return the shapes with scaled patches, and the scale of each quantity.
 
-    All values of a quantity, and the direct parts (∂) of a gradient, have the same scale: the
-    largest finite magnitude of their patches.
+    The scale is the magnitude that has the full color: the largest finite magnitude in all patches
+    of the quantity. A gradient and its direct parts (∂) have the same scale.
     """
     shapes, scales = tuple(shapes), dict[str, float]()
     patches = [
@@ -311,7 +311,7 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """Return a number with enough digits to differ from the others, or with an ellipsis.
+    """Return the text of a number with enough digits to differ from others, or with an ellipsis.
 
     If neither fits, return the content of `text`.
     """
@@ -326,10 +326,10 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
 
 
 def quantity(name: str) -> str:
-    """Return the quantity of a name: ``dC/dh`` for ``∂C/∂h₃``.
+    """Return the quantity that a name refers to: ``dC/dh`` for ``∂C/∂h₃``.
 
-    The quantity omits a formula or a slot after the name. All names of operations have the same
-    quantity, intermediate results.
+    The quantity has no formula or slot after the name. All names of operations refer to the same
+    quantity, "intermediate results".
     """
     name = name.partition(" = ")[0].partition(": ")[0]
     if "▢" in name or not any(map(str.isalpha, name)):

@@ -1,6 +1,6 @@
 """Time from left to right: the column of each quantity, and the gaps for hidden columns.
 
-Column t contains the results of step t; initial values are to the left of column 0. A picture of a
+Column t contains the results of step t. Initial values are to the left of column 0. A picture of a
 long loop shows the first steps, the last steps, and the neighbors of each requested step. A `Gap`
 states the number of hidden steps or columns.
 """
@@ -19,7 +19,7 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return `values`, an integer or a sequence of integers, as a tuple; return () for None."""
+    """Return an integer or a sequence of integers as a tuple. None becomes an empty tuple."""
     expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
@@ -28,15 +28,16 @@ def one_or_more(name: str, values: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Gap:
-    """The number of hidden steps or columns between two shown ones."""
+    """A gap in a list of steps or columns. `hidden` is the number of hidden steps or columns."""
 
     hidden: int
 
 
 def shown_steps(steps: int, requested: Steps = None, ends: int | None = None) -> list[int | Gap]:
-    """Return the steps to show, from 0, and gaps for the other steps.
+    """Return the steps to show, and gaps for the other steps.
 
-    The steps are the first `ends`, the last `ends`, and the requested steps with their neighbors.
+    The shown steps of a long loop are `ends` steps at both ends, and the requested steps with their
+    neighbors.
     """
     if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))
@@ -51,8 +52,8 @@ def shown_steps(steps: int, requested: Steps = None, ends: int | None = None) ->
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
     """Return the `chosen` numbers in ascending order, with a gap for each range between them.
 
-    With a range `every`, gaps also replace its numbers before the first chosen number, and after
-    the last chosen number.
+    With a range `every`, a gap also replaces the numbers of the range below the least chosen
+    number, and another gap the numbers above the greatest chosen number.
     """
     chosen = sorted({*chosen})
     every = every or chosen
@@ -65,9 +66,9 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """Return the result of `with_gaps`, but replace each gap of a single number by the number.
+    """Return the result of `with_gaps`, but with a number instead of a gap for a single number.
 
-    Such a gap would not save space.
+    Such a gap would save no space.
     """
     chosen = {*chosen}
     edges = chosen | ({min(every) - 1, max(every) + 1} if every else set())
@@ -77,7 +78,7 @@ def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[i
 def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> list[int | Gap]:
     """Return the numbers from 0 to `count` - 1, with gaps if `count` exceeds `most`.
 
-    Then, the first number, the last number, and the `wanted` numbers remain.
+    The first number, the final number, and the `wanted` numbers always remain.
     """
     return with_long_gaps(range(count) if count <= most else {0, count - 1, *wanted})
 
@@ -123,14 +124,14 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 
 def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[int]:
-    """Return the rows of a tape that `steps` read or write; without steps, the `first` rows."""
+    """Return the rows of a tape that `steps` access. Without steps, return at most `first` rows."""
     if not steps:
         return set(range(min(len(tape.initial), first)))
     return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}
 
 
 def touched_columns(scan: ScanTrace, time: TimeColumns, steps: Sequence[int]) -> set[int]:
-    """Return the columns of the slots and sequence values that `steps` of a Scan access."""
+    """Return the columns of the slots and of the sequence values that `steps` of a Scan access."""
     columns: set[int] = set()
     for tape in scan.held:
         if not tape.is_total and time.knows(tape.axis):

@@ -25,7 +25,7 @@ HOW_TO_INSTALL = (
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A box with a size in pixels; nodes of the same `rank` form a row.
+    """A box with a size in pixels. Nodes with the same `rank` are in the same row.
 
     Only `dot_source` uses the label.
     """
@@ -39,7 +39,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """An edge from `tail` to `head`, the keys of nodes that are `span` or more rows apart."""
+    """An edge between the nodes with the keys `tail` and `head`, at least `span` rows apart."""
 
     tail: str
     head: str
@@ -48,7 +48,10 @@ class GraphEdge:
 
 @dataclass(frozen=True)
 class Layout:
-    """The upper left corners of nodes, by key, and the curves of edges; y points down."""
+    """The size of a graph, the upper left corners of nodes by key, and the curves of edges.
+
+    Coordinates are pixels, and y points down.
+    """
 
     width: float
     height: float
@@ -93,7 +96,7 @@ def draw_graph(
     ranks: Mapping[str, str],
     rightwards: bool = False,
 ) -> tuple[Piece, str]:
-    """Draw boxes and arrows with the layout of `lay_out`, and return the graph for other tools.
+    """Draw boxes and arrows with the layout of `lay_out`. Also return the graph as DOT source.
 
     `boxes` and `ranks` have the keys of the nodes. The label of a node is the text in its box.
     """
@@ -109,7 +112,7 @@ def draw_graph(
 
 
 def quote_label(label: str) -> str:
-    """Return `label` as a quoted string of the DOT language; spaces replace control characters."""
+    """Return `label` as a quoted string of the DOT language, with spaces for control characters."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
     plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'

@@ -1,4 +1,4 @@
-"""The legend of a picture: the meanings of its colors, and notes about arrays, gaps, and parts."""
+"""The legend of a picture: the meanings of roles, and notes about arrays, gaps, and gradients."""
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
@@ -20,9 +20,10 @@ FOLDS = "⋯ and a number: the number of hidden columns"
 def legend_shapes(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
-    """Return the shapes of a legend at height `y`, in as many columns as fit, and its lower edge.
+    """Return the shapes of a legend, in as many columns as fit, and the y of its lower edge.
 
-    If `close`, each column is only as wide as its own text; otherwise all have the same width.
+    `y` is the upper edge. If `close`, each column is only as wide as its own text; otherwise, all
+    columns have the same width.
     """
     apart = 50 if close else 60  # pixels between the texts of two columns
     words = {role: role.legend_text(meaning) for role, meaning in words.items()}
@@ -54,7 +55,7 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
     sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
-    # Direct contributions to the gradient of a cost.
+    # The names of direct contributions to the gradient of a cost.
     direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         sentences.append(TOTAL)
@@ -66,6 +67,6 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return a note with the magnitude of the full color of each quantity that is not zero."""
+    """Return a note with the scale of each quantity, the magnitude that has the full color."""
     ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
     return [f"full color: {', '.join(ends)}"] if ends else []

@@ -1,4 +1,4 @@
-"""The names of quantities in pictures, and the keys of their cells."""
+"""The names of quantities in pictures, and the keys of cells."""
 
 from collections.abc import Iterable
 
@@ -14,14 +14,14 @@ class NamedScan(Quantities):
     """
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
-        """Return the key of a value of a variable by `index`, its time, or by `row` for None."""
+        """Return the key of a value of `name`: by its time `index` or, for None, by its `row`."""
         if index is None:
             return f"{self.number}:{name}:r{row}"
         return f"{self.root.number}:{name}:{index}"
 
     @property
     def numbered_name(self) -> str:
-        """The number and the name of the Scan, as in headings."""
+        """The number and the name of the Scan, as in headings: ``2 · gradient of square``."""
         return f"{self.number + 1} · {self.scan_label}"
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
@@ -39,15 +39,15 @@ class NamedScan(Quantities):
 
     @property
     def differentiated(self) -> str:
-        """The differentiated cost, with its definition if the trace has names: ``C′ = dC/dx₀``."""
+        """The differentiated cost, with its definition if the trace has one: ``C′ = dC/dx₀``."""
         name = cost_name(self.scan.order)
         return next((text for text in self.trace.names if text.startswith(f"{name} = ")), name)
 
     def moment(self, step: int) -> tuple[int, str]:
         """Return the number of a step among the steps of all Scans, and the name of the step.
 
-        For example ``4, "2 · gradient of square, step 0"``. Step -1 is the last step of the
-        previous Scan, and has number -1 in the first Scan.
+        For example ``4, "2 · gradient of square, step 0"``. Step -1 is the final step of the
+        previous Scan. In the first Scan, step -1 has the number -1.
         """
         if step < 0 and self.number:
             before = NamedScan(self.trace, self.number - 1)
@@ -57,7 +57,7 @@ class NamedScan(Quantities):
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
-    """Return the origins of the initial gradients of the shown Scans, for a legend."""
+    """Return the text of a legend about the origins of initial gradients in the `shown` Scans."""
     scans_of: dict[str, list[int]] = {}
     for named in (NamedScan(trace, number) for number in shown):
         direct = "direct contributions (∂), " * bool(named.seeded_by())

@@ -1,6 +1,6 @@
 """The layout of tables: the selection of steps and columns, and the positions of cells.
 
-`lay_out` shows as many steps at both ends of a long loop as fit, and the requested steps. If a
+Of a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
 single step has too many columns, gaps replace columns in the middle.
 """
 
@@ -21,13 +21,13 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, fitted, folded, text_width
 from visual.scene.theme import Role
 
-SMALL, LINE = 11, 15  # the font size of text next to cells; the height of a line of a formula
+SMALL, LINE = 11, 15  # font size of text next to cells; height of a line of a formula
 LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
-WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # the largest width of a gap, from this column distance on
-ROOMY = 66.0  # optional columns are shown if columns are at least this far apart
+WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # largest width of a gap; least column distance for this width
+ROOMY = 66.0  # the least distance between columns with optional columns
 PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
-BEFORE, AFTER = 14.0, 14.0  # the distances before a later heading, and after the table
-LOW_APART = 10.0  # the least distance below low cells
+BEFORE, AFTER = 14.0, 14.0  # the space above each heading except the first, and below the table
+LOW_APART = 10.0  # the least space below low cells
 STACKED, MOST_LINES = 4, 3  # the most low cells in a column, and the most lines of a formula
 ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # heights of the space for arrows
 
@@ -36,7 +36,10 @@ Blocks = Mapping[int, list[int | Gap]]
 
 @dataclass
 class PlacedPart:
-    """The left edges of the columns of a part, and the middles and counts of its gaps."""
+    """A part of a table, with the `left` edges of its columns, and with its `gaps`.
+
+    A gap is the number of its block, the x of its middle, and the number of its hidden columns.
+    """
 
     part: TablePart
     start: float
@@ -63,7 +66,7 @@ class PlacedPart:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Piece:
-    """Lay out a table on a sheet; with `all`, show all steps and columns in any width."""
+    """Return a table on a sheet. With `all`, show all steps and columns, in any width."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)
@@ -85,7 +88,7 @@ def table_scene(
     all: bool = False,
     sentences: Sequence[str] = (),
 ) -> Scene:
-    """Return the picture of a single table, with a legend; see `scene_with_legend`."""
+    """Return the picture of a single table, with the legend of `scene_with_legend`."""
     drawn = lay_out(table, sheet, requested, all)
     return scene_with_legend(
         shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),
@@ -99,13 +102,13 @@ def table_scene(
 
 
 def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> Blocks:
-    """Return for each block the columns and the gaps, from left to right."""
+    """Return the columns and the gaps of each block, from left to right."""
     pairs = groupby(sorted(columns), key=lambda key: key[0])
     return {b: with_long_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
 
 
 def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
-    """Return the distance of columns, at most `part.wide`, that makes the blocks `room` wide."""
+    """Return the distance between columns that makes blocks `room` wide, at most `part.wide`."""
     items = [item for items in blocks.values() for item in items]
     gaps = sum(isinstance(item, Gap) for item in items)
     count = max(1, len(items) - gaps) - 1 + part.full
@@ -131,7 +134,7 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place the columns of all parts; return whether the columns fit, or True if `is_last`."""
+        """Place all columns. Return whether they fit. If `is_last`, omit columns until they do."""
         x, self.parts = self.left, []
         pairs = [*zip(self.table.parts, shown, strict=True)]
         widths = self._widths(pairs, is_last)
@@ -146,7 +149,7 @@ class _Layout:
                 if pitch < part.narrow and not is_last:
                     return False
             area = PlacedPart(part, x, pitch, _blocks(columns, every))
-            if fills and self.parts:  # at the right edge, below the title
+            if fills and self.parts:  # the last part ends at the right edge of the sheet
                 wide = max(area.right - x - area.apart, TITLE)
                 area = PlacedPart(part, max(x, self.right - wide), pitch, area.blocks)
             self.parts.append(area)
@@ -155,7 +158,7 @@ class _Layout:
         return True
 
     def _widths(self, pairs: Sequence[tuple[TablePart, set[Key]]], shrink: bool) -> list[float]:
-        """Return the width of each part; with `shrink`, a part can be narrower than its columns."""
+        """Return the width of each part. With `shrink`, parts can be too narrow for columns."""
         blocks = [(part, _blocks(columns, {})) for part, columns in pairs]
         least = np.array([PlacedPart(part, 0.0, part.narrow, b).right for part, b in blocks])
         most = np.array([PlacedPart(part, 0.0, part.wide, b).right for part, b in blocks])
@@ -168,9 +171,9 @@ class _Layout:
     def _fitting(
         part: TablePart, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
     ) -> set[Key]:
-        """Return the columns to show; optional columns are shown only if they fit.
+        """Return the columns to show, with optional columns only if all columns fit.
 
-        With `fold`, columns in the middle of long blocks are omitted until the others fit.
+        With `fold`, omit columns in the middle of the longest block until the others fit.
         """
 
         def pitch(chosen: Collection[Key]) -> float:
@@ -189,7 +192,7 @@ class _Layout:
     # Rows.
 
     def add(self, row: Row) -> None:
-        """Draw a row below the others."""
+        """Draw a row below the previous rows."""
         if row.heading is not None:
             head = heading(row.heading.title, row.heading.lines, self.sheet, row.heading.more)
             self.y += BEFORE if self.y else 0
@@ -207,7 +210,7 @@ class _Layout:
             self.y += 24
             return
         meaning = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
-        if row.meaning and meaning.left >= 0:  # omitted in a narrow picture
+        if row.meaning and meaning.left >= 0:  # a narrow picture omits the meaning
             self.shapes.append(meaning)
         parts = [[line for line in row.lines if line.part == n] for n in range(len(self.parts))]
         self.y += HEADS * any(lines[0].heads for lines in parts if lines)
@@ -229,7 +232,7 @@ class _Layout:
     def _lines(
         self, row: Row, area: PlacedPart, lines: Sequence[Line]
     ) -> tuple[list[Shape], float]:
-        """Return the cells of the lines of a row in one part, and the lower edge of the lines."""
+        """Return the cells of a row in one part, and the y of the lower edge of the cells."""
         named = next((line for line in row.lines if not line.low), None)
         inside, bottom = list[Shape](), self.y
         for number, line in enumerate(lines):
@@ -277,7 +280,7 @@ class _Layout:
             yield fitted(x, y + 32 + 13 * number, part, room, SMALL, "end", muted=True)
 
     def _cells(self, area: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
-        """Yield the cells of a line, and the marks of its gaps."""
+        """Yield the cells of a line, and a mark for each gap of the line."""
         for key, each in line.cells:
             x = area.left.get(key) if key is not None else area.start
             if x is None:
@@ -292,7 +295,7 @@ class _Layout:
                 yield Text(x, low, f"⋯{hidden:,}", SMALL, "middle", muted=True)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
-        """Return the low cells of a line, at most `STACKED` in a column, and their lower edge."""
+        """Return at most `STACKED` low cells per column of a line, and their lower edge."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
             x = area.start if key is None else area.left.get(key, area.start)
@@ -326,7 +329,7 @@ class _Layout:
         return shapes, y
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
-        """Return the formulas below the first part of a row, and the lower edge of the formulas."""
+        """Return the formulas below the first part of a row, and the y of their lower edge."""
         shapes, wide = list[Shape](), SMALL * MONO_WIDTH
         end, indent = (self.parts[1].start - 20, 2) if self.parts[1:] else (self.right, 4)
         letters = int((end - self.left) / wide)
@@ -348,7 +351,7 @@ class _Layout:
 
 
 def _folded(note: str, room: float) -> list[str]:
-    """Return the lines of a note; a note with positions breaks only at the arrow."""
+    """Return the lines of a note. A note about positions can break only at its arrow."""
     read, arrow, written = note.partition(" → ")
     if arrow and text_width(note, SMALL) > room:
         return [read, f"→ {written}"]
@@ -358,7 +361,7 @@ def _folded(note: str, room: float) -> list[str]:
 
 
 def _has_bow_above(area: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
-    """Return whether an arrow runs above cells; an arrow to the next cell is straight instead."""
+    """Return whether a bow runs above the cells. An arrow to the next cell is straight."""
     lefts = {each.id: area.left.get(key, 0.0) for key, each in line.cells if key is not None}
     far = 1.5 * area.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)

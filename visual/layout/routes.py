@@ -1,17 +1,17 @@
-"""Arrows between boxes in lanes and columns; no arrow crosses a box.
+"""Arrows between boxes in lanes and columns. No arrow crosses a box.
 
-A straight arrow connects neighbors in a lane, and boxes above each other. Any other arrow has
-corners, and runs along a track below a lane, along a track in the gap between two columns, or along
-both. Arrows between the same two lanes use the same track in every gap, because a loop repeats
-itself from column to column. Below a lane, two arrows share a track if they leave the same box or
-do not touch.
+A straight arrow connects boxes in neighboring columns of the same or a neighboring lane, or boxes
+above each other. Any other arrow has corners: it runs along a track below a lane, along a track in
+the gap between two columns, or along both. Arrows between the same two lanes use the same track in
+every gap, because a loop repeats itself from column to column. Below a lane, two arrows share a
+track if they leave the same box or do not touch.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 Point = tuple[float, float]
-TRACK, LEAN, HEAD = 7.0, 8, 8.0  # distance of tracks; slope of an arrow; distance of heads
+TRACK, LEAN, HEAD = 7.0, 8, 8.0  # distance of tracks; offset of sloping arrows; distance of heads
 FIRST_LABEL, NEXT_LABEL = 57.0, 32.0  # depths of the tracks of arrows with labels
 
 
@@ -25,7 +25,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class LaneGrid:
-    """The upper edges of lanes, the left edges of columns, and the size and spots of the boxes."""
+    """The upper edges of lanes, the left edges of columns, and the size and spots of boxes."""
 
     tops: tuple[float, ...]
     height: float
@@ -43,9 +43,9 @@ class Tracks:
     """The numbers of the tracks for arrows with corners, from 0.
 
     `gaps` maps the lanes of the two ends of an arrow to the track between two columns. `below` maps
-    a lane, then the box that an arrow leaves, to the track below the lane; `labeled` lanes have
-    space for labels between these tracks. `ends` maps a side of a box to the distances between the
-    middle of the side and the ends of straight arrows.
+    a lane, then the box that an arrow leaves, to the track below the lane. `labeled` lanes have
+    space for labels between these tracks. `ends` has the ends of straight arrows at each side of a
+    box, as vertical distances from the middle of the side.
     """
 
     gaps: Mapping[tuple[int, int], int]
@@ -101,9 +101,9 @@ def assign_tracks(
 
 
 def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """Return the first free track for the arrows that leave each box.
+    """Return the number of a track for each box with arrows. The arrows of a box share the track.
 
-    `reaches` maps a box to the ends of these arrows, as horizontal positions.
+    `reaches` maps a box to the horizontal positions of both ends of its arrows.
     """
     numbers: dict[Spot, int] = {}
     ends: list[int] = []  # the rightmost end on each track
@@ -117,7 +117,7 @@ def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
 def routes(
     edges: Iterable[tuple[Spot, Spot]], grid: LaneGrid, tracks: Tracks
 ) -> Iterator[tuple[Point, ...]]:
-    """Yield the corners of each arrow; no two arrowheads at a side of a box overlap."""
+    """Yield the corners of each arrow. Arrowheads at the same side of a box do not overlap."""
     taken = {side: [*offsets] for side, offsets in tracks.ends.items()}
     for source, target in edges:
         heads = taken.setdefault((target, _side(source, target)), [])
@@ -127,7 +127,7 @@ def routes(
 def _route(
     source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks, heads: list[float]
 ) -> tuple[Point, ...]:
-    """Return the corners of an arrow, and add the offset of its arrowhead to `heads`."""
+    """Return the corners of an arrow. Append the offset of the arrowhead to `heads`."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half, high, way = grid.width / 2, grid.height / 2, 1 if x1 > x0 else -1
     if is_straight(source, target, grid.taken):
@@ -145,7 +145,7 @@ def _route(
     number, side = tracks.gaps[source.lane, target.lane], _side(source, target)
     gap, room, count = x1 + side * (half + 8 + TRACK * number), high - 5, tracks.count
     offset = side * room / 2
-    if count > 1:  # arrows to the two sides of a gap end at different heights, as they pass
+    if count > 1:  # arrows to both sides of a gap end at different heights
         offset = room * ((2 * (number + 1) + (side < 0)) / (count + 1) - 1)
     free = [offset, *range(4 - int(high), int(high) - 3)]
     free = [y for y in free if all(abs(y - head) >= HEAD for head in heads)]
@@ -163,10 +163,10 @@ def _side(source: Spot, target: Spot) -> int:
 
 
 def _share_gap(source: Spot, target: Spot) -> bool:
-    """Return whether the same gap between two columns is next to both boxes."""
+    """Return whether the same gap between columns is next to both boxes."""
     return abs(source.column - target.column) <= 1
 
 
 def _lane_above(source: Spot, target: Spot) -> int:
-    """Return the lane above the track of an arrow to a farther column."""
+    """Return the lane directly above the horizontal track of an arrow with corners."""
     return source.lane if target.lane >= source.lane else source.lane - 1

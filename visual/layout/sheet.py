@@ -1,4 +1,4 @@
-"""The sheet of a picture: its width, its steps, and whether it has a legend."""
+"""The sheet of a picture: the width, the selected steps, and whether the picture has a legend."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from lab.errors import ArgumentError, check_type, quote
 
 @dataclass(frozen=True)
 class Sheet:
-    """The properties of a picture that do not depend on its content; `width` is in pixels.
+    """The properties of a picture that do not depend on its content. `width` is in pixels.
 
     The picture shows only `steps`, or its own selection if `steps` is None. `on_paper` means that
     the reader cannot change the options of the picture.
@@ -25,7 +25,7 @@ class Sheet:
 
     @property
     def labels(self) -> float:
-        """The left edge of columns, to the right of the names of rows."""
+        """The x of the left edge of the first column, to the right of the names of rows."""
         return min(150.0, self.width * 0.19 // 1)
 
     @property
@@ -34,11 +34,11 @@ class Sheet:
         return self.width - 2 * self.margin
 
     def hint(self, words: str, before: str = ": ") -> str:
-        """Return `before` and the hint `words` about an option, or on paper an empty text."""
+        """Return `before` and the hint `words` about an option. On paper, return an empty text."""
         return "" if self.on_paper else before + words
 
     def steps_of(self, steps: int, name: str) -> range:
-        """Return the steps to show of a loop that runs `steps` steps.
+        """Return the range of shown steps of a loop that runs `steps` steps.
 
         Raises ArgumentError, with the `name` of the loop, for a step that does not run.
         """

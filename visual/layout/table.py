@@ -1,4 +1,4 @@
-"""Tables of cells: the content of a picture before `placing.lay_out` computes the positions.
+"""Tables of cells: the content of a picture before `placing.lay_out` computes positions.
 
 A `Table` yields rows, a row has lines, and a line has cells. Each cell has the key of its column:
 the number of a block of columns, and the number of the column in the block. Blocks are next to each
@@ -24,7 +24,7 @@ Key = tuple[int, int]  # the number of a block, and the number of a column in th
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A quantity with its role; `value` is None for uninitialized memory.
+    """A cell with a quantity and its role. `value` is None for uninitialized memory.
 
     The cell shows `label`, or `short` if a low cell is too narrow for the label and the value. The
     tooltip shows `name`. `lines` are further lines of a high cell. A cell with lines and no value
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The two lines of text above a column; if `bold`, the first line is bold."""
+    """The two lines of text above a column. If `bold`, the first line is bold."""
 
     label: str
     place: str
@@ -87,7 +87,7 @@ class Row:
 
     A formula is a text in symbols, and the same formula in numbers or an empty text. A row can
     begin with a `heading`. The `meaning` explains the heads of columns. A row with a `note` has no
-    other content; the note replaces hidden rows.
+    other content: the note replaces hidden rows.
     """
 
     name: str = ""
@@ -104,10 +104,10 @@ class Row:
 class TablePart:
     """A part of a table, with columns that are `narrow` to `wide` pixels apart.
 
-    `height` is the height of cells; a cell that is too low for a value shows only its label. The
-    part fills at least the fraction `least` of the sheet. The block `optional` is shown if its
-    columns fit. A cell fills the fraction `full` of its column, and arrows run through the rest.
-    Lines without arrows are `apart` pixels apart.
+    `height` is the height of cells. A cell that is too low for a value shows only its label. The
+    part fills at least the fraction `least` of the sheet. The columns of the block `optional` are
+    shown if they fit. A cell fills the fraction `full` of its column, and arrows run through the
+    rest. Lines without arrows are `apart` pixels apart.
     """
 
     narrow: float = 54.0
@@ -124,7 +124,7 @@ class TablePart:
 class Fold:
     """A selection of steps: the first `ends`, the last `ends`, and the `requested` steps.
 
-    If `ends` is None, all steps of a short loop are shown. If `ends` is 0, one step is shown.
+    If `ends` is None, the selection of a short loop has all steps. If `ends` is 0, it has one step.
     """
 
     ends: int | None
@@ -142,9 +142,9 @@ class Fold:
 
 
 class Table(ABC):
-    """The content of a picture of cells; `label_width` is the width of row names, or None.
+    """The content of a picture of cells.
 
-    If `label_width` is None, the sheet determines the width.
+    `label_width` is the width of the names of rows. If it is None, the sheet determines the width.
     """
 
     parts: tuple[TablePart, ...] = (TablePart(),)
@@ -152,7 +152,7 @@ class Table(ABC):
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return for each part the columns that the selected steps read or write."""
+        """Return, for each part, the columns that the selected steps read or write."""
 
     @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:

@@ -63,7 +63,7 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Two numbers or arrays with their names, and their inner product."""
+    """Two numbers or arrays with their names. `value` is their inner product."""
 
     left: tuple[str, np.ndarray]
     right: tuple[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""Arrange parts of a picture next to each other, or above each other.
+"""Arrange pieces of a picture next to each other or above each other.
 
 A `Piece` consists of shapes and an envelope, the rectangle that the shapes occupy. Every function
 returns a new piece:
@@ -22,7 +22,7 @@ ASCENT, DESCENT = 0.94, 0.24  # heights of a line of DejaVu above and below the 
 
 @dataclass(frozen=True)
 class Envelope:
-    """A rectangle in pixels; the envelope of an empty picture has size 0."""
+    """A rectangle in pixels. The envelope of an empty picture has size 0."""
 
     left: float = 0.0
     top: float = 0.0
@@ -40,17 +40,17 @@ class Envelope:
         return self.bottom - self.top
 
     def padded(self, across: float, down: float) -> "Envelope":
-        """Return the rectangle with margins at the sides, and above and below."""
+        """Return the rectangle with a margin `across` at both sides, and `down` above and below."""
         left, top = self.left - across, self.top - down
         return Envelope(left, top, self.right + across, self.bottom + down)
 
     def meets(self, other: "Envelope") -> bool:
-        """Return whether the rectangles overlap; a common edge is not an overlap."""
+        """Return whether the rectangles overlap. A common edge is not an overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
     def around(self, other: "Envelope") -> "Envelope":
-        """Return the smallest rectangle that contains both."""
+        """Return the smallest rectangle that contains both rectangles."""
         return Envelope(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -63,8 +63,8 @@ class Envelope:
 class Piece:
     """Shapes, and the rectangle that the shapes occupy.
 
-    `placed` contains groups of shapes with their offsets. Only `shapes` applies the offsets, so
-    that each shape is moved only once.
+    `placed` contains groups of shapes with their offsets (right, down). Only `shapes` applies the
+    offsets. Therefore, each shape is moved only once.
     """
 
     placed: tuple[tuple[float, float, tuple[Shape, ...]], ...] = ()
@@ -77,7 +77,7 @@ class Piece:
 
 
 def envelope_of(shape: Shape) -> Envelope:
-    """Return the rectangle that a shape occupies, without the width of its line."""
+    """Return the rectangle that a shape occupies, as if its lines had no width."""
     if isinstance(shape, Group):
         return reduce(Envelope.around, map(envelope_of, shape.shapes or (Polyline(((0, 0),)),)))
     if isinstance(shape, Box):
@@ -106,7 +106,7 @@ def sized(width: float, height: float, *shapes: Shape) -> Piece:
 
 
 def words(content: str, size: float, **look: Unpack[TextLook]) -> Piece:
-    """Return a line of text; its envelope has the full height of a line."""
+    """Return a line of text. The envelope has the full height of a line."""
     return piece(Text(0.0, ASCENT * size, content, size, **look))
 
 
@@ -118,7 +118,7 @@ def shifted(part: Piece, right: float, down: float) -> Piece:
 
 
 def over(*parts: Piece) -> Piece:
-    """Return the pieces as one piece; later pieces cover earlier pieces."""
+    """Return the pieces as one piece. Later pieces cover earlier pieces."""
     if not parts:
         return Piece()
     return Piece(
@@ -128,12 +128,12 @@ def over(*parts: Piece) -> Piece:
 
 
 def beside(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from left to right; `align` is 0 for upper edges, ½ for middles."""
+    """Arrange pieces from left to right. `align` 0 aligns their upper edges, ½ their middles."""
     return _in_a_row(parts, apart, align, across=True)
 
 
 def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from top to bottom; `align` is 0 for left edges, ½ for middles."""
+    """Arrange pieces from top to bottom. `align` 0 aligns their left edges, ½ their middles."""
     return _in_a_row(parts, apart, align, across=False)
 
 
@@ -155,5 +155,5 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
 
 
 def grouped(part: Piece, group: Group) -> Piece:
-    """Return the piece as a group with the moment, the cell, and the tooltip of `group`."""
+    """Return the piece as a single group, with the moment, the cell, and the tooltip of `group`."""
     return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))

@@ -1,6 +1,6 @@
 """The widths of texts in the fonts of all pictures, DejaVu Sans and DejaVu Sans Mono.
 
-PDF and PNG contain these fonts; an SVG also names narrower fonts, for computers without DejaVu. The
+PDF and PNG contain these fonts. An SVG also names narrower fonts, for computers without DejaVu. The
 font files are part of matplotlib, but this module does not import matplotlib.
 """
 

@@ -1,4 +1,4 @@
-"""Write pictures to files, atomically; the suffix of a file selects the format.
+"""Write pictures to files atomically. The suffix of a file selects the format.
 
 Each backend registers the function that writes its format.
 """
@@ -20,9 +20,9 @@ from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
 SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
-PACE, HOLD = 800, 3000  # the milliseconds of a moment, and of the last moment
+PACE, HOLD = 800, 3000  # the duration of a moment and of the final moment, in milliseconds
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too much memory
-MOST_SIDE = 1e12  # pixels; an error message reports no larger side
+MOST_SIDE = 1e12  # pixels; a larger side is reported as this number
 SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
 
 Writer = Callable[..., str | bytes]
@@ -30,24 +30,24 @@ _WRITERS: dict[str, Writer] = {}
 
 
 def register(suffix: str, write: Writer) -> None:
-    """Register the function that returns the content of a file with this suffix for a scene."""
+    """Register `write`, which returns the content of a file with this suffix."""
     _WRITERS[suffix] = write
 
 
 def content(suffix: str, picture: object, *options: object) -> Any:
-    """Return the content of a file with this suffix, from the backend of the format."""
+    """Return the content of a file with this suffix, from the registered function."""
     return _WRITERS[suffix](picture, *options)
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return `path` as a Path; raise ArgumentError for a value of another type."""
+    """Return `path` as a Path. Raises ArgumentError for a value of another type."""
     if not isinstance(path, str | os.PathLike):
         raise argument_error("path", path, "expected the name of a file, such as 'tape.svg'.")
     return Path(path)
 
 
 def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return `path` as a Path; raise ArgumentError with this `reason` for another suffix."""
+    """Return `path` as a Path. Raises ArgumentError with this `reason` for another suffix."""
     path = as_path(path)
     if path.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")
@@ -57,7 +57,10 @@ def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: s
 
 
 def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
-    """Return `path` as a Path; raise ArgumentError if no picture or, with `animate`, film fits."""
+    """Return `path` as a Path. Raises ArgumentError if its suffix is not a format of pictures.
+
+    With `animate`, only the formats of moving pictures are allowed.
+    """
     suffix = as_path(path).suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if animate and suffix in SUFFIXES and suffix not in (".svg", *MOVING):
@@ -87,8 +90,8 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the same folder, then move the new file to `path`.
 
     If `path` is a link, the new file replaces the target of the link. If the file exists, the new
-    file has the same permissions before content is written. Raises ArgumentError if the file cannot
-    be written.
+    file gets the permissions of this file before it gets content. Raises ArgumentError if the file
+    cannot be written.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:

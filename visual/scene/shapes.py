@@ -65,7 +65,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `y` is its baseline, and its color follows `role` or, for None, the page."""
+    """A line of text with the baseline `y`, in the text color of `role` or of the page."""
 
     x: float
     y: float
@@ -105,7 +105,7 @@ class Text:
 
 
 class TextLook(TypedDict, total=False):
-    """The font, the weight, and the tooltip of a `Text`."""
+    """Optional arguments of a `Text`: its font, its weight, its color, and its tooltip."""
 
     mono: bool
     bold: bool
@@ -116,7 +116,7 @@ class TextLook(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line with a head: Bézier curves if it has 3n + 1 points, otherwise straight segments.
+    """A line with a head: Bézier curves for 3n + 1 points, otherwise straight segments.
 
     `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because no
     result depends on its value. A line from a `saved` value has the color of saved values.
@@ -131,12 +131,12 @@ class Arrow:
 
     @property
     def is_curve(self) -> bool:
-        """Whether the points are a start, and for each curve two control points and an end."""
+        """Whether the points define curves: a start, then 2 control points and an end per curve."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
 
     @property
     def head(self) -> tuple[tuple[float, float], ...]:
-        """The corners of the arrowhead, starting with the tip."""
+        """The corners of the arrowhead. The first corner is the tip."""
         (x0, y0), (x1, y1) = self.points[-2:]
         angle = atan2(y1 - y0, x1 - x0)
         turned = (angle + 0.42, angle - 0.42)
@@ -152,7 +152,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Polyline:
-    """Straight segments between points; with `dots`, each point has a dot.
+    """Straight segments between points. With `dots`, each point has a dot.
 
     The color is the color of text, weaker if `faint`, and weakest if `faded`.
     """
@@ -168,7 +168,7 @@ class Polyline:
 
 
 def outline(x: float, y: float, wide: float, high: float) -> Polyline:
-    """Return the edge of a rectangle with this size at this upper left corner."""
+    """Return the edge of a rectangle. (`x`, `y`) is the upper left corner."""
     right, low = x + wide, y + high
     return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
 
@@ -182,11 +182,12 @@ def ink(theme: Theme, faint: bool, faded: bool) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together, such as a moment of the run or a cell with its tooltip `title`.
+    """Shapes that belong together, such as the shapes of a moment or of a cell.
 
-    `step` is the number of a moment, and `moment` is its name; several groups can share a moment.
-    `cell` is the key of the quantity in a cell, and `value` is the value in the cell. `quantity` is
-    the name of the quantity without its index; all cells of a quantity share a color scale.
+    `title` is a tooltip. `step` is the number of a moment, and `moment` is the name of the moment.
+    Several groups can have the same moment. `cell` is the key of the quantity in a cell, and
+    `value` is the value in the cell. `quantity` is the name of the quantity without its index. All
+    cells of a quantity share a color scale.
 
     A film shows the group from moment `step` until just before moment `until`; fractions of moments
     are possible. A moving SVG moves a group along `path`, which starts at the center of the group.
@@ -228,7 +229,7 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Yield all shapes except groups in drawing order, also the shapes inside groups."""
+    """Yield all shapes except groups in drawing order, including the shapes inside groups."""
     for shape in shapes:
         if isinstance(shape, Group):
             yield from walk(shape.shapes)
@@ -245,7 +246,7 @@ def groups_of(shapes: Iterable[Shape]) -> Iterator[Group]:
 
 
 def replaced(shapes: Iterable[Shape], changes: Mapping[int, Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with other shapes in place of some; `changes` maps the `id` of a shape."""
+    """Return the shapes with replacements. `changes` maps the `id` of a shape to another shape."""
     if not changes:
         return tuple(shapes)
     return tuple(
@@ -277,10 +278,10 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A complete picture, with a `title` and a `description` for screen readers.
 
-    `width` and `height` are pixels of the layout, and `millimetres` is the width on paper, or 0.
+    `width` and `height` are pixels of the layout. `millimetres` is the width on paper, or 0.
     Shapes have roles and no colors; backends take the colors from `theme`, which `themed` replaces.
     `trace` is the run that computed the numbers. `dot` is the source of a graph for Graphviz.
-    `twin` is the text of the picture; if `twin` is empty, `text` derives the text from the shapes.
+    `twin` is the picture as text. If `twin` is empty, `text` derives the text from the shapes.
     `film`, if not None, returns the scene for the animated formats.
     """
 
@@ -384,7 +385,7 @@ class Scene:
     def rendered(
         self, suffix: str, scale: float = 1.0, animate: bool = False, theme: str | None = None
     ) -> str | bytes:
-        """Return the content of a file with this suffix; raise the errors of `save`."""
+        """Return the content of a file with this suffix. Raises the errors of `save`."""
         check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
@@ -402,7 +403,7 @@ class Scene:
         return written
 
     def framed(self) -> str:
-        """Return the picture as HTML; a wide picture scrolls."""
+        """Return the picture as HTML. A wide picture scrolls."""
         size = " vast" if self.width > LARGEST else ""
         return (
             f'<div class="picture scene {self.theme.name}{size}" role="group" tabindex="0" '
@@ -415,7 +416,7 @@ class Scene:
 
 
 def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
-    """Decorate `draw`: a removed option is an error, and the scene stores its trace."""
+    """Return `draw` with two additions: it rejects removed options, and its scene has the trace."""
 
     @wraps(draw)
     def draw_with_trace(*arguments: Options.args, **options: Options.kwargs) -> Result:
@@ -423,7 +424,7 @@ def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Resul
             refuse_retired(name, PICTURE_OPTIONS)
             refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
         result = draw(*arguments, **options)
-        if isinstance(result, Scene):  # and not matplotlib's axes
+        if isinstance(result, Scene):  # some functions return matplotlib axes
             values = (*arguments, *options.values())
             traces = (value for value in values if isinstance(value, Trace))
             return replace(result, trace=next(traces, result.trace))
@@ -442,7 +443,7 @@ def fitted(
     role: Role | None = None,
     **look: Unpack[TextLook],
 ) -> Text:
-    """Return a text of at most width `room`; a shortened text has its full content as tooltip."""
+    """Return a text of at most width `room`. The tooltip of a shortened text is the whole text."""
     short = shortened(content, room, size, look.get("mono", False), look.get("bold", False))
     if short != content:
         look["title"] = content
@@ -450,7 +451,7 @@ def fitted(
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """Return `content` as lines of at most width `room`; break words that are too long."""
+    """Return `content` as lines of at most width `room`. Words that are too long are broken."""
     lines = [""]
     for word in content.split():
         line = f"{lines[-1]} {word}".lstrip()
@@ -471,11 +472,11 @@ def shortened(
 ) -> str:
     """Return `content`, shortened with an ellipsis if it is wider than `width` pixels.
 
-    If possible, an index at the end stays, because the index distinguishes cells.
+    If possible, an index at the end remains, because the index distinguishes cells.
     """
     if text_width(content, size, mono, bold) <= width:
         return content
-    most = int(width / (LEAST_WIDTH * size)) + 2  # an upper bound, for the narrowest letters
+    most = int(width / (LEAST_WIDTH * size)) + 2  # an upper bound of the number of letters
     index = INDEX.search(content[-most:])
     tail = index.group() if index else ""
     if text_width(f"m…{tail}", size, mono, bold) > width:

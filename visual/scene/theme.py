@@ -1,4 +1,4 @@
-"""The looks of roles: colors, lines, and text, in light, dark, and print.
+"""The looks of roles (colors, lines, and text) in the themes light, dark, and print.
 
 Roles differ in more than color: in the line (dashed, double, heavy), in the text, or in both.
 Pictures are therefore readable in black and white and by color-blind readers.
@@ -14,7 +14,7 @@ from lab.errors import Registry
 
 
 class Role(StrEnum):
-    """The meaning of a box: a term and its definition, for a legend.
+    """The meaning of a box. The value is the term and the definition in a legend.
 
     A picture can replace the definition, but all legends use the same term for the same look.
     """
@@ -46,7 +46,7 @@ class Role(StrEnum):
         return self.value.split(":")[0]
 
     def legend_text(self, words: str = "") -> str:
-        """Return the line of a legend: the term and the definition `words` (default: its own)."""
+        """Return the line of a legend: the term and `words`, or the definition without `words`."""
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
@@ -77,7 +77,7 @@ LEGIBLE = 4.5  # the lowest contrast of a text with its background (WCAG 2.1, 1.
 
 @dataclass(frozen=True)
 class Look:
-    """The colors, the edge, and the hatch of a role; only the theme print has hatches."""
+    """The colors, the edge, and the hatch of a role. Only the theme print has hatches."""
 
     fill: str
     stroke: str
@@ -88,7 +88,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Theme:
-    """All colors of a picture, and the looks of its roles; `faded` looks are paler."""
+    """All colors of a picture, and the looks of its roles. The looks `faded` are paler."""
 
     name: str
     background: str
@@ -145,7 +145,7 @@ def _luminance(colour: str) -> float:
 
 
 def _theme(name: str, number: int, background: str, text: str, muted: str, arrow: str) -> Theme:
-    """Return a theme; its colors are the group with this `number` in each row of `TABLE`."""
+    """Return a theme. `number` selects the three colors of a role in each row of `TABLE`."""
     looks = {}
     for row in TABLE.strip().splitlines():
         role, line, hatch, *colours = row.split()
@@ -179,7 +179,7 @@ THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
 
 def heat_colour(value: float, theme: Theme) -> str:
-    """Return the color of a value from -1 to 1, or of nan; zero has the background's color."""
+    """Return the color of nan, or of a value from -1 to 1. Zero has the color of the background."""
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
@@ -193,5 +193,5 @@ def shades(theme: Theme) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _shade(level: int, background: str) -> str:
-    """Return one of 2 · SHADES + 1 colors, so that the SVG has few paths of patches."""
+    """Return one of 2 · SHADES + 1 colors. With few colors, an SVG has few paths of patches."""
     return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)

@@ -203,7 +203,7 @@ class EagerTable(Table):
     # Gradients.
 
     def _gradients(self, node: NodeStory) -> Iterator[Cell]:
-        """Yield the gradients of a node in the order of arrival, and their sum."""
+        """Yield cells with the gradients of a node, in the order of arrival, then with the sum."""
         received = [*node.received.items()]
         for item in shown_numbers(len(received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):

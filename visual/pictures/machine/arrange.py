@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Density:
-    """The heights in pixels of a cell, of its name above it, of the space below, and of letters."""
+    """Heights in pixels: of a box, of the name above it, of the space below it, and of letters."""
 
     box: float
     name: float
@@ -97,7 +97,7 @@ class Arrangement:
     height: float
     boxes: tuple[CellBox, ...]
     headings: tuple[Heading, ...]
-    gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and its number of hidden columns
+    gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and the number of columns in it
     pitch: float
     is_tall: bool
 

@@ -1,4 +1,4 @@
-"""Panels of plots: matplotlib computes scales and ticks, and shapes replace its artists.
+"""Panels of plots: matplotlib computes scales and ticks, and shapes replace the artists.
 
 Shapes have roles and no colors. Therefore, every backend can draw a plot in every theme. Import
 this module only to draw, because it loads matplotlib (without pyplot).
@@ -28,13 +28,13 @@ from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast
 
 SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; left margin; height of a line
-DOTTED, MARKS = 50, 8  # a longer curve has no dots; the most marks at an edge
-TITLE, FOOT, APART = 22.0, 28.0, 24.0  # heights above and below the axes; the distance of panels
-HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # of a small panel: height, right margin, least width
+DOTTED, MARKS = 50, 8  # the most points of a curve with dots; the most marks at an edge
+TITLE, FOOT, APART = 22.0, 28.0, 24.0  # space above and below the axes; space between panels
+HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # a small panel: height, right margin, least width
 BARS = Role.INTERMEDIATE
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-Curve = tuple[np.ndarray, np.ndarray, str]  # the indices, the values, and the name
-_LOCK = RLock()  # all threads share matplotlib's parameters
+Curve = tuple[np.ndarray, np.ndarray, str]  # the indices, the values, and the name of a curve
+_LOCK = RLock()  # all threads share the parameters of matplotlib
 
 
 def draw_panel(
@@ -45,20 +45,20 @@ def draw_panel(
     note: str = "",
     right: float = 8.0,
 ) -> Piece:
-    """Return a panel of `width` pixels with a title and a note; `fill` draws on its axes.
+    """Return a panel of `width` pixels with a title and a note. `fill` draws on the axes.
 
     The axes are `high` pixels high, with `right` pixels to their right.
     """
     with _LOCK, mpl.rc_context():
-        mpl.rcdefaults()  # ignore the reader's own style
-        mpl.rcParams["path.simplify_threshold"] = 1.0  # in pixels
+        mpl.rcdefaults()  # ignore the style of the user
+        mpl.rcParams["path.simplify_threshold"] = 1.0  # the precision of lines, in pixels
         panel = Panel(width, high, title, note, right)
         fill(panel)
         return panel.piece
 
 
 def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[..., None]) -> Piece:
-    """Return rows of panels with these titles and notes; `fill` draws a panel by its number."""
+    """Return rows of panels with these (title, note) pairs. `fill` draws the panel `number`."""
     across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
     width = (line + APART) / across - APART
     panels = [
@@ -71,9 +71,10 @@ def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[...
 
 @contextmanager
 def readers_axes(axes: object) -> Iterator[Theme]:
-    """Prepare the user's matplotlib axes, and return the theme that fits their background.
+    """Yield the theme for the background of the matplotlib axes of a user.
 
-    The sign ``$`` in a name does not start a formula. Raises ArgumentError for other objects.
+    In the context, the sign ``$`` in a name does not start a formula. Raises ArgumentError for
+    other objects.
     """
     checked = check_type("ax", axes, Axes, "matplotlib axes")
     is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5
@@ -82,7 +83,7 @@ def readers_axes(axes: object) -> Iterator[Theme]:
 
 
 class Panel:
-    """Axes with a title; coordinates are pixels from the upper left corner of the axes."""
+    """Axes with a title. Coordinates are pixels from the upper left corner of the axes."""
 
     def __init__(self, width: float, high: float, title: str, note: str, right: float) -> None:
         self.wide, self.high, self.whole = width - LABELS - right, high, width
@@ -99,12 +100,12 @@ class Panel:
     def write(
         self, x: float, y: float, words: str, anchor: str = "start", ink: bool = False
     ) -> None:
-        """Write words at a point."""
+        """Add the text `words` at the point (x, y) of the axes."""
         x, y = LABELS + x, TITLE + y
         self.words += [Text(x, y, printable(words), SMALL, anchor, muted=not ink)] * bool(words)
 
     def label_indices(self, first: int, last: int, name: str) -> None:
-        """Label round indices below the axes; the axes extend by half an index at both ends."""
+        """Write round indices below the axes. The axes extend by half an index at both ends."""
         self.axes.set_xlim(first - 0.5, last + 0.5)
         most = max(1, int(self.wide / 42))
         places = MaxNLocator(most, integer=True, steps=[1, 2, 5, 10]).tick_values(first, last)
@@ -115,10 +116,10 @@ class Panel:
     def draw_curves(
         self, curves: Sequence[Curve], log: bool = False, limits: tuple[float, ...] = ()
     ) -> None:
-        """Draw curves on a common scale, logarithmic with `log`; several curves have names.
+        """Draw curves on a common scale. With `log`, the scale is logarithmic.
 
-        A linear scale contains the `limits`. Marks show zeros on a logarithmic scale, and values
-        that are not finite.
+        If there are several curves, they have names. A linear scale contains the `limits`. Marks
+        show the zeros on a logarithmic scale, and the values that are not finite.
         """
         every = np.concatenate([*(values for _, values, _ in curves), limits])
         sizes = np.abs(every[np.isfinite(every)])
@@ -145,7 +146,7 @@ class Panel:
         zeros = [index[(values == 0) & log] for index, values, _ in curves]
         odd = [index[~np.isfinite(values)] for index, values, _ in curves]
         for sign, down, marks in (("↓0", 0.97, zeros), ("×", 0.1, odd)):
-            places = np.unique(np.concatenate(marks))  # curves share their marks
+            places = np.unique(np.concatenate(marks))  # several curves share a mark
             for place in places[:: -(-len(places) // MARKS) or 1]:
                 ((x, _),) = self._down([(place, 0)])
                 self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
@@ -153,7 +154,7 @@ class Panel:
             self._write_names(curves, scaled)
 
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
-        """Write the names of the curves to the right of their ends, below one another."""
+        """Write the name of each curve to the right of its end. Names do not overlap."""
         ends = [
             (height - TITLE, name)
             for (_, _, name), heights in zip(curves, scaled, strict=True)
@@ -199,14 +200,14 @@ class Panel:
             yield Text(x, y, text.get_text(), SMALL, "middle")
 
     def _down(self, points: ArrayLike) -> list[tuple[float, float]]:
-        """Return points of the data in pixels, from the upper left corner of the panel."""
+        """Convert points of the data to pixels from the upper left corner of the panel."""
         return self._flip(self.axes.transData.transform(points))
 
     def _flip(self, pixels: np.ndarray) -> list[tuple[float, float]]:
         return [(round(x, 1), round(TITLE + self.high - y, 1)) for x, y in pixels.tolist()]
 
     def _pieces(self, line: Line2D) -> Iterator[Polyline]:
-        """Yield the pieces of a line between its nan values; a piece of one point is a dot."""
+        """Yield the pieces of a line between its nan values. A single point is drawn as a dot."""
         xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
             path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
@@ -217,7 +218,7 @@ class Panel:
 def _labels(ticks: np.ndarray) -> list[str]:
     """Return a different label for each tick.
 
-    If a label is too wide, all labels after the first state differences from the first tick.
+    If a label is too wide, each later label contains the difference from the first tick.
     """
     for digits in range(4, 16):
         words = [f"{tick:.{digits}g}".replace("e+", "e") for tick in ticks]

@@ -1,4 +1,4 @@
-"""The map of influence: its cells, their colors, and its axes."""
+"""The map of influence: the cells, the colors of cells, and the axes of the map."""
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,15 +12,15 @@ from visual.scene.theme import LIGHT, Theme, shades
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CELLS, WRITTEN = 28, 8  # the most cells in a row; the most cells in a row with numbers
-DECADES, PALEST = 6.0, 0.12  # powers of ten that colors show; the palest color
+MOST_CELLS, WRITTEN = 28, 8  # the most cells in a row, and the most with numbers
+DECADES, PALEST = 6.0, 0.12  # the powers of ten that colors show; the share of the palest color
 
 
 class CellMap(NamedTuple):
-    """The cells of the map, each for a block of pairs of values.
+    """The cells of the map. A cell shows a block of pairs of values.
 
-    ``sizes[i, j]`` is the largest derivative of a block; ``rows[i]`` and ``columns[j]`` are the
-    indices of the two values of its first pair.
+    ``sizes[i, j]`` is the largest derivative in a block. ``rows[i]`` and ``columns[j]`` are the
+    indices of the two values in the first pair of the block.
     """
 
     rows: np.ndarray
@@ -29,7 +29,7 @@ class CellMap(NamedTuple):
 
 
 def shown_cells(report: Influence, steps: range) -> CellMap:
-    """Return the cells of the values that `steps` read or write; nan counts as the largest."""
+    """Return the cells of the values that `steps` read or write. In a block, nan is the largest."""
     down, across = (
         np.array_split(places, max(1, min(len(places), MOST_CELLS)))
         for those in (report.rows, report.columns)
@@ -42,7 +42,7 @@ def shown_cells(report: Influence, steps: range) -> CellMap:
 
 
 def color_span(report: Influence) -> tuple[float, float]:
-    """Return the power of ten of the largest size, and the number of powers that colors show."""
+    """Return log10 of the largest derivative, and the number of powers of ten that colors show."""
     sizes = np.abs(report.sizes)
     known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
     top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
@@ -50,7 +50,7 @@ def color_span(report: Influence) -> tuple[float, float]:
 
 
 def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: Theme = LIGHT) -> None:
-    """Draw the map; a small map has numbers above its cells."""
+    """Draw the map on matplotlib axes. A small map has numbers above its cells."""
     from matplotlib.colors import ListedColormap
 
     table, (top, decades) = shown.sizes, span
@@ -60,7 +60,7 @@ def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: The
     shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
     shares = np.where(table == 0, 0.0, np.sign(table) * shares)
     edges = np.arange(high + 1.0)
-    if max(table.shape) <= WRITTEN:  # empty cells above each row have the numbers
+    if max(table.shape) <= WRITTEN:  # the numbers are in empty cells above each row
         edges = np.sort([*edges, *(edges[:-1] + 0.55)])
         shares = np.insert(shares, np.arange(high), 0.0, axis=0)
         for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):

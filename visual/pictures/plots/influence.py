@@ -2,7 +2,7 @@
 
     >>> visual.influence(derivative, ax=axes)  # the map, on your own axes
 
-A curve next to the map shows its last row.
+A curve next to the map shows the last row of the map.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from visual.pictures.plots.axes import Panel
 
-HIGH = 64.0  # the height of a curve
-WIDEST, NARROWEST = 440.0, 300.0  # the widest map, and the narrowest curve next to the map
-CELL = 48.0, 34.0  # the size of a cell with a number
+HIGH = 64.0  # the height of the curve, in pixels
+WIDEST, NARROWEST = 440.0, 300.0  # largest width of a map, least width of a curve next to it
+CELL = 48.0, 34.0  # the width and the height of a cell with a number
 
 
 @picture_function
@@ -79,14 +79,14 @@ def _notes(report: Influence, shown: CellMap) -> Iterator[str]:
 
 
 def _block_note(subject: str, pairs: Influence | CellMap) -> tuple[str, ...]:
-    """Return a sentence about the size of the blocks, or nothing for blocks of one pair."""
+    """Return a sentence about the size of the blocks, or () if each block is a single pair."""
     high, wide = (int(np.diff(those).max(initial=1)) for those in (pairs.rows, pairs.columns))
     note = f"{subject} shows the largest of up to {high:,} × {wide:,} derivatives, or nan"
     return (note,) if high * wide > 1 else ()
 
 
 def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
-    """Draw the map and the curve, next to each other if the sheet is wide enough."""
+    """Draw the map and the curve. On a wide sheet, the curve is next to the map."""
     from visual.pictures.plots.axes import APART, LABELS, draw_panel
 
     wide = high = min(WIDEST, line) - LABELS
@@ -115,7 +115,7 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
 
 
 def _last(report: Influence) -> Series:
-    """Return the sizes of the derivatives of the last value wrt all values."""
+    """Return the sizes of the derivatives of the final value wrt all values."""
     name = report.derivative_label(report.end, "k")
     series = Series(name, report.index, report.last)
     return series.sizes if report.is_scalar else series

@@ -121,7 +121,7 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
 
 
 def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Shape]:
-    """Yield the name of a buffer, and its bar with its size and the reason for its lifetime."""
+    """Yield the name of a buffer, and a bar with the size and the reason for the lifetime."""
     name = printable(f"{buffer.name}{', at first' * (buffer.why == BEGINS)}")
     yield fitted(0, 13, name, names - 8, 12, bold=True)
     left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
@@ -133,7 +133,7 @@ def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Sh
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
-    """Plot for each plan the bytes of its saved states over its steps, forward and backward."""
+    """Plot the bytes of the saved states of each plan, over its forward and backward steps."""
     from visual.pictures.plots.axes import Panel, multiples
 
     last, most = max(plan.work for plan in report.plans), max(plan.room for plan in report.plans)

@@ -1,7 +1,7 @@
-"""The numbers that plots draw: one column for each quantity, over steps or indices.
+"""The numbers that plots draw: a `Series` for each quantity, over indices.
 
 `series_of` reads the tapes of a Scan, and `growth_of` computes the sizes of gradients.
-`table_of` and `tables_of` write columns as tables of a text twin; `plot_scene` assembles a plot.
+`table_of` and `tables_of` write series as tables of a text twin. `plot_scene` assembles a plot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ SUMS = "steps"  # the axis of a running total: the number of added steps
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The values of a quantity: ``values[i]``, a number or an array, at ``index[i]``.
+    """The values of a quantity. ``values[i]``, a number or an array, is the value at ``index[i]``.
 
     The indices are in ascending order, and `across` names their axis.
     """
@@ -42,7 +42,7 @@ class Series:
 
     @property
     def table(self) -> np.ndarray:
-        """The entries as a matrix, index by entry."""
+        """The values as a matrix with a row for each index and a column for each entry."""
         return self.values.reshape(len(self.values), -1)
 
     @property
@@ -60,7 +60,10 @@ class Series:
 
 
 def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:
-    """Return the content of the tapes of a Scan after its last step, without empty rows."""
+    """Return the values on the tapes of a Scan after the final step, without empty rows.
+
+    With `steps`, return only values that these steps read or write.
+    """
     every = (_series(named, tape, steps) for tape in named.scan.held)
     return tuple(series for series in every if series.values.size)
 
@@ -112,7 +115,7 @@ def table_of(series: Sequence[Series]) -> ReportTable:
 
 
 def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
-    """Yield a section for each title and axis, with a table of the series that have both."""
+    """Yield a section with a table for the series that share a title and an axis."""
     groups: dict[tuple[str, str], list[Series]] = {}
     for title, series in pairs:
         groups.setdefault((title, series.across), []).append(series)
@@ -126,7 +129,7 @@ def _entry(series: Series, place: int) -> str:
 def plot_scene(
     parts: Iterable[Piece], title: str, about: str, blocks: Iterable[Block], sheet: Sheet
 ) -> Scene:
-    """Return the parts of a plot below one another; the text twin consists of `blocks`."""
+    """Return the parts of a plot, from top to bottom, as a scene whose text twin has `blocks`."""
     margin, twin = sheet.margin, "\n".join([*as_text(Section(title, tuple(blocks))), ""])
     drawn = shifted(above(gap(sheet.line), *parts, apart=8), margin, margin)
     right, bottom = drawn.envelope.right + margin, drawn.envelope.bottom + margin

@@ -32,7 +32,7 @@ NOTES = (
 
 @dataclass(frozen=True, eq=False)
 class PlottedQuantity:
-    """A quantity in a panel, with its rank among the quantities of its Scan.
+    """A quantity that a panel shows. `rank` is its number among the quantities of its Scan.
 
     With `is_size`, the panel shows the sizes of the gradients wrt a state, for each order. `table`
     is the title of the table in the text twin.
@@ -46,7 +46,7 @@ class PlottedQuantity:
 
     @property
     def curves(self) -> list[tuple[np.ndarray, np.ndarray, str]]:
-        """The indices, the values, and the name of each curve: a cost, or an entry of an array."""
+        """The indices, values, and name of each curve. A name is a cost, an entry, or empty."""
         series = self.series[0]
         if self.is_size:
             costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
@@ -57,7 +57,7 @@ class PlottedQuantity:
 
     @property
     def ends(self) -> str:
-        """The first and the last value of a single curve, with ``‖ ‖`` for a norm."""
+        """The first and the final value of a single curve, after ``‖ ‖`` if they are norms."""
         (_, values, _), *others = self.curves
         ends = " … ".join(number_text(values[end]) for end in {0: 0, len(values) - 1: 0})
         return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
@@ -122,7 +122,7 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
 
 
 def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
-    """Draw a panel for each quantity; all panels have the same indices."""
+    """Draw a panel for each quantity. All panels have the same range of indices."""
     from visual.pictures.plots.axes import Panel, multiples
 
     indices = np.concatenate([each.index for quantity in shown for each in quantity.series])

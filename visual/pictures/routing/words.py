@@ -9,7 +9,7 @@ from lab.checks.check import inner
 from visual.pictures.routing.routed import RoutedArray, RoutedCall
 from visual.scene.theme import Role
 
-# The linear map of each primitive, and its transpose.
+# The linear map of each primitive, and the transpose of this map.
 RULES: Mapping[str, tuple[str, str]] = {
     "where": (
         "dx where the condition holds, dy elsewhere",

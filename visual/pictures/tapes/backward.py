@@ -1,4 +1,4 @@
-"""The rows of one Scan in a tape picture: the tapes before the first step, and after every step.
+"""The rows of a Scan in a tape picture: the tapes before the first step and after every step.
 
 A row shows the forward values that the step reads, every tape after the step, the gradients of
 sequences, and the formulas in symbols and in numbers. An arrow leads from each slot that the step
@@ -36,7 +36,7 @@ Cells = list[tuple[Key | None, Cell]]
 
 
 class Backward(Table):
-    """The tapes of a Scan, below the table of its `loop` unless `loop` is None.
+    """The tapes of a Scan. Unless `loop` is None, the table of the loop is above the tapes.
 
     With `all`, the table also contains outputs that no result needs.
     """
@@ -83,7 +83,7 @@ class Backward(Table):
     # Rows.
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the tapes before the first step, after every shown step, and their results."""
+        """Yield the tapes before the first step and after each shown step, then the results."""
         self.shown, items = shown[0], fold.steps(self.scan)
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
@@ -103,7 +103,7 @@ class Backward(Table):
         yield self._result()
 
     def _heading(self, fold: Fold, first: int | None) -> TableHeading:
-        """Return the title of the Scan, its lines, and the numbers of hidden totals and outputs."""
+        """Return the title of the Scan with lines about its tapes and hidden totals and outputs."""
         title, *lines = scan_heading(self.named)
         lines += tape_lines(self.named, [*self.scan.tapes, *self.outputs], in_short=not self.all)
         if not self.all:
@@ -162,10 +162,10 @@ class Backward(Table):
     # Cells.
 
     def _lines(self, step: int) -> list[Line]:
-        """Return a line for each tape after a step; the first line also has the running totals.
+        """Return a line for each tape after a step. The first line also has the running totals.
 
-        The lines before the first step, -1, have heads. The lines after the last step contain only
-        tapes that are used outside the Scan.
+        The lines before the first step (step -1) have heads. The lines after the Scan (step
+        `scan.steps`) contain only the tapes that are used outside the Scan.
         """
         lines = list[Line]()
         for tape in (*self.slots.tapes, *self.slots.totals):
@@ -185,7 +185,7 @@ class Backward(Table):
         return lines
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown columns and rows of a tape; a running total has one row per step."""
+        """Return the shown (column, row) pairs of a tape. For a total, only the row of the step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
@@ -206,9 +206,9 @@ class Backward(Table):
         return Head(label, place)
 
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
-        """Yield the value that a step reads, above every slot that depends on the value.
+        """Yield cells with the value that a step reads, above each slot that depends on the value.
 
-        If no slot depends on the value, the cell is in the column of its time index.
+        If no slot depends on the value, the cell is in the column of the time of the value.
         """
         slots, index = self.slots, int(sequence.axis.index[step])
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
@@ -235,7 +235,7 @@ class Backward(Table):
         yield from ((key, cell) for key in keys)
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
-        """Return the gradient wrt a sequence value from a step, in the column of the value."""
+        """Return the cell of the gradient wrt a sequence value, in the column of the value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
         key = self.named.cell_key(output.name, index, step)
         label = self.named.tape_label(output, step)
@@ -250,9 +250,9 @@ class Backward(Table):
     # Words.
 
     def _notes(self, tape: TapeTrace, step: int) -> list[str]:
-        """Return the notes on a tape after a step: its name, and its positions: ``pos 0 → 1``.
+        """Return the notes on a tape after a step: its name, and positions such as ``pos 0 → 1``.
 
-        The note on an initial tape can be the source of its initial values.
+        The notes on an initial tape can state the source of its initial values.
         """
         names = [tape.name] if len(self.slots.tapes) > 1 else []
         if step < 0 and self.named.parent is not None and self.named.seeded_by(tape.argument):

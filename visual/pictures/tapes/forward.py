@@ -20,7 +20,7 @@ Slot = tuple[str, int]
 
 
 class Forward(Table):
-    """The values of a loop over time; `all` adds all parameters and the kinds of all tapes."""
+    """The values of a loop over time. `all` adds all parameters and the kinds of all tapes."""
 
     def __init__(self, named: NamedScan, all: bool = False) -> None:
         self.named, self.scan, self.all = named, named.scan, all
@@ -71,9 +71,9 @@ class Forward(Table):
         return 0, self.time.column(name, index)
 
     def _variables(self) -> Iterator[tuple[str, Iterable[tuple[int, Role, np.ndarray]]]]:
-        """Yield each variable with the index, the role, and the value of all its values."""
+        """Yield the name of each variable, and the (index, role, value) of each of its values."""
         values: dict[str, dict[int, np.ndarray]] = {}
-        for sequence in self.scan.sequences:  # one line for all taps
+        for sequence in self.scan.sequences:  # all taps of a sequence have one line
             known = values.setdefault(sequence.axis.variable, {})
             known |= zip(sequence.axis.index.tolist(), sequence.values, strict=True)
         for name, known in values.items():
@@ -102,7 +102,7 @@ class Forward(Table):
                     yield Edge(source, target, over=True, moment=self.named.moment(step))
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
-        """Yield the rows of parameters: numbers in low cells, or arrays in high cells."""
+        """Yield the rows of parameters. If all are numbers, the cells are low."""
         shown = self.scan.parameters[: None if self.all else MOST_PARAMETERS]
         low = not any(parameter.value.ndim for parameter in shown)
         places: list[Key | None] = [*columns] or [None]
@@ -119,7 +119,7 @@ class Forward(Table):
 
 
 def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
-    """Return the variable and the index of a leaf of a formula at a step; None for a parameter."""
+    """Return the variable and the index of a leaf at a step, or None for a parameter."""
     variable = scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         return (variable.name, variable.tape.row(step, leaf.tap))

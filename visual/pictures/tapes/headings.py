@@ -11,7 +11,7 @@ from visual.layout.names import NamedScan
 
 
 def scan_heading(named: NamedScan, in_full: bool = False) -> tuple[str, str]:
-    """Return the title of a Scan, and a line about its purpose.
+    """Return the title of a Scan, and a line about the purpose of the Scan.
 
     With `in_full`, the line contains the definition of the differentiated cost.
     """
@@ -29,7 +29,7 @@ def scan_heading(named: NamedScan, in_full: bool = False) -> tuple[str, str]:
 
 
 def tape_lines(named: NamedScan, tapes: Iterable[TapeTrace], in_short: bool) -> Iterator[str]:
-    """Yield a line for each name of `tapes`: the values of the tapes, and their kind."""
+    """Yield a line for each name of `tapes`, with the values and the kind of the tapes."""
     groups: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
     for tape in tapes:
         is_part = named.share(tape) is not None and not tape.collects

@@ -1,4 +1,4 @@
-"""The slots of the tapes of a Scan: columns, roles and values at every step, and arrows."""
+"""The slots of the tapes of a Scan: their columns, their states at every step, and the arrows."""
 
 from collections.abc import Iterator
 
@@ -33,9 +33,9 @@ State = tuple[Role, np.ndarray | None, np.ndarray | None]  # the role, the value
 
 
 class Slots:
-    """The slots of the `tapes` of a Scan, and of its running `totals`, which have one slot each.
+    """The slots of the `tapes` and the running `totals` of a Scan. A total has a single slot.
 
-    `time` maps the indices of the loop and of its derivatives to columns.
+    `time` maps the time indices of the loop and of its derivatives to columns.
     """
 
     def __init__(self, named: NamedScan, run: Events) -> None:
@@ -51,9 +51,9 @@ class Slots:
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the positions that a step reads, and the positions that it writes.
+        """Return the positions that a step reads, and the positions that the step writes.
 
-        If the step preserves slots, the first positions contain the preserved slots only.
+        If the step preserves slots, only the preserved slots count as read.
         """
         taps = tape.tape
         read = taps.positions(step, taps.preserved or taps.reads)
@@ -62,8 +62,8 @@ class Slots:
     def state(self, tape: TapeTrace, row: int, step: int) -> State:
         """Return the role, the value, and the old value of a slot after a step.
 
-        Step -1 is the time before the first step. The step after the last one is the time after the
-        Scan: values that are used outside the Scan are results.
+        Step -1 is the time before the first step. Step `scan.steps` is the time after the Scan:
+        values that are used outside the Scan are then results.
         """
         number, timeline = self.named.number, self.run.timeline
         slot = self.run.slot(number, tape.argument, row)
@@ -107,14 +107,14 @@ def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
 
 
 def _factor(write: Write, read: Read) -> str:
-    """Return the factor of the term of a read as text, or an empty text for an array."""
+    """Return the factor of the term that contains a read, as text. Empty for an array."""
     term = write.term(read.argument, read.tap)
     is_number = term is not None and term.factor is not None and not term.value.ndim
     return f"·{number_text(term.factor)}" if term is not None and is_number else ""
 
 
 def _labels(write: Write, read: Read) -> tuple[str, ...]:
-    """Return possible labels of an arrow, the longest first: ``·2·x₃ + old``, ``·1.327``."""
+    """Return possible labels of an arrow, the longest first: ``·2·x₃ + old``, then ``·1.327``."""
     term = write.term(read.argument, read.tap)
     if term is None or term.factor is None or term.source is None:
         return ()

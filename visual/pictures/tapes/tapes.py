@@ -2,9 +2,9 @@
 
 The picture of a first derivative shows the loop, and below the loop the tape of its gradient. The
 picture of a higher order shows a card for each Scan, and below the cards one open Scan. A row of an
-open Scan shows the tapes after a step: overwritten values are struck through, an arrow starts at
-each slot that the step reads, and the formulas are below, in symbols and in numbers. Time runs from
-left to right, and a backward loop moves to the left.
+open Scan shows the tapes after a step. Overwritten values are struck through, an arrow starts at
+each slot that the step reads, and the formulas are below the tapes, in symbols and in numbers. Time
+runs from left to right, and a backward loop moves to the left.
 """
 
 from lab.equations.events.events import events
@@ -84,7 +84,7 @@ def _has_tape(scan: ScanTrace) -> bool:
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:
-    """Draw the results of the run, which appear at the last step."""
+    """Draw the results of the run, which belong to the moment of the final step."""
     pairs = zip(trace.names, trace.outputs, strict=True)
     words = " · ".join(f"{name} = {values_text(value)}" for name, value in pairs if name)
     if not words:
