@@ -53,7 +53,7 @@ class Linearization(LinearMap):
     `names` and `values` are the names of the inputs and the checked inputs, and `shape` is the
     shape of the output.  `metadata` contains copies of the metadata.  `push` computes J v, and
     `pull` computes J* g, for checked arguments; parts of J* g are summed over the broadcast axes of
-    an input.  `value` computes f; if it is None, f equals J.
+    an input.
 
     `nonsmooth` is a mask of the output entries without a derivative, which broadcasts to the
     output.  The linearization of these entries is a convention, which the primitive documents.
@@ -66,7 +66,6 @@ class Linearization(LinearMap):
     metadata: Mapping[str, object]
     push: Callable[..., Array]
     pull: Callable[[Array], Sequence[Array]]
-    value: Callable[..., Array] | None = None
     nonsmooth: Array = np.False_
 
     def __call__(self, *tangents: object) -> Array:
@@ -98,8 +97,8 @@ class Linearization(LinearMap):
 
     @property
     def output(self) -> Array:
-        """The output f(inputs; metadata) for the present contents of the inputs."""
-        return read_only((self.value or self.push)(*self.values))
+        """The output f(inputs; metadata), which equals J(inputs), because f only moves entries."""
+        return read_only(self.push(*self.values))
 
 
 @dataclass(frozen=True)

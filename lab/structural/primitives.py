@@ -118,7 +118,6 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
         {},
         push=lambda dx, dlo, dhi: np.where(below, dlo, np.where(above, dhi, dx)),
         pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
-        value=np.clip,
         nonsmooth=read_only((x == lo) | (x == hi)),
     )
 
