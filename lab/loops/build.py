@@ -61,7 +61,7 @@ class LoopGraph:
     ) -> dict[str, Variable]:
         """Return the inputs that `wrt` names: one name, or several (default: all `allowed` inputs).
 
-        Raises ArgumentError for an unknown name, for an input that is not allowed, and for no name.
+        Raise ArgumentError for an unknown name, an input that is not allowed, or an empty `wrt`.
         """
         known = {name: variable for name, variable in self.inputs.items() if allowed(variable)}
         if wrt is None:
@@ -149,13 +149,12 @@ def build_loop(loop: Declaration) -> LoopGraph:
         node = build_scan(scan)
     filled = {part.name: rows for part, rows in outer_outputs(scan, node).items()}
     reach = {state.name: state.reach for state in loop.states}
-    names = [*reach, *loop.outputs]
     return LoopGraph(
         node=node,
         inputs=inputs,
         given=given,
         buffers=filled,
-        outputs={name: as_tensor(filled[name])[reach.get(name, 0) :] for name in names},
+        outputs={n: as_tensor(filled[n])[reach.get(n, 0) :] for n in (*reach, *loop.outputs)},
         stops_early=condition is not None,
     )
 
@@ -234,13 +233,9 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
             f"step returned dtype {result.type.dtype} for {part.name}, expected {like.type.dtype}. "
             f"Start with a {result.type.dtype} value, or cast the result."
         )
-    if result.type.ndim != like.type.ndim:
-        raise ArgumentError(
-            f"step returned {counted(result.type.ndim, 'dimension')} for {part.name}, expected "
-            f"{like.type.ndim}. Return a value of the same shape."
-        )
-    lengths = zip(like.type.shape, result.type.shape, strict=True)
-    if any(None not in pair and len({*pair}) > 1 for pair in lengths):
+    lengths = zip(like.type.shape, result.type.shape, strict=False)
+    has_other_length = any(None not in pair and len({*pair}) > 1 for pair in lengths)
+    if has_other_length or result.type.ndim != like.type.ndim:
         raise ArgumentError(
             f"step returned the shape {result.type.shape} for {part.name}, expected "
             f"{like.type.shape}. Return a value of the same shape."

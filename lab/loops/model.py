@@ -56,7 +56,7 @@ class LogDensity:
 def log_density(subject: object) -> LogDensity | None:
     """Return the log-density of a PyMC model, or None for other objects.
 
-    In the graph, transformed variables and Deterministics have their names in the model.  Raises
+    In the graph, transformed variables and Deterministics have their names in the model.  Raise
     GraphError if PyMC cannot build a log-density, or if all free variables are discrete.
     """
     pymc = sys.modules.get("pymc")

@@ -48,25 +48,23 @@ Takes = int | tuple[int, ...] | None
 
 def check_variable_taps(variable: "State | Sequence", taps: Iterable[int]) -> tuple[int, ...]:
     """Return `taps` as a tuple; raise ArgumentError unless the variable can have these taps."""
-    taps = check_taps(taps, f"taps of {variable.label}")
-    if not taps:
-        raise ArgumentError(f"taps of {variable.label} = []: expected at least one tap.")
-    if isinstance(variable, State) and max(taps) >= 0:
-        raise ArgumentError(
-            f"taps of {variable.label} = {quote(list(taps))}: expected taps below 0, because a "
-            "state reads only earlier values. To read later values, use a sequence."
-        )
-    takes = variable.takes
+    argument, takes, why = f"taps of {variable.label}", variable.takes, ""
+    taps = check_taps(taps, argument)
     check_type("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
-    needed = ""
-    if isinstance(takes, tuple) and taps != takes:
-        needed = f"is written for the taps {quote(list(takes))}"
-    if isinstance(takes, int) and len(taps) != takes:
-        needed = f"takes exactly {quote(takes)} {'tap' if takes == 1 else 'taps'}"
-    if needed:
-        raise ArgumentError(
-            f"taps of {variable.label} = {quote(list(taps))}: the step of this loop {needed}."
+    if not taps:
+        why = "expected at least one tap."
+    elif isinstance(variable, State) and max(taps) >= 0:
+        why = (
+            "expected taps below 0, because a state reads only earlier values. To read later "
+            "values, use a sequence."
         )
+    elif isinstance(takes, tuple) and taps != takes:
+        why = f"the step of this loop is written for the taps {quote(list(takes))}."
+    elif isinstance(takes, int) and len(taps) != takes:
+        noun = "tap" if takes == 1 else "taps"
+        why = f"the step of this loop takes exactly {quote(takes)} {noun}."
+    if why:
+        raise argument_error(argument, list(taps), why)
     return taps
 
 

@@ -79,7 +79,7 @@ BAD = [
         lambda: loop(lambda x: x * 1.5, State("x", np.int64(1))).build(),
         "returned dtype float64 for x, expected int64",
     ),
-    (lambda: loop(lambda x: x.sum(), TWO).build(), "step", "0 dimensions", "expected 1"),
+    (lambda: loop(lambda x: x.sum(), TWO).build(), "step returned the shape ()", "expected (2,)"),
     (lambda: loop(lambda x, q: x).build(), "step", "'q'", "x"),
     (
         lambda: loop(parameters=(Parameter("w", 1),)).build(),
