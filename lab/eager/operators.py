@@ -25,11 +25,11 @@ FLAT = {
 }
 
 
-def _swapped(operation: Function) -> Function:
+def _swap_operands(operation: Function) -> Function:
     return lambda self, other: operation(other, self)
 
 
-def _of_values(operation: Plain) -> Function:
+def _compare_values(operation: Plain) -> Function:
     return lambda self, other: operation(value_of(self), value_of(other))
 
 
@@ -65,25 +65,25 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
     return _apply(ufunc, args, kwargs)
 
 
-def _plain(self: Node, *_: object, **__: object) -> NoReturn:
+def _refuse_conversion(self: Node, *_: object, **__: object) -> NoReturn:
     raise GradientError(
         f"{self!r} is the argument of a function that is not registered and would lose the "
         "gradient; use lab.eager.np, a lab.eager.primitive, or lab.eager.value_of."
     )
 
 
-def _set_item(self: Node, index: object, value: object) -> NoReturn:
+def _refuse_assignment(self: Node, index: object, value: object) -> NoReturn:
     raise GradientError(
         f"{self!r}[{index!r}] = …: a node cannot change in place, because the tape needs its "
         "value; compute a new node with lab.eager.np.where."
     )
 
 
-def _property(name: str) -> property:
+def _value_property(name: str) -> property:
     return property(lambda self: getattr(numpy.asarray(value_of(self)), name))
 
 
-def _method(name: str) -> Function:
+def _numpy_method(name: str) -> Function:
     """Return the method that calls the function of numpy with the same name."""
     theirs = getattr(numpy, name)
     return lambda self, *args, **kwargs: _apply(theirs, (self, *args), kwargs)
@@ -104,12 +104,12 @@ SIGNS: dict[str, Plain] = {
 }
 METHODS: dict[str, Plain | property] = {
     **{f"__{name}__": sign for name, sign in SIGNS.items()},
-    **{f"__r{name}__": _swapped(sign) for name, sign in SIGNS.items()},
+    **{f"__r{name}__": _swap_operands(sign) for name, sign in SIGNS.items()},
     "__neg__": elementwise.minus_sign,
     "__pos__": lambda self: self,
     "__abs__": elementwise.absolute,
     "__getitem__": take,
-    "__setitem__": _set_item,
+    "__setitem__": _refuse_assignment,
     "__iter__": lambda self: (take(self, index) for index in range(len(value_of(self)))),
     "__len__": lambda self: len(value_of(self)),
     "__bool__": lambda self: bool(value_of(self)),
@@ -117,13 +117,13 @@ METHODS: dict[str, Plain | property] = {
     "__format__": lambda self, form: format(value_of(self), form),
     "__array_ufunc__": _ufunc,
     "__array_function__": lambda self, function, _, args, kwargs: _apply(function, args, kwargs),
-    **dict.fromkeys(("__array__", "__float__", "__int__", "__index__"), _plain),
-    **{name: _property(name) for name in ("shape", "ndim", "size", "dtype")},
+    **dict.fromkeys(("__array__", "__float__", "__int__", "__index__"), _refuse_conversion),
+    **{name: _value_property(name) for name in ("shape", "ndim", "size", "dtype")},
     "T": property(shaping.transpose),
     "reshape": lambda self, *shape: shaping.reshape(self, shape[0] if len(shape) == 1 else shape),
-    **{name: _method(name) for name in METHODS_OF_NUMPY},
+    **{name: _numpy_method(name) for name in METHODS_OF_NUMPY},
     **{
-        f"__{name}__": _of_values(getattr(operator, name))
+        f"__{name}__": _compare_values(getattr(operator, name))
         for name in ("lt", "le", "eq", "ne", "ge", "gt")
     },
 }
