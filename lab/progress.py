@@ -91,7 +91,7 @@ def _make_bar(**options: Any) -> "tqdm | None":
     return tqdm(**options, leave=False, file=stream)
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A bar for all loops of a run, which appears after `delay` seconds.
 
     Every loop has the same part of the bar, except loops inside a step, which have no part.  A
@@ -131,9 +131,6 @@ class Progress:
         self.bar.total = self.total
         self.bar.set_description_str(name[:NAME], refresh=False)
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))
-
-    def __enter__(self) -> "Progress":
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the bar from the screen."""
