@@ -43,7 +43,6 @@ from lab.loops.loop import Loop
 from lab.loops.text.source import choose_name, values_by_name
 from lab.loops.variables import as_value
 from lab.records import freeze
-from lab.scans.buffers import as_tensor
 from lab.scans.replacing import with_tapes
 from lab.traces.run import run
 from lab.traces.trace import Trace
@@ -148,8 +147,7 @@ def dot_product(
 def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """Return all values of the state or output `of`, from a Scan with the pullback `rule`."""
     of = choose_name("of", of, graph.outputs, OF)
-    output = graph.outputs[of]
-    output = as_tensor(with_tapes([output], rule).get(output, output))
+    (output,) = with_tapes([graph.outputs[of]], rule)
     output.name = of
     return output
 

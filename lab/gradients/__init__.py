@@ -1,8 +1,8 @@
 """Derivatives of any order: the pullback of a Scan, in eleven phases, and the pushforward.
 
-Start with `pullback`: its phases are in `step`, `tapes`, and `rows`, their results in `decisions`,
-and the same as plain data in `record`.  `status` describes gradients that are not numbers.
-`derivative` differentiates repeatedly, once for each order.
+Start with `pullback`.  The modules `step`, `tapes`, and `rows` contain its phases, `decisions`
+contains their results, and `record` describes the results as plain data.  `status` describes
+missing gradients.  `derivative` differentiates repeatedly, once for each order.
 """
 
 from lab.gradients import pullback as pullback  # differentiates every `TapeScan`

@@ -160,9 +160,8 @@ def derivative(
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces():
-        copies = with_tapes([cost], rule)
-        wrt = copies.get(wrt, wrt)
-        values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)
+        cost, wrt = with_tapes([cost, wrt], rule)
+        values = MODES[mode](as_tensor(cost), wrt, order, direction)
     return Derivative(tuple(values), wrt, mode=mode, direction=direction)
 
 

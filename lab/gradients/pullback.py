@@ -16,6 +16,7 @@ read, the forward Scan runs again (see `lab.gradients.rows`).
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
@@ -237,19 +238,15 @@ def _reorder(task: Task, derivation: Derivation) -> tuple[Variable, ...]:
         )
     pattern = task.op.connection_pattern(next(iter(task.given)).owner)
     pattern = with_initial_values(task.op, pattern)
-    gradients = []
-    parts: list[LoopVariable | None] = [None, *task.forward.variables]  # the step count is first
-    for target, connections in zip(parts, pattern, strict=True):
-        connected = any(
-            to_output and not isinstance(status_of(gradient), Disconnected)
-            for to_output, gradient in zip(connections, task.given.values(), strict=True)
-        )
-        if target is None or not connected:
+    given = [not isinstance(status_of(gradient), Disconnected) for gradient in task.given.values()]
+    gradients = [marker(Disconnected())]  # wrt the number of steps
+    for part, connections in zip(task.forward.variables, pattern[1:], strict=True):
+        if not any(compress(given, connections)):
             gradients.append(marker(Disconnected()))
-        elif target in produced:
-            gradients.append(produced[target])
+        elif part in produced:
+            gradients.append(produced[part])
         else:
-            gradients.append(_zero_or_undefined(target, derivation))
+            gradients.append(_zero_or_undefined(part, derivation))
     return tuple(gradients)
 
 

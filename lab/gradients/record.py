@@ -40,13 +40,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The gradient of an outer input: its verdict, the reason, and the expression that contains it.
-
-    `kind` is None for the number of steps, which is not a loop variable.
-    """
+    """The gradient of an outer input: its verdict, the reason, and its expression."""
 
     variable: str
-    kind: Kind | None
+    kind: Kind
     verdict: Verdict
     reason: str
     gradient: str = ""
@@ -73,7 +70,7 @@ class DerivationRecord:
     backward: str
     order: int
     phases: tuple[Phase, ...]
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[Outcome, ...]
 
     def __str__(self) -> str:
         lines = [f"{self.backward}: the derivative of {self.forward}, order {self.order}"]

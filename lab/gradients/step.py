@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.op import io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.variable import TensorVariable
@@ -26,7 +27,7 @@ from lab.gradients.status import (
 )
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, inner_connections
+from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
 
 
@@ -36,7 +37,12 @@ def classify(forward: ScanParts, given: Mapping[Variable, Variable]) -> Classifi
     A gradient reaches a variable if the gradient of its output is connected.  A gradient also
     reaches a state if a reached variable is computed from the state.
     """
-    connections = inner_connections(forward)
+    pattern = io_connection_pattern(forward.inner_inputs, forward.inner_outputs)
+    rows = list(zip(forward.inner_inputs, pattern, strict=True))
+    connections = {
+        result: {argument for argument, row in rows if row[index]}
+        for index, result in enumerate(forward.inner_outputs)
+    }
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
         output = part.outer_output

@@ -116,15 +116,15 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
     batched = (new for old, new in arguments.items() if new.type.ndim > old.type.ndim)
     first = as_tensor(next(batched))
     shape = [first.shape[axis] for axis in range(dims)]
-    results = [as_tensor(out) for v in opened for out in v.inner_outputs]
+    whole = replace(parts, variables=tuple(opened))
+    results = [as_tensor(result) for result in whole.inner_outputs]
     full: list[Variable] = []
     vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
     for old, new in zip(results, vectorized, strict=True):
         is_same = new.type.ndim == old.type.ndim  # the value does not depend on the batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
         full.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
-    whole = replace(parts, variables=tuple(opened))
-    return whole.with_results(dict(zip(results, full, strict=True)))
+    return whole.with_results(full)
 
 
 def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:

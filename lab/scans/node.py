@@ -9,14 +9,14 @@ The new Scans are `TapeScan`s: their pullback is `lab.pullback`, and a derivativ
 `Derivation` that built it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import Op, io_connection_pattern
+from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
@@ -112,13 +112,14 @@ class ScanParts:
         results = [v for kind in OUTPUTS for part in self.of_kind(kind) for v in part.inner_outputs]
         return results if self.until is None else [*results, self.until]
 
-    def with_results(self, results: Mapping[Variable, Variable]) -> "ScanParts":
-        """Return a copy in which `results` maps old results of the step to new results."""
+    def with_results(self, results: Sequence[Variable]) -> "ScanParts":
+        """Return a copy with new results of the step, in the order of `inner_outputs`."""
+        new = dict(zip(self.inner_outputs, results, strict=True))
         variables = tuple(
-            replace(v, inner_outputs=tuple(results.get(r, r) for r in v.inner_outputs))
+            replace(v, inner_outputs=tuple(new[result] for result in v.inner_outputs))
             for v in self.variables
         )
-        until = None if self.until is None else results.get(self.until, self.until)
+        until = None if self.until is None else new[self.until]
         return replace(self, variables=variables, until=until)
 
 
@@ -285,19 +286,6 @@ def copy_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Va
         arguments = [variable.type() for variable in inside.inputs]
         replacements = dict(zip(inside.inputs, arguments, strict=True))
         return arguments, clone_replace(inside.outputs, replace=replacements)
-
-
-def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
-    """Map every result of the step to the arguments that a gradient of the result can reach."""
-    pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
-    return {
-        result: {
-            argument
-            for argument, row in zip(parts.inner_inputs, pattern, strict=True)
-            if row[index]
-        }
-        for index, result in enumerate(parts.inner_outputs)
-    }
 
 
 def is_scan(node: Apply | None) -> bool:

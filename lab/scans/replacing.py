@@ -15,11 +15,11 @@ from lab.scans.disguised import is_batched, open_batch, with_single_step
 from lab.scans.node import TapeScan, build_scan, copy_graph, is_scan, read_scan
 
 
-def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
-    """Copy the graph of `outputs` with a `TapeScan` for every plain Scan.
+def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> list[Variable]:
+    """Return copies of `outputs`, computed with a `TapeScan` for every plain Scan.
 
-    Return a mapping from each variable that changes to its copy.  The graph itself is not modified.
-    An OpFromGraph that contains a Scan is inlined; otherwise PyTensor would differentiate the Scan.
+    The graph itself is not modified, and outputs without Scans are returned unchanged.  An
+    OpFromGraph that contains a Scan is inlined; otherwise PyTensor would differentiate the Scan.
     """
 
     def wanted(op: Scan) -> bool:
@@ -31,8 +31,8 @@ def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[
     return _Copier(TapeScan, wanted, rule).copy(outputs)
 
 
-def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-    """Copy the graph of `outputs` with PyTensor's Scan for every `TapeScan`; see `with_tapes`."""
+def with_plain(outputs: Sequence[Variable]) -> list[Variable]:
+    """Return `outputs` with PyTensor's Scan for every `TapeScan`; see `with_tapes`."""
     return _Copier(Scan, lambda op: isinstance(op, TapeScan)).copy(outputs)
 
 
@@ -44,8 +44,7 @@ def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
     """
     nodes = list(toposort(outputs))
     if any(map(is_batched, nodes)):
-        copies = _Copier(Scan, lambda _: False).copy(outputs)
-        return [copies.get(variable, variable) for variable in outputs]
+        return _Copier(Scan, lambda _: False).copy(outputs)
     return list(outputs) if any(map(_scans_in, nodes)) else with_single_step(outputs)
 
 
@@ -57,8 +56,8 @@ class _Copier:
     wanted: Callable[[Scan], bool]
     rule: object | None = None
 
-    def copy(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-        """Return a mapping from each variable that changes to its copy."""
+    def copy(self, outputs: Sequence[Variable]) -> list[Variable]:
+        """Return copies of `outputs`; outputs that do not change are returned themselves."""
         copies: dict[Variable, Variable] = {}
         for node in toposort(outputs):
             inputs = [copies.get(variable, variable) for variable in node.inputs]
@@ -80,7 +79,7 @@ class _Copier:
                 if backtrace := getattr(old.tag, "trace", None):  # the source lines
                     new.tag.trace = backtrace
                 copies[old] = new
-        return copies
+        return [copies.get(variable, variable) for variable in outputs]
 
     def _inline(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
         """Inline an OpFromGraph and convert its Scans."""
@@ -90,9 +89,8 @@ class _Copier:
                 "replace that gradient."
             )
         arguments, results = copy_graph(node.op.fgraph)
-        copies = self.copy(results)
         replacements = dict(zip(arguments, inputs, strict=True))
-        return clone_replace([copies.get(v, v) for v in results], replace=replacements)
+        return clone_replace(self.copy(results), replace=replacements)
 
 
 def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:

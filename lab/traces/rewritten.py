@@ -47,8 +47,8 @@ def rewrite_scans(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[App
 def _copy_loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     """Return a Scan with the labels and the rewritten step of `node`, on other `inputs`."""
     parts = read_scan(node.op, inputs, node.outputs)
-    results = dict(zip(parts.inner_outputs, rewrite_scans(parts.inner_outputs)[0], strict=True))
+    parts = parts.with_results(rewrite_scans(parts.inner_outputs)[0])
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
-    new = build_scan(parts.with_results(results), rule, type(node.op))
+    new = build_scan(parts, rule, type(node.op))
     label(new.op, variable_names(node.op), decisions_of(node.op))
     return new

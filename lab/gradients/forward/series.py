@@ -93,7 +93,7 @@ class JetPropagation:
                     inner_outputs=tuple(coefficient(inner, v, number) for v in part.inner_outputs),
                     outer_output=None,
                 )
-        whole = parts.with_results({v: jet.value for v, jet in inner.items()})
+        whole = parts.with_results([_value(inner, v) for v in parts.inner_outputs])
         kept = {
             part: replace(new, outer_input=_value(jets, part.outer_input))
             for part, new in zip(parts.variables, whole.variables, strict=True)

@@ -124,11 +124,10 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
     the inputs whose gradients both pullbacks compute.  The sum of these gradients is the cost of
     the next order.
     """
-    plain = with_plain([cost])
-    cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]
-    tapes = with_tapes([cost])
-    ours = Side(TapeScan, tapes.get(cost, cost), tuple(tapes.get(v, v) for v in wrt))
+    cost, *wrt = with_plain([cost, *wrt])
     theirs = Side(Scan, cost, tuple(wrt))
+    cost, *wrt = with_tapes([cost, *wrt])
+    ours = Side(TapeScan, cost, tuple(wrt))
     targets, summed = (ours.cost, theirs.cost), []
     for _ in range(order):
         for side, target in zip((ours, theirs), targets, strict=True):

@@ -107,8 +107,7 @@ def _gradients(
     root, targets = cost, list(wrt)
     try:
         with without_backtraces():
-            copies = with_tapes([cost])
-            root, targets = copies.get(cost, cost), [copies.get(v, v) for v in wrt]
+            root, *targets = with_tapes([cost, *wrt])
             return root, targets, pytensor_gradients(root, targets)
     except LabError as error:
         return root, targets, [marker(Undefined(str(error)))] * len(wrt)

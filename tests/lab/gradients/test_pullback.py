@@ -401,7 +401,7 @@ def test_no_call_alters_the_users_graph(name):
     CALLS[name](cost, x0, {x0: 0.9})
     assert state() == before
     assert "pullback" in vars(TapeScan)
-    assert type(scan_nodes([with_tapes([cost])[cost]])[0].op) is TapeScan
+    assert type(scan_nodes(with_tapes([cost]))[0].op) is TapeScan
 
 
 def test_the_derivation_has_eleven_phases():
