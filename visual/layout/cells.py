@@ -45,21 +45,12 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 def value_within(value: np.ndarray, room: float, size: float) -> str:
     """Return a number or a norm as text, with as many digits as fit: four to one, or ``-9e-3``."""
     number = value.item() if value.ndim == 0 else norm(value)
-    rounded = (number_text(number, digits) for digits in (4, 3, 2, 1))
-    text = ""
-    for written in (*rounded, _shortest(number)):
-        text = f"‖{written}‖" if value.ndim else written
-        if text_width(text, size, mono=True) <= room:
-            break
-    return text
-
-
-def _shortest(number: object) -> str:
-    """Return a number as text, with one digit and a power of ten."""
-    if not isinstance(number, float):
-        return number_text(number)
-    mantissa, e, exponent = f"{number:.0e}".partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else number_text(number)
+    texts = [number_text(number, digits) for digits in (4, 3, 2, 1)]
+    if isinstance(number, float) and "e" in f"{number:.0e}":
+        mantissa, exponent = f"{number:.0e}".split("e")
+        texts.append(f"{mantissa}e{int(exponent)}")
+    texts = [f"‖{text}‖" if value.ndim else text for text in texts]
+    return next((text for text in texts if text_width(text, size, mono=True) <= room), texts[-1])
 
 
 def values_text(value: np.ndarray) -> str:

@@ -217,9 +217,8 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
     if hatch is Hatch.UPRIGHT:
         xs = np.arange(HATCH, wide, HATCH).tolist()
         yield from (((left + x, top), (left + x, top + high)) for x in xs)
-    for over in np.arange(
-        1.5 * HATCH, wide + high, 1.5 * HATCH
-    ).tolist():  # slanted lines, on which x + y is `over`
+    # The sum of x and y is `over` on a slanted line.
+    for over in np.arange(1.5 * HATCH, wide + high, 1.5 * HATCH).tolist():
         first, last = max(0.0, over - wide), min(high, over)
         falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
         if hatch in (Hatch.FALLING, Hatch.CROSSED):

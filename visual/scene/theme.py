@@ -7,7 +7,6 @@ Pictures are therefore readable in black and white and by color-blind readers.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from types import MappingProxyType
 
 from lab.errors import Registry
@@ -179,19 +178,17 @@ THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
 
 def heat_colour(value: float, theme: Theme) -> str:
-    """Return the color of nan, or of a value from -1 to 1. Zero has the color of the background."""
+    """Return the color of nan, or of a value from -1 to 1. Zero has the color of the background.
+
+    Values have 2 · SHADES + 1 colors, so that an SVG has few paths of patches.
+    """
     if value != value:  # nan
         return theme.muted
-    return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
+    level = round(max(-1.0, min(1.0, value)) * SHADES)
+    return mixed(theme.background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
 
 
 def shades(theme: Theme) -> list[str]:
     """Return the colors of all values from -1 to 1 in ascending order, then the color of nan."""
     shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
     return [heat_colour(share, theme) for share in (*shares, float("nan"))]
-
-
-@lru_cache(maxsize=256)
-def _shade(level: int, background: str) -> str:
-    """Return one of 2 · SHADES + 1 colors. With few colors, an SVG has few paths of patches."""
-    return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
