@@ -405,8 +405,9 @@ def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
         return f"⚠ {float(value)}"
     rounded = f"{float(value):.{digits}g}"
     if abs(float(rounded) - value) > NOISE * abs(value):
-        rounded = f"{float(value):#.{digits}g}".removesuffix(".")
+        rounded = f"{float(value):#.{digits}g}"
     mantissa, e, exponent = rounded.partition("e")
+    mantissa = mantissa.removesuffix(".")
     if mantissa == "-0":
         return "0"
     return f"{mantissa}e{int(exponent)}" if e else mantissa

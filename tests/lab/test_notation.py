@@ -40,3 +40,9 @@ NUMBERS += [(1.5e-7, "1.5e-7")]
 @pytest.mark.parametrize(("value", "written"), NUMBERS)
 def test_numbers_have_four_significant_digits(value, written):
     assert number_text(value) == written
+
+
+def test_a_number_of_one_digit_has_no_decimal_point():
+    assert [number_text(value, 1) for value in (0.26, 2.6, 1234567.9, -0.000012)] == [
+        "0.3", "3", "1e6", "-1e-5"
+    ]  # fmt: skip
