@@ -25,8 +25,8 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
     """
     check_function("function", function)
     recorder = Recorder()
-    recorded = set_context(new_tape, lambda function: RecordedTape(function, recorder))
-    with recorded, set_context(_CURRENT, recorder):
+    tape_factory = set_context(new_tape, lambda name: RecordedTape(name, recorder))
+    with tape_factory, set_context(_CURRENT, recorder):
         result = record_value(function(*args, **kwargs), recorder)
     tapes = (
         TapeRecord(tape.number, tape.priority, tape.function, tuple(tape.numbers))
@@ -70,7 +70,7 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 class RecordedTape(Tape):
     """A tape that reports its start and end.
 
-    `numbers` are the numbers of all its nodes in order.  `sender` is the number of the node that
+    `numbers` are the numbers of the tape's nodes in order.  `sender` is the number of the node that
     `grad` removed most recently.
     """
 
