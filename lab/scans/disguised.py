@@ -108,15 +108,11 @@ def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) ->
 
 def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> ScanParts:
     """Return the parts of a Scan with the variables `opened` and a vectorized step."""
-    arguments = {
-        old: new
-        for before, after in zip(parts.variables, opened, strict=True)
-        for old, new in zip(before.inner_inputs, after.inner_inputs, strict=True)
-    }
+    whole = replace(parts, variables=tuple(opened))
+    arguments = dict(zip(parts.inner_inputs, whole.inner_inputs, strict=True))
     batched = (new for old, new in arguments.items() if new.type.ndim > old.type.ndim)
     first = as_tensor(next(batched))
     shape = [first.shape[axis] for axis in range(dims)]
-    whole = replace(parts, variables=tuple(opened))
     results = [as_tensor(result) for result in whole.inner_outputs]
     full: list[Variable] = []
     vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
