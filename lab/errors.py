@@ -68,7 +68,7 @@ class GradientError(LabError, NotImplementedError):
 
 
 class BroadcastError(LabError, TypeError):
-    """The broadcastable dimensions of a state change from one step to the next."""
+    """A step changes the broadcastable dimensions of a state."""
 
 
 class Registry(Mapping[str, Thing]):

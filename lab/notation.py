@@ -83,7 +83,7 @@ Expression = Term | Let
 
 @dataclass(frozen=True)
 class Style:
-    """The symbols of plain text or LaTeX; `operators` maps operations to infix operators."""
+    """The symbols of formulas in plain text or LaTeX; `operators` maps operations to signs."""
 
     latex: bool
     arrow: str

@@ -2,8 +2,8 @@
 
 `Decisions` contains the results of all phases.  Each class from `StepCount` to `Reading` contains
 the result of one phase, or of consecutive phases.  `lab.gradients.record.DerivationRecord`
-describes the same results as plain data.  A `PullbackRule` contains the choices in which a faulty
-pullback differs from the correct pullback.
+contains plain data that describes these results.  A `PullbackRule` contains the choices in which a
+faulty pullback differs from the correct pullback.
 """
 
 from collections.abc import Callable, Sequence

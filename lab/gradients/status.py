@@ -91,7 +91,7 @@ def status_of(gradient: Variable | None) -> Status:
 
 
 def _reason(why_null: str) -> str:
-    """Rewrite PyTensor's reason as a sentence in which the first argument has the number 1."""
+    """Rewrite PyTensor's reason as a sentence that numbers arguments from 1."""
     match = NO_GRADIENT.match(why_null)
     if match is None:
         return why_null

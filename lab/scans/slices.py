@@ -67,7 +67,7 @@ class Link:
 
     @property
     def only_rows(self) -> slice | None:
-        """The slice that selects rows, if it is the only index."""
+        """The slice that selects rows, or None if the operation has several indices."""
         return self.rows if len(self.indices) == 1 else None
 
 

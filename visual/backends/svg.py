@@ -1,8 +1,8 @@
 """Scenes as SVG: self-contained documents without scripts or identifiers.
 
 Because there are no identifiers, a page can contain several pictures. The same scene always becomes
-the same bytes. The root element sets the most frequent attributes of texts, and each text sets only
-its other attributes. Only an animated document contains a style sheet.
+the same bytes. The root element sets each attribute of texts to its most frequent value, and a text
+sets only the attributes that differ. Only an animated document contains a style sheet.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
 """The taps of a loop variable and of its gradients, derivative after derivative.
 
 A row is a step of a loop, and the next row is a step of its gradient. A column is a time: the slot
-of a gradient is below the slot of its value. Bows lead from reads to writes. The text below the
-picture explains the rules (`tap_rules`) that convert a read or a write of the loop to a read or a
-write of the gradient.
+of a gradient is below the slot of its value. Curved arrows lead from reads to writes. The text below
+the picture explains the rules (`tap_rules`) that convert a read or a write of the loop to a read or
+a write of the gradient.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """Return the slots of a step, with bows from the slots it reads to the slots it writes."""
+        """Return the slots of a step, with curved arrows from reads to writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):

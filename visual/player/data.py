@@ -88,10 +88,10 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary of its fields with ``compare=True`` and its `PROPERTIES`.
+    """Convert a value to plain data. A record becomes a dictionary of its fields and `PROPERTIES`.
 
     With `digits`, round the floats. A `Numeral` becomes its place and its style. Omit the fields
-    `without`.
+    `without`, and fields with ``compare=False``.
     """
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}

@@ -252,7 +252,7 @@ def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
 
 
 def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
-    """Yield the rewrites that PyTensor did not revert, then the Scans that did not remain."""
+    """Yield the effective rewrites of Scans, then a rewrite for each Scan that was removed."""
     replacements = result.history.replacements
     reverted = {old for old, _, reason in replacements if reason == REVERT}
     shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}

@@ -62,7 +62,10 @@ RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its tex
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """The sentences of a run. Of an array, they show entry `entry`, or the norm if it is None."""
+    """The sentences of a run. For an array, they show the entry with the index `entry`.
+
+    If `entry` is None, they show the norm.
+    """
 
     events: EventSequence
     entry: int | None = None

@@ -87,7 +87,7 @@ class RoutingTable(Table):
         return [{(0, -1), *((0, n) for a in arrays for n in a.columns)} for arrays in sides]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the panels, next to each other or below each other."""
+        """Yield the rows of the picture. The panels of vectors are in one row."""
         for panels in self.panels:
             equations = [(panel.title, *equation(self.call, panel)) for panel in panels]
             (title, first, about), *others = equations

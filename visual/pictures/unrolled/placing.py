@@ -26,7 +26,7 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Lane, QuantityNode
 
 FOLD = 34  # the width of a gap, in pixels
-SLIM = 0.85  # the least fraction of the width of a box if labels need the space
+SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
 
 
 @dataclass(frozen=True)
