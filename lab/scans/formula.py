@@ -34,7 +34,7 @@ SPREADING = (
     "local_div_switch_sink",
 )
 # PyTensor joins nested sums and products.  If each result is used twice, the number of operands
-# grows exponentially.  If it exceeds MOST, only equal operations are merged.
+# grows exponentially.  With more than MOST operands, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
 # The maximum number of operations in a graph to simplify; longer formulas are truncated.

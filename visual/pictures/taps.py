@@ -1,9 +1,9 @@
 """The taps of a loop variable and of its gradients, derivative after derivative.
 
 A row is a step of a loop, and the next row is a step of its gradient. A column is a time: the slot
-of a gradient is below the slot of its value. Curved arrows lead from reads to writes. The text below
-the picture explains the rules (`tap_rules`) that convert a read or a write of the loop to a read or
-a write of the gradient.
+of a gradient is below the slot of its value. Curved arrows lead from reads to writes. The text
+below the picture explains the rules (`tap_rules`) that convert a read or a write of the loop to a
+read or a write of the gradient.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
