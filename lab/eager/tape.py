@@ -1,4 +1,4 @@
-"""The eager tape: reverse-mode derivatives of plain Python, recorded while it runs.
+"""The eager tape: reverse-mode derivatives of plain Python from the operations of a run.
 
 The tapes of a Scan exist before the loop runs.  Here the program runs first, and every operation
 on a `Node` appends a new node to a `Tape`.  Then `grad` removes the nodes in reverse order.

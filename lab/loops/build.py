@@ -77,7 +77,7 @@ def make_inputs(
 ) -> tuple[dict[str, Any], dict[Variable, object]]:
     """Return the symbolic inputs of a loop by name, and their values.
 
-    If `has_lengths` is true, the types of the inputs contain the lengths of the axes.
+    If `has_lengths` is true, the types of the inputs contain their static shapes.
     """
     values: dict[str, np.ndarray | np.random.Generator] = {}
     if isinstance(loop.n_steps, Parameter):

@@ -79,7 +79,8 @@ def as_text(section: Section, level: int = 0) -> Iterator[str]:
 def as_html(section: Section, level: int = 3, within: str = "") -> str:
     """Write a section as HTML with a heading of `level`.
 
-    Tables and lines are regions that a keyboard can scroll.  Their labels begin with `within`.
+    Readers can scroll each table and each block of `Lines` with the keyboard.  The labels of these
+    regions begin with `within`.
     """
     title = _escaped(section.title)
     parts = [f"<h{min(level, 6)}>{title}</h{min(level, 6)}>"]

@@ -159,10 +159,10 @@ def with_initial_values(
 ) -> list[list[bool]]:
     """Return PyTensor's connection pattern of a Scan, with the initial values connected.
 
-    A filled buffer contains its initial values.  PyTensor's pattern lacks this connection and
-    therefore loses derivatives wrt the initial values of a delay line.  Unless `unread` is true, an
-    initial value that no step reads stays disconnected, because the result of `scan` does not
-    contain it.  The result is a copy, because PyTensor caches its pattern.
+    After the loop, a buffer still contains its initial values.  PyTensor's pattern lacks this
+    connection and therefore loses derivatives wrt the initial values of a delay line.  Unless
+    `unread` is true, an initial value that no step reads stays disconnected, because the result of
+    `scan` does not contain it.  The result is a copy, because PyTensor caches its pattern.
     """
     pattern, info = [list(row) for row in pattern], op.info
     for index in range(info.n_mit_mot + info.n_mit_sot + info.n_sit_sot):

@@ -16,7 +16,7 @@ from sites import ROOT, small_site
 
 import visual
 from lab.loops import gallery
-from visual.backends import dark as dark_colours
+from visual.backends import dark as dark_colors
 
 
 @pytest.fixture
@@ -75,22 +75,22 @@ def test_lessons_can_be_searched(opened):
         assert [link.split(" > ")[0] for link in links.all_text_contents()] == found, typed
 
 
-COLOURS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape => {
+COLORS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape => {
     const style = getComputedStyle(shape);
     return [shape.tagName, style.fill, style.stroke].join(' ');
 })"""
 
 
 @pytest.mark.parametrize("kind", ["unrolled", "tapes", "stepgraph"])
-def test_a_dark_screen_shows_the_colours_of_the_dark_theme(browser, kind):
+def test_a_dark_screen_shows_the_colors_of_the_dark_theme(browser, kind):
     loop = gallery.loops["rnn"]
     light, dark = (visual.draw(loop, kind, theme).svg() for theme in ("light", "dark"))
     page = browser.new_page(color_scheme="dark")
     page.set_content(
-        f"<style>:root{{color-scheme:light dark}}{dark_colours.style()}</style>"
+        f"<style>:root{{color-scheme:light dark}}{dark_colors.style()}</style>"
         f"<div class='light'>{light}</div><div>{dark}</div>"
     )
-    found, wanted = (page.locator("svg").nth(n).evaluate(COLOURS) for n in (0, 1))
+    found, wanted = (page.locator("svg").nth(n).evaluate(COLORS) for n in (0, 1))
     page.close()
     assert len(found) == len(wanted) > 10
     # Some roles share a light color, and have two dark colors that hardly differ.

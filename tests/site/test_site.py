@@ -11,7 +11,7 @@ from sites import ROOT, STRICT, built, code, small_site, written
 import lab
 import visual
 from lab.loops import gallery
-from visual.backends import dark as dark_colours
+from visual.backends import dark as dark_colors
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.state import open_bench
 from visual.workbench.workbench import page_of
@@ -179,7 +179,7 @@ def test_the_reference_names_everything_that_is_exported():
 
 
 def test_every_light_color_of_a_scene_has_a_dark_color():
-    known = {light for _, _, light in dark_colours.dark_colors()}
+    known = {light for _, _, light in dark_colors.dark_colors()}
     for name in ("rnn", "coupled", "undefined"):
         for kind in ("tapes", "unrolled", "phases", "taps"):
             svg = visual.draw(gallery.loops[name], kind).svg()
@@ -187,9 +187,9 @@ def test_every_light_color_of_a_scene_has_a_dark_color():
 
 
 def test_dark_letters_are_legible_on_dark_boxes():
-    dark = dark_colours.dark_colors()
+    dark = dark_colors.dark_colors()
     for role, faded in product(Role, (False, True)):
         light, own = LIGHT.look(role, faded), DARK.look(role, faded)
-        letters = dark[dark_colours.LETTERS, "fill", light.text]
+        letters = dark[dark_colors.LETTERS, "fill", light.text]
         wanted = min(LEGIBLE, contrast(own.text, own.fill))
-        assert contrast(letters, dark[dark_colours.BOX, "fill", light.fill]) >= wanted, role
+        assert contrast(letters, dark[dark_colors.BOX, "fill", light.fill]) >= wanted, role

@@ -236,7 +236,7 @@ def test_order_0_is_drawn(kind):
 
 
 @pytest.mark.parametrize("kind", PICTURES)
-def test_a_theme_changes_colours_and_nothing_else(kind):
+def test_a_theme_changes_colors_and_nothing_else(kind):
     """Therefore the checks in one theme hold in all themes."""
     light = draw("rnn", kind)
     assert light.theme == LIGHT
@@ -335,7 +335,7 @@ WRONG = {
         lambda s: replace(s, width=WIDEST + 1),
         lambda s: with_more(s, Text(20, 20, "small", SMALLEST - 0.5)),
         lambda s: replace(s, shapes=s.shapes * 40),
-        lambda s: replace(s, millimetres=85.0),
+        lambda s: replace(s, millimeters=85.0),
     ],
     "inside": [
         lambda s: with_more(s, Text(s.width - 9, 20, "too far")),

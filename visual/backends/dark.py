@@ -47,8 +47,8 @@ def dark_colors() -> dict[Key, str]:
     return colors
 
 
-def _distance(colour: str) -> float:
-    return contrast(colour, DARK.background)
+def _distance(color: str) -> float:
+    return contrast(color, DARK.background)
 
 
 def _pairs() -> Iterator[tuple[Key, str]]:

@@ -16,7 +16,7 @@ from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import HOLD, PACE, register
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
-from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
+from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
@@ -43,7 +43,7 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
     across, down = width, height
-    if scene.millimetres:
+    if scene.millimeters:
         across, down = (f"{side * scene.zoom * MM:g}mm" for side in (scene.width, scene.height))
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -140,7 +140,7 @@ def _style(shape: Text, theme: Theme) -> Style:
         ("font-size", number(shape.size)),
         ("font-weight", "600" if shape.bold else "400"),
         ("text-anchor", shape.anchor),
-        ("fill", shape.colour(theme)),
+        ("fill", shape.color(theme)),
     )
 
 
@@ -197,9 +197,9 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
     """Return many rectangles as one path per color."""
     paths: dict[str, str] = {}
     for box in patches:
-        colour = heat_colour(box.share, theme)
-        paths[colour] = paths.get(colour, "") + patch_path(box.filled)
-    return "".join(f'<path d="{path}" fill="{colour}"/>' for colour, path in paths.items())
+        color = heat_color(box.share, theme)
+        paths[color] = paths.get(color, "") + patch_path(box.filled)
+    return "".join(f'<path d="{path}" fill="{color}"/>' for color, path in paths.items())
 
 
 def patch_path(box: Box) -> str:
@@ -232,7 +232,7 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
         written = _rect(ground, 0, fill, "", WIDTH, 0) + written
     if shape.struck:  # as a line, because programs draw text-decoration differently
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
-        look = f'stroke="{shape.colour(theme)}" stroke-width="1"'
+        look = f'stroke="{shape.color(theme)}" stroke-width="1"'
         written += f'<path d="M{start}h{number(shape.width)}" {look}/>'
     if shape.title:  # a tooltip needs a separate element
         return f"<g><title>{text(shape.title)}</title>{written}</g>"
@@ -240,22 +240,22 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
 
 
 def _arrow(arrow: Arrow, theme: Theme) -> str:
-    colour = arrow.colour(theme)
+    color = arrow.color(theme)
     points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
     curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
-    line = f'<path d="{curve}" fill="none" stroke="{colour}"/>'
+    line = f'<path d="{curve}" fill="none" stroke="{color}"/>'
     head = "L".join(f"{number(x)},{number(y)}" for x, y in arrow.head)
-    return f'{line}<path d="M{head}Z" fill="{colour}"/>'
+    return f'{line}<path d="M{head}Z" fill="{color}"/>'
 
 
 def _polyline(line: Polyline, theme: Theme) -> str:
-    colour = line.colour(theme)
+    color = line.color(theme)
     points = [f"{number(x)} {number(y)}" for x, y in line.points]
-    path = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
+    path = f'<path d="M{" ".join(points)}" fill="none" stroke="{color}"/>'
     if not line.dots:
         return path
     dots = "".join(f"M{point}h.01" for point in points)  # each dot is a short line with round caps
-    look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
+    look = f'stroke="{color}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{path}<path d="{dots}" fill="none" {look}/>'
 
 

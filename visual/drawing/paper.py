@@ -44,5 +44,5 @@ def on_paper(scene: Scene, width: Length) -> Scene:
     zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)
-    millimetres = width.pixels * MM if width.on_paper else 0.0
-    return replace(scene, width=across, shapes=shapes, millimetres=millimetres)
+    millimeters = width.pixels * MM if width.on_paper else 0.0
+    return replace(scene, width=across, shapes=shapes, millimeters=millimeters)

@@ -1,7 +1,7 @@
 """Time from left to right: the column of each quantity, and the gaps for hidden columns.
 
 Column t contains the results of step t. Initial values are to the left of column 0. A picture of a
-long loop shows the first steps, the last steps, and the neighbors of each requested step. A `Gap`
+long loop shows the first steps, the last steps, and each requested step with its neighbors. A `Gap`
 states the number of hidden steps or columns.
 """
 

@@ -70,17 +70,17 @@ def lay_out(
         from pygraphviz import AGraph
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    source = dot_source(nodes, edges, labelled=False)
+    source = dot_source(nodes, edges, labeled=False)
     if rightwards:
         source = source.replace("rankdir=TB", "rankdir=LR")
     output = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(output["bb"])
     boxes = [item for item in output.get("objects", ()) if "pos" in item]  # rows have no position
-    centres = {item["name"]: _numbers(item["pos"]) for item in boxes}
+    centers = {item["name"]: _numbers(item["pos"]) for item in boxes}
     arrows = {int(item["id"]): item for item in output.get("edges", ())}
     corners = {}
     for number, node in enumerate(nodes):
-        x, y = centres[f"n{number}"]
+        x, y = centers[f"n{number}"]
         corners[node.key] = (x - node.width / 2, height - y - node.height / 2)
 
     def flipped(pairs: Iterable[str]) -> tuple[Point, ...]:
@@ -118,16 +118,14 @@ def quote_label(label: str) -> str:
     return f'"{plain}"'
 
 
-def dot_source(
-    nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labelled: bool = True
-) -> str:
-    """Return the graph in the DOT language, with the labels of boxes if `labelled`."""
+def dot_source(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labeled: bool = True) -> str:
+    """Return the graph in the DOT language, with the labels of boxes if `labeled`."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
-    lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]
+    lines += ["node [shape=box];"] if labeled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for node in nodes:
         size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
-        label = quote_label(node.label) if labelled else '""'
+        label = quote_label(node.label) if labeled else '""'
         lines.append(f"{names[node.key]} [label={label} {size}];")
     for number, edge in enumerate(edges):
         span = f" minlen={edge.span}" if edge.span > 1 else ""

@@ -23,7 +23,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
-const LISTED = 4; // the most numbers of an array that a cell lists below each other
+const LISTED = 4; // the most numbers of an array that a cell lists one below the other
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -187,7 +187,7 @@ class Picture {
   }
 
   /**
-   * The numbers of an array: up to four below each other, otherwise a strip or the chosen entry.
+   * The numbers of an array: up to four, one below the other, otherwise a strip or the chosen entry.
    * @param {any} node @param {string[]} entries
    */
   entries(node, entries) {

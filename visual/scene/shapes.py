@@ -85,7 +85,7 @@ class Text:
         """The width in pixels."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
-    def colour(self, theme: Theme) -> str:
+    def color(self, theme: Theme) -> str:
         """Return the color of the text in a theme."""
         if self.role is not None:
             return theme.look(self.role, self.faded).text
@@ -142,7 +142,7 @@ class Arrow:
         turned = (angle + 0.42, angle - 0.42)
         return (x1, y1), *((x1 - 8 * cos(turn), y1 - 8 * sin(turn)) for turn in turned)
 
-    def colour(self, theme: Theme) -> str:
+    def color(self, theme: Theme) -> str:
         """Return the color of the line and of the head in a theme."""
         if self.saved:
             return theme.look(Role.READ).stroke
@@ -162,7 +162,7 @@ class Polyline:
     faded: bool = False
     dots: bool = False
 
-    def colour(self, theme: Theme) -> str:
+    def color(self, theme: Theme) -> str:
         """Return the color of the line and its dots in a theme."""
         return ink(theme, self.faint, self.faded)
 
@@ -277,7 +277,8 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A complete picture, with a `title` and a `description` for screen readers.
 
-    `width` and `height` are pixels of the layout. `millimetres` is the width on paper, or 0.
+    `width` and `height` are pixels of the layout. `millimeters` is the width on paper, or
+    0 if the width is in pixels.
     Shapes have roles and no colors; backends take the colors from `theme`, which `themed` replaces.
     `trace` is the run that computed the numbers. `dot` is the source of a graph for Graphviz.
     `twin` is the picture as text. If `twin` is empty, `text` derives the text from the shapes.
@@ -293,7 +294,7 @@ class Scene:
     dot: str = ""
     twin: str = ""
     trace: Trace | None = field(default=None, compare=False)
-    millimetres: float = 0.0
+    millimeters: float = 0.0
     film: "Callable[[], Scene] | None" = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -311,7 +312,7 @@ class Scene:
     @property
     def zoom(self) -> float:
         """The number of CSS pixels (1/96 inch) per pixel of the layout."""
-        return self.millimetres / MM / self.width if self.millimetres else 1.0
+        return self.millimeters / MM / self.width if self.millimeters else 1.0
 
     @property
     def moments(self) -> dict[int, str]:

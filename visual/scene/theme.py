@@ -1,4 +1,4 @@
-"""The looks of roles (colors, lines, and text) in the themes light, dark, and print.
+"""The look of each role, its colors, line, and text, in the themes light, dark, and print.
 
 Roles differ in more than color: in the line (dashed, double, heavy), in the text, or in both.
 Pictures are therefore readable in black and white and by color-blind readers.
@@ -137,8 +137,8 @@ def contrast(first: str, second: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def _luminance(color: str) -> float:
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -147,8 +147,8 @@ def _theme(name: str, number: int, background: str, text: str, muted: str, arrow
     """Return a theme. `number` selects the three colors of a role in each row of `TABLE`."""
     looks = {}
     for row in TABLE.strip().splitlines():
-        role, line, hatch, *colours = row.split()
-        fill, stroke, letters = colours[3 * number : 3 * number + 3]
+        role, line, hatch, *colors = row.split()
+        fill, stroke, letters = colors[3 * number : 3 * number + 3]
         own = Hatch(hatch) if name == "print" else Hatch.NONE
         looks[Role[role.upper()]] = Look(fill, stroke, letters, LineStyle(line), own)
     faded = {role: _washed(look, background) for role, look in looks.items()}
@@ -177,7 +177,7 @@ PRINT = _theme("print", 2, "#ffffff", text="#000000", muted="#444444", arrow="#0
 THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})
 
 
-def heat_colour(value: float, theme: Theme) -> str:
+def heat_color(value: float, theme: Theme) -> str:
     """Return the color of nan, or of a value from -1 to 1. Zero has the color of the background.
 
     Values have 2 · SHADES + 1 colors, so that an SVG has few paths of patches.
@@ -191,4 +191,4 @@ def heat_colour(value: float, theme: Theme) -> str:
 def shades(theme: Theme) -> list[str]:
     """Return the colors of all values from -1 to 1 in ascending order, then the color of nan."""
     shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
-    return [heat_colour(share, theme) for share in (*shares, float("nan"))]
+    return [heat_color(share, theme) for share in (*shares, float("nan"))]

@@ -85,7 +85,7 @@ def compiled(
     mode: PytensorMode = None,
     given: Values | None = None,
 ) -> Compiled:
-    """Report the Scans, rewrites, and buffers that remain when a function of a graph is compiled.
+    """Report PyTensor's rewrites of a graph for a function, and the Scans and buffers that remain.
 
     The graph is not modified, and nothing is compiled.
 

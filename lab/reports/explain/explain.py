@@ -116,7 +116,7 @@ def _gradients(
 def _statuses(
     wrt: Sequence[Variable], gradients: Sequence[Variable]
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Return the status of the gradient, and name and status of each variable without a gradient.
+    """Return the status of the gradient, and each variable without a gradient with its status.
 
     If no variable has a gradient, return the status of the first variable, and no names.
     """

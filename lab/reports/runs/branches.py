@@ -1,6 +1,7 @@
 """Describe the best-known trap of `where`: the gradient of an unselected branch is 0·∞.
 
-PyTensor's rewrites often avoid nan; a second `where` inside the branch always avoids nan.
+PyTensor's rewrites often avoid this nan.  A second `where`, which replaces the invalid arguments
+inside the branch, avoids it without rewrites.
 """
 
 from collections.abc import Iterable, Iterator

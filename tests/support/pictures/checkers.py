@@ -139,10 +139,10 @@ def legible(drawn: Drawn) -> Iterable[object]:
         pairs = set()
         for number, text in enumerate(shapes):
             if isinstance(text, Text) and text.content.strip():
-                pairs.add((text.colour(theme), _ground(text, shapes[:number], theme)))
-        for colour, ground in pairs:
-            if contrast(colour, ground) < LEGIBLE:
-                yield f"{theme.name}: {colour} on {ground}"
+                pairs.add((text.color(theme), _ground(text, shapes[:number], theme)))
+        for color, ground in pairs:
+            if contrast(color, ground) < LEGIBLE:
+                yield f"{theme.name}: {color} on {ground}"
 
 
 def _ground(text: Text, below: list[Shape], theme: Theme) -> str:

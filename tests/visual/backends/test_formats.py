@@ -62,11 +62,11 @@ def in_browser(page, picture):
     rules += "svg{display:block;text-rendering:geometricPrecision}"
     page.set_content(f"<style>{STYLE}{rules}</style>{drawn}")
     page.evaluate("document.fonts.ready.then(() => 1)")
-    return grey(page.screenshot(full_page=True))
+    return gray(page.screenshot(full_page=True))
 
 
-def grey(png):
-    """The image in shades of grey, from 0 to 255."""
+def gray(png):
+    """The image in shades of gray, from 0 to 255."""
     return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "int32")
 
 
@@ -110,7 +110,7 @@ SHARP, TOLERANCE = 2, 0.105  # at twice the size, smoothing weighs less
 def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
     scene = make(trace_of(name, order)).themed(theme)
     seen = in_browser(page, scene)
-    assert difference(grey(scene.png(SHARP)), seen) < TOLERANCE
+    assert difference(gray(scene.png(SHARP)), seen) < TOLERANCE
     assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
 
 
@@ -137,11 +137,11 @@ def test_a_faulty_picture_is_detected(square, wrong):
     scene, seen = square
     kind, change = WRONG[wrong]
     shapes = list(scene.walk())
-    assert difference(grey(replace(scene, shapes=tuple(shapes)).png(SHARP)), seen) < TOLERANCE
+    assert difference(gray(replace(scene, shapes=tuple(shapes)).png(SHARP)), seen) < TOLERANCE
     numbers = [n for n, shape in enumerate(shapes) if isinstance(shape, kind)]
     for n in numbers[:: max(1, len(numbers) // 2)]:
         other = replace(scene, shapes=(*shapes[:n], *change(shapes[n]), *shapes[n + 1 :]))
-        assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, shapes[n]
+        assert difference(gray(other.png(SHARP)), seen) > TOLERANCE, shapes[n]
 
 
 def test_the_size_of_an_image_is_the_scenes_times_its_scale():

@@ -17,7 +17,7 @@ from visual.pictures.unrolled.graph import unrolling
 from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
-COLOURS = {Role.INPUT: "B", Role.RESULT: "B", Role.SEED: "R", Role.INTERMEDIATE: "W"}
+COLORS = {Role.INPUT: "B", Role.RESULT: "B", Role.SEED: "R", Role.INTERMEDIATE: "W"}
 
 
 def chain(names):
@@ -92,8 +92,8 @@ def graph_of(number):
     return unrolling(trace, scans, drawn.get("all_direct", False))
 
 
-def colour(box):
-    letter = COLOURS[box.role]
+def color(box):
+    letter = COLORS[box.role]
     return letter.lower() if box.faded else letter
 
 
@@ -102,7 +102,7 @@ def test_the_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge(number):
     scene, (nodes, edges) = figure(number), EXPECTED[number]
     cells = [group for group in scene.groups() if group.cell]
     names = {cell.shapes[0]: cell.title.split(" = ")[0] for cell in cells}
-    assert {name: colour(box) for box, name in names.items()} == nodes
+    assert {name: color(box) for box, name in names.items()} == nodes
     assert len(cells) == len(nodes)
     found = []
     for arrow in (shape for shape in scene.walk() if isinstance(shape, Arrow)):

@@ -29,9 +29,9 @@ def test_an_unfit_figure_is_detected():
     good, wide = (visual.draw(SQUARE, width=width) for width in ("85mm", "170mm"))
     assert unfit(good, 85) == []
     for wrong in (
-        replace(good, millimetres=0.0),
-        replace(good, millimetres=84.0),
-        replace(wide, millimetres=85.0),
+        replace(good, millimeters=0.0),
+        replace(good, millimeters=84.0),
+        replace(wide, millimeters=85.0),
         replace(wide, width=wide.width / 2),
         replace(good, shapes=(*good.shapes, Text(20, 20, "small", 10))),
     ):
@@ -59,7 +59,7 @@ def test_a_narrow_picture_is_not_enlarged():
 
 
 def test_an_error_names_the_smallest_width():
-    """The width that is named is enough, and a millimetre less is not."""
+    """The width that is named is enough, and a millimeter less is not."""
     kind, loop = "stepgraph", gallery.loops["coupled"]
     with pytest.raises(ArgumentError) as refused:
         visual.draw(loop, kind, width="50mm")

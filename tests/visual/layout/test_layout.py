@@ -19,7 +19,7 @@ from visual.layout.sheet import Sheet
 from visual.layout.table import Cell
 from visual.scene.combinators import envelope_of
 from visual.scene.shapes import Box, Text
-from visual.scene.theme import THEMES, Role, contrast, heat_colour
+from visual.scene.theme import THEMES, Role, contrast, heat_color
 
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {
@@ -126,7 +126,7 @@ def cell_of(box, value, name):
         ((2**0.5, 2**0.5 + 1e-12), "1.414… 1.414…"),  # too long for a cell
     ],
 )
-def test_neighbours_that_differ_look_different(values, written):
+def test_neighbors_that_differ_look_different(values, written):
     made = [
         cell_of(Box(100.0 * n, 0, 90.0, 40, Role.SPENT), value, f"x{'₀₁₂₃'[n]}")
         for n, value in enumerate(values)
@@ -146,7 +146,7 @@ def test_a_strip_of_zeros_has_an_edge_that_is_seen(theme, faded):
     for role in Role:
         box = Box(0, 0, 90, 40, role, faded=faded)
         edge, *entries = strip(box, np.zeros(3), 0.0)
-        seen = edge.colour(theme), heat_colour(0.0, theme)  # on dark ground in print, zero itself
+        seen = edge.color(theme), heat_color(0.0, theme)  # on dark ground in print, zero itself
         assert max(contrast(one, theme.look(role, faded).fill) for one in seen) >= 1.5
         assert len(entries) == 3
         around = envelope_of(edge)

@@ -41,11 +41,11 @@ XYZ = EYES.pop("xyz")
 WHITE = XYZ @ np.ones(3)
 
 
-def lab_of(colours, eye="usual"):
-    """L*, a*, b* of colours, or of ``#rrggbb``, as an eye sees them."""
-    if isinstance(colours, str):
-        colours = [int(colours[i : i + 2], 16) for i in (1, 3, 5)]
-    channels = np.asarray(colours) / 255
+def lab_of(colors, eye="usual"):
+    """L*, a*, b* of colors, or of ``#rrggbb``, as an eye sees them."""
+    if isinstance(colors, str):
+        colors = [int(colors[i : i + 2], 16) for i in (1, 3, 5)]
+    channels = np.asarray(colors) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     xyz = np.clip(np.clip(linear @ EYES[eye].T, 0, 1) @ XYZ.T, 0, None) / WHITE
     x, y, z = np.moveaxis(
@@ -57,8 +57,8 @@ def lab_of(colours, eye="usual"):
 def apart(first, second):
     """CIEDE2000: the distance of colors given as L*, a*, b*; 1 is just noticeable."""
     (l1, a1, b1), (l2, a2, b2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
-    grey = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
-    a1, a2 = (a * (1.5 - 0.5 * np.sqrt(grey / (grey + 25.0**7))) for a in (a1, a2))
+    gray = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
+    a1, a2 = (a * (1.5 - 0.5 * np.sqrt(gray / (gray + 25.0**7))) for a in (a1, a2))
     c1, c2 = np.hypot(a1, b1), np.hypot(a2, b2)
     h1, h2 = np.degrees(np.arctan2(b1, a1)) % 360, np.degrees(np.arctan2(b2, a2)) % 360
     turn = np.where(c1 * c2 == 0, 0, (h2 - h1 + 180) % 360 - 180)
@@ -115,8 +115,8 @@ def test_every_text_has_contrast_and_every_pair_of_roles_is_told_apart(theme):
         assert contrast(look.text, look.fill) >= 4.5, role
         if look.hatch is not Hatch.NONE:
             assert contrast(look.text, HATCHING) >= 4.5, role
-    for colour in (theme.text, theme.muted, theme.arrow):
-        assert contrast(colour, theme.background) >= 4.5
+    for color in (theme.text, theme.muted, theme.arrow):
+        assert contrast(color, theme.background) >= 4.5
 
 
 SHARMA = np.array([
@@ -135,7 +135,7 @@ def test_distances_are_those_of_ciede2000():
     assert apart(SHARMA[:, :3], SHARMA[:, 3:6]) == pytest.approx(SHARMA[:, 6], abs=6e-5)
 
 
-def test_colours_are_those_of_cie_and_contrast_that_of_wcag():
+def test_colors_are_those_of_cie_and_contrast_that_of_wcag():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5
     assert lab_of("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.05)
@@ -144,9 +144,9 @@ def test_colours_are_those_of_cie_and_contrast_that_of_wcag():
         assert (near < olive) == (red == "protan")
 
 
-def eyes_deceived(theme, role, **colours):
+def eyes_deceived(theme, role, **colors):
     """The kinds of vision for which a role with other colors looks like another role."""
-    looks = {**theme.looks, role: replace(theme.looks[role], **colours)}
+    looks = {**theme.looks, role: replace(theme.looks[role], **colors)}
     changed = replace(theme, looks=MappingProxyType(looks))
     return {eye for pair, eye, _ in alike(changed, LEAST) if role in pair}
 
@@ -162,13 +162,13 @@ def test_the_measure_sees_roles_that_look_alike():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_signs_have_colours_of_no_role(theme):
-    roles = [colour for look in theme.looks.values() for colour in (look.fill, look.stroke)]
-    for colour in (NEGATIVE, POSITIVE):
-        assert contrast(colour, theme.background) >= 3
-        assert min(np.linalg.norm(lab_of(colour) - lab_of(other)) for other in roles) >= 25
-    signs = ([lab_of(colour, eye) for colour in (NEGATIVE, POSITIVE)] for eye in EYES)
-    assert min(float(apart(*colours)) for colours in signs) >= 25
+def test_signs_have_colors_of_no_role(theme):
+    roles = [color for look in theme.looks.values() for color in (look.fill, look.stroke)]
+    for color in (NEGATIVE, POSITIVE):
+        assert contrast(color, theme.background) >= 3
+        assert min(np.linalg.norm(lab_of(color) - lab_of(other)) for other in roles) >= 25
+    signs = ([lab_of(color, eye) for color in (NEGATIVE, POSITIVE)] for eye in EYES)
+    assert min(float(apart(*colors)) for colors in signs) >= 25
 
 
 @pytest.mark.parametrize("hatch", Hatch)

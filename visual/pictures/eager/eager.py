@@ -46,7 +46,7 @@ WORDS = {
 
 @picture_function
 def eager(recording: Recording, tape: int | None = None, all: bool = False) -> Scene:
-    """Draw the eager tapes of a recording, 840 pixels wide.
+    """Draw the eager tapes of a recording. Unless `all`, the picture is 840 pixels wide.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class Wording:
 
     @property
     def run(self) -> Events:
-        """The events as the events of a trace. An eager recording has no trace."""
+        """The events of a trace. For an eager recording, the assertion fails."""
         assert isinstance(self.events, Events)
         return self.events
 

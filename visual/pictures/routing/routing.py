@@ -3,7 +3,7 @@
 Three panels show values, tangents, and cotangents. Values and tangents move from left to right, and
 cotangents move from right to left. A cell of the output names the entry that it copies, and has the
 color of the copied input. A cell of an input names the entries that copy it. Panels of vectors are
-next to each other, and panels of matrices are below each other.
+side by side, and panels of matrices are one below the other.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -20,7 +20,8 @@ EVERYTHING = f"{ANOTHER}, all=True shows all"
 def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
     """Draw a card for each Scan in execution order. The card of the `opened` Scan has a frame.
 
-    The card of a Scan whose results the `opened` Scan reads has a thin frame. The strip shows only
+    With more than two Scans, a thin frame marks each Scan that computes an argument of the `opened`
+    Scan. The strip shows only
     four of more than eight Scans: the first, the final, and the `opened` Scan, and the Scan that
     the `opened` Scan differentiates.
     """

@@ -102,7 +102,7 @@ def bent(scene):
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_gradients_that_feed_each_other_are_neighbours(order):
+def test_gradients_that_feed_each_other_are_neighbors(order):
     """All arrows of coupled are straight, and cross at the same places at all orders."""
     scene = visual.draw(gallery.loops["coupled"], "unrolled", order=order)
     assert bent(scene) == []
