@@ -95,7 +95,7 @@ class SlotCell:
 
     @property
     def lines(self) -> int:
-        """The most entries that the cell lists in separate lines. 0: a number or a strip of bars."""
+        """The most entries that the cell lists in lines. 0: a number or a strip of bars."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
