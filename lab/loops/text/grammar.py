@@ -34,6 +34,7 @@ LONGEST = 2000  # largest number of characters of a text
 FARTHEST = 1000  # largest distance of a tap in steps
 LARGEST = 1e300  # largest number in a formula
 HIGHEST = 1000  # largest exponent
+DEEPEST = 500  # largest number of nested operations
 # The signs of printed formulas, and the operators that Python's parser reads instead.
 TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -141,6 +142,11 @@ class _Reader:
 
     def line(self, statement: ast.stmt) -> SourceLine:
         """Return the line; raise ArgumentError unless it is a formula or ``until(…)``."""
+        level: list[ast.AST] = [statement]
+        for _ in range(DEEPEST):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if level:
+            raise self._error(statement, f"cannot be read: it has more than {DEEPEST} levels.")
         match statement:
             case ast.Assign(targets=[place], value=tree):
                 target = self._target(place)
