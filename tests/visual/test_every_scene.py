@@ -340,6 +340,7 @@ WRONG = {
     "inside": [
         lambda s: with_more(s, Text(s.width - 9, 20, "too far")),
         lambda s: with_more(s, Box(s.width - 9, 20, 30, 20, Role.INPUT)),
+        lambda s: renamed(s, "0.9025", "0.9025123456789012"),
     ],
     "legible": [
         lambda s: with_more(s, Box(0, 0, 90, 30, Role.SPENT), Text(9, 20, "pale", muted=True)),

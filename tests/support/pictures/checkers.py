@@ -123,8 +123,16 @@ def sized(drawn: Drawn) -> Iterable[object]:
 
 
 def inside(drawn: Drawn) -> Iterable[object]:
-    """Texts and boxes stay in the picture."""
+    """Texts and boxes stay in the picture, and texts of a cell stay in the box of the cell."""
     right = drawn.scene.width + 0.5
+    for cell in (group.shapes for group in drawn.scene.groups() if group.cell):
+        if cell and isinstance(box := cell[0], Box):
+            for text in (shape for shape in cell if isinstance(shape, Text)):
+                ends = text.left, text.left + text.width
+                if holds(box, sum(ends) / 2, text.y) and not (
+                    box.x <= ends[0] + 0.5 and ends[1] <= box.x + box.width + 0.5
+                ):
+                    yield f"{text.content} of {cell}"
     for shape in drawn.scene.walk():
         if isinstance(shape, Text) and (shape.left < -0.5 or shape.left + shape.width > right):
             yield shape.content
