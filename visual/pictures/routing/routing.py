@@ -11,28 +11,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.notation import number_text
 from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.pictures.routing.routed import RoutedArray, RoutedCall, route_call
-from visual.pictures.routing.words import (
+from visual.pictures.routing.call import (
     COTANGENT,
     PANELS,
     Panel,
-    about,
-    equation,
-    notes_of,
-    products,
-    role_of,
-    words_of,
+    RoutedArray,
+    RoutedCall,
+    route_call,
 )
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_NAMES = 6  # the most names of entries in a tooltip
-TERMS = 9  # the most letters of a sum in a cell
+SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)  # the roles of the inputs, in turn
 
 
 @picture_function
@@ -59,12 +54,22 @@ def routing(
     than 6 inputs, and for arrays of more than 24 rows or 12 columns.
     """
     call = route_call(primitive, inputs, cotangent, tangents, metadata)
+    words: dict[Role, str] = {}
+    for array in call.inputs:
+        role = _role_of(array)
+        words[role] = f"{words[role]}, {array.name}" if role in words else array.name
+    words[Role.UNNEEDED] = "not copied; its gradient is 0"
+    words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"
+    hint = ["arrows lead from row to row"] * (call.output.grid.shape[1] > 1)
     return table_scene(
         RoutingTable(call),
-        words_of(call),
+        words,
         title=f"How {primitive} routes values, tangents, and cotangents",
-        description=about(call),
-        sentences=[*products(call), *["arrows lead from row to row"] * (call.output.across > 1)],
+        description=(
+            f"{call}: {call.output.grid.size:,} entries. Values and tangents go from the inputs to "
+            "the output, and cotangents take the same paths backward."
+        ),
+        sentences=[*call.products(), *hint],
     )
 
 
@@ -74,7 +79,7 @@ class RoutingTable(Table):
     label_width = 126.0
 
     def __init__(self, call: RoutedCall) -> None:
-        self.call, is_upright = call, len(call.output.shape) <= 1
+        self.call, is_upright = call, call.output.values[0].ndim <= 1
         self.panels = [PANELS] if is_upright else [(panel,) for panel in PANELS]
         part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
         part = part if is_upright else replace(part, narrow=72, full=0.88)
@@ -84,12 +89,13 @@ class RoutingTable(Table):
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns of the inputs and of the output for each panel of a row."""
         sides = [self.call.arguments, [self.call.output]] * len(self.panels[0])
-        return [{(0, -1), *((0, n) for a in arrays for n in a.columns)} for arrays in sides]
+        widths = (max(array.grid.shape[1] for array in arrays) for arrays in sides)
+        return [{(0, -column) for column in range(1, max(width, 1) + 1)} for width in widths]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the rows of the picture. The panels of vectors are in one row."""
         for panels in self.panels:
-            equations = [(panel.title, *equation(self.call, panel)) for panel in panels]
+            equations = [(panel.title, *self.call.equation(panel)) for panel in panels]
             (title, first, about), *others = equations
             words = [f"{title}: {formula}; {line}" for title, formula, line in others]
             yield Row(heading=TableHeading(f"{title}: {first}", [about, *words]))
@@ -98,82 +104,82 @@ class RoutingTable(Table):
 
     def _lines(self, panel: Panel, part: int) -> Iterator[Line]:
         """Yield the rows of the inputs, then the rows of the output to the right of the inputs."""
-        for number, array in enumerate(self.call.arguments):
-            yield from self._rows(array, panel, part, "" if number else panel.title)
-        output = self.call.output
-        yield from self._rows(output, panel, part + 1, _title(output, panel))
+        output, size = self.call.output, self.call.output.grid.size
+        for n, array in enumerate(self.call.arguments):
+            notes = list[str]()
+            if array.number is not None:
+                notes.append(f"to {self.call.sources.count(array.number):,} of {size:,} entries")
+                notes += ["repeated"] * self.call.is_repeated(array)
+            yield from self._rows(array, panel, part, "" if n else panel.title, notes)
+        yield from self._rows(output, panel, part + 1, output.title(panel))
 
-    def _rows(self, array: RoutedArray, panel: Panel, part: int, head: str) -> Iterator[Line]:
-        """Yield the rows of an array with `head` above the first row."""
-        moment, name = (panel.number, panel.title), _title(array, panel)
-        heads = {(0, -max(array.across, 1)): Head(head, "", bold=True)} if head else {}
-        notes = notes_of(self.call, array)
-        if not array.rows:
+    def _rows(
+        self, array: RoutedArray, panel: Panel, part: int, head: str, notes: Sequence[str] = ()
+    ) -> Iterator[Line]:
+        """Yield the rows of an array with `head` above the first row, and `notes` to its left."""
+        moment, name, across = (panel.number, panel.title), array.title(panel), array.grid.shape[1]
+        heads = {(0, -max(across, 1)): Head(head, "", bold=True)} if head else {}
+        if not len(array.grid):
             empty = Cell(Role.UNNEEDED, name, None, label="empty", lines=("",), moment=moment)
             yield Line([((0, -1), empty)], notes, heads, name * (not part))
-        for row in array.rows:
+        for number, row in enumerate(array.grid.tolist()):
             cells: list[tuple[Key | None, Cell]] = [
                 ((0, column), replace(self._cell(array, entry, panel), moment=moment))
-                for column, entry in array.entries(row)
+                for column, entry in enumerate(row, -across)
             ]
-            is_named = row == 0 and not part
-            yield Line(cells, notes * is_named, heads, name * is_named, part=part)
+            is_named = number == 0 and not part
+            yield Line(cells, notes if is_named else (), heads, name * is_named, part=part)
             heads = {}
 
     # Cells.
 
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
+        """Return the cell of an entry, which names the entries that it copies or that copy it."""
         if array is self.call.condition:
             cell = self._condition_cell(array, entry)
-        elif array.number is None:
-            cell = self._output_cell(array, entry, panel)
         else:
-            cell = self._input_cell(array, array.number, entry, panel)
+            of = self._output_cell if array.number is None else self._input_cell
+            role, note, detail = of(array, entry, panel)
+            name, key = array.entry_name(entry, panel.prefix), f"routing:{array.entry_name(entry)}"
+            value = np.asarray(array.values[panel.number].reshape(-1)[entry])
+            title = f"{name} = {full_text(value)}; {detail}"
+            cell = Cell(role, name, value, key=key, label=name, lines=(note,), title=title)
         return replace(cell, id=(panel.number, array.name, entry))
 
     def _condition_cell(self, array: RoutedArray, entry: int) -> Cell:
         """Return the cell of an entry of the condition, with the role of the selected input."""
         holds, key = bool(array.values[0].reshape(-1)[entry]), array.entry_name(entry)
-        role, selected = role_of(0 if holds else 1), "x" if holds else "y"
-        title, label = f"{key} = {holds}, which selects {selected}", f"c{key[len(array.name) :]}"
-        lines = (f"{holds}: {selected}",)
+        selected = self.call.inputs[0 if holds else 1]
+        title = f"{key} = {holds}, which selects {selected.name}"
+        label, lines = f"c{key[len(array.name) :]}", (f"{holds}: {selected.name}",)
+        role = _role_of(selected)
         return Cell(role, key, None, key=key, label=label, lines=lines, title=title)
 
-    def _input_cell(self, array: RoutedArray, number: int, entry: int, panel: Panel) -> Cell:
-        """Return the cell of an entry of an input, which names the entries that copy the entry.
-
-        The cell of a cotangent shows the sum over these entries.
-        """
-        readers, is_back = self.call.sources.readers(number, entry), panel is COTANGENT
-        count, some = len(readers), readers[:MOST_NAMES]
-        names = [self.call.output.entry_name(n, panel.prefix) for n in some]
-        more = ", …" * (count > len(some))
+    def _input_cell(self, array: RoutedArray, entry: int, panel: Panel) -> tuple[Role, str, str]:
+        """Return the role, the note, and the tooltip of an entry of an input."""
+        readers = self.call.sources.readers(array.number or 0, entry)
+        count, is_back = len(readers), panel is COTANGENT
+        arrow, verb = ("←", "from") if is_back else ("→", "goes to")
         if not count:
-            note, detail = f"{'←' if is_back else '→'} none", "not copied"
-        elif is_back and count > 1:
-            numbers = self.call.output.values[panel.number].reshape(-1)[some]
-            terms = " + ".join(map(number_text, numbers))
-            note = terms if len(terms) <= TERMS else f"sum of {count:,}"
-            words = [f"{n} = {full_text(v)}" for n, v in zip(names, numbers, strict=True)]
-            detail = f"the sum of {count:,}: {', '.join(words)}{more}"
-        else:
-            several = names[0] if count == 1 else f"{count:,} of {panel.prefix}z"
-            note, verb = f"{'←' if is_back else '→'} {several}", "from" if is_back else "goes to"
-            detail = f"{verb} {', '.join(names)}{more}"
-        role = role_of(number) if count else Role.UNNEEDED
-        return _entry(role, array, entry, panel, note, detail)
+            return Role.UNNEEDED, f"{arrow} none", "not copied"
+        names = [self.call.output.entry_name(n, panel.prefix) for n in readers[:MOST_NAMES]]
+        note = f"{arrow} {names[0] if count == 1 else f'{count:,} of {panel.prefix}z'}"
+        if is_back and count > 1:
+            note, verb = f"sum of {count:,}", f"the sum of {count:,}:"
+        more = ", …" * (count > MOST_NAMES)
+        return _role_of(array), note, f"{verb} {', '.join(names)}{more}"
 
-    def _output_cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
-        """Return the cell of an entry of the output, with the role of the copied input."""
+    def _output_cell(self, array: RoutedArray, entry: int, panel: Panel) -> tuple[Role, str, str]:
+        """Return the role, the note, and the tooltip of an entry of the output."""
         source, place = self.call.source(entry)
-        nonsmooth = np.broadcast_to(self.call.linear.nonsmooth, array.shape)
-        is_kink, is_back = bool(nonsmooth.reshape(-1)[entry]), panel is COTANGENT
-        role = Role.UNDEFINED if is_kink else role_of(source.number or 0)
+        nonsmooth = np.broadcast_to(self.call.linear.nonsmooth, array.values[0].shape)
+        arrow, verb = ("→", "goes to") if panel is COTANGENT else ("←", "from")
         other = source.entry_name(place, panel.prefix)
-        detail = f"{'goes to' if is_back else 'from'} {other}"
-        if is_kink:
+        role, detail = _role_of(source), f"{verb} {other}"
+        if nonsmooth.reshape(-1)[entry]:
+            role = Role.UNDEFINED
             detail += "; x is equal to a bound: no derivative, by convention all goes to x"
-        return _entry(role, array, entry, panel, f"{'→' if is_back else '←'} {other}", detail)
+        return role, f"{arrow} {other}", detail
 
     # Arrows.
 
@@ -186,17 +192,6 @@ class RoutingTable(Table):
             yield Edge(source, target, beside=True, plain=panel is not COTANGENT, moment=moment)
 
 
-def _title(array: RoutedArray, panel: Panel) -> str:
-    """Return the name and the shape of an array, such as ``x · 2×3``."""
-    prefix = panel.prefix * (len(array.values) > 1)
-    return f"{prefix}{array.name} · {'×'.join(map(str, array.shape)) or 'scalar'}"
-
-
-def _entry(
-    role: Role, array: RoutedArray, entry: int, panel: Panel, note: str, detail: str
-) -> Cell:
-    """Return a cell with an entry of an array in a panel."""
-    name, key = array.entry_name(entry, panel.prefix), f"routing:{array.entry_name(entry)}"
-    value = np.asarray(array.values[panel.number].reshape(-1)[entry])
-    title = f"{name} = {full_text(value)}; {detail}"
-    return Cell(role, name, value, key=key, label=name, lines=(note,), title=title)
+def _role_of(array: RoutedArray) -> Role:
+    """Return the role of the cells of an input. The first three inputs have different roles."""
+    return SOURCES[(array.number or 0) % len(SOURCES)]

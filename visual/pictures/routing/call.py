@@ -1,0 +1,201 @@
+"""A call of a primitive in a routing picture: its arrays, its equations, and its inner products."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lab.checks.check import inner
+from lab.errors import ArgumentError, argument_error, check_sequence, listing
+
+if TYPE_CHECKING:  # pictures of loops do not import these modules
+    from lab.structural.primitive import Linearization, Sources
+
+MOST_INPUTS, MOST_ROWS, MOST_COLUMNS = 6, 24, 12
+Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an entry of another
+
+# The linear map of each primitive, and the transpose of this map.
+RULES: Mapping[str, tuple[str, str]] = {
+    "where": (
+        "dx where the condition holds, dy elsewhere",
+        "gx = gz where the condition holds, 0 elsewhere; gy = gz elsewhere, 0 where it holds",
+    ),
+    "cat": (
+        "the tangents, one after another",
+        "each input receives its part of gz: the transpose of cat is narrow",
+    ),
+    "narrow": (
+        "the same part of da",
+        "ga = gz in the part, 0 outside it: the transpose of narrow is a scatter",
+    ),
+    "clamp": (
+        "dlo where x < lo, dhi where x > hi, dx between",
+        "glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",
+    ),
+}
+REPEATED = "a value that is repeated forward receives a sum backward"
+
+
+class Panel(NamedTuple):
+    """One of the three panels. `prefix` begins the names of its arrays."""
+
+    number: int
+    title: str
+    prefix: str
+
+
+FORWARD, TANGENT = Panel(0, "forward", ""), Panel(1, "tangent", "d")
+COTANGENT = Panel(2, "cotangent", "g")
+PANELS = (FORWARD, TANGENT, COTANGENT)
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedArray:
+    """An array of a call, as a matrix. The last axis runs from left to right.
+
+    `values` are the value, the tangent, and the cotangent. A condition has only a value. `number`
+    is the number of an input, and None for the output and for a condition. `grid` contains the
+    indices of the entries, by row and column.
+    """
+
+    name: str
+    number: int | None
+    values: Sequence[np.ndarray]
+    grid: np.ndarray
+
+    def title(self, panel: Panel) -> str:
+        """Return the name and the shape, such as ``x · 2×3``."""
+        prefix = panel.prefix * (len(self.values) > 1)
+        return f"{prefix}{self.name} · {'×'.join(map(str, self.values[0].shape)) or 'scalar'}"
+
+    def entry_name(self, entry: int, prefix: str = "") -> str:
+        """Return the name of an entry, such as ``x[0,2]``, or of an array without axes, ``x``."""
+        shape = self.values[0].shape
+        index = f"[{','.join(map(str, np.unravel_index(entry, shape)))}]" if shape else ""
+        return f"{prefix}{self.name}{index}"
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedCall:
+    """A call of a primitive: its linearization and its arrays. The output has the name z."""
+
+    linear: "Linearization"
+    sources: "Sources"
+    inputs: Sequence[RoutedArray]
+    condition: RoutedArray | None
+    output: RoutedArray
+
+    @property
+    def arguments(self) -> list[RoutedArray]:
+        """The inputs, then the condition."""
+        return [*self.inputs, *([self.condition] if self.condition else [])]
+
+    def __str__(self) -> str:
+        primitive, names = self.linear.primitive, ", ".join(array.name for array in self.inputs)
+        listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(primitive, names)
+        others = (f", {k} = {v}" for k, v in self.linear.metadata.items() if k != "condition")
+        return f"{primitive}({listed}{''.join(others)})"
+
+    def source(self, entry: int) -> tuple[RoutedArray, int]:
+        """Return the input and the index of the entry that an entry of the output copies."""
+        numbers, entries = (a.reshape(-1) for a in (self.sources.input, self.sources.entry))
+        return self.inputs[int(numbers[entry])], int(entries[entry])
+
+    def is_repeated(self, array: RoutedArray) -> bool:
+        """Return whether the primitive broadcasts an input."""
+        is_elementwise = self.linear.primitive in ("where", "clamp")
+        return is_elementwise and 0 < array.grid.size < self.output.grid.size
+
+    def copied_rows(self) -> list[Pair]:
+        """Return a pair for each row of an input and each row of the output that copies from it.
+
+        The first item is the last entry of the row of the input, and the second item is the first
+        entry of the row of the output.
+        """
+        pairs = dict[Pair, None]()
+        for row in self.output.grid.tolist():
+            for source, entry in map(self.source, row):
+                last = int(source.grid[entry // source.grid.shape[1], -1])
+                pairs[(source.name, last), ("z", row[0])] = None
+        return [*pairs]
+
+    def equation(self, panel: Panel) -> tuple[str, str]:
+        """Return the equation of a panel, and an explanation of the equation."""
+        names = ", ".join(f"{panel.prefix}{array.name}" for array in self.inputs)
+        if panel is FORWARD:
+            return f"z = {self}", "every entry of z copies an entry of an input"
+        tangent, transposed = RULES[self.linear.primitive]
+        if panel is TANGENT:
+            return f"dz = J({names})", f"dz = {tangent}"
+        repeated = any(map(self.is_repeated, self.inputs))
+        return f"{names} = J*(gz)", transposed + f"; {REPEATED}" * repeated
+
+    def products(self) -> list[str]:
+        """Return a line for the inner product ⟨g, J v⟩, and a line for ⟨J* g, v⟩."""
+        value, tangent, cotangent = self.output.values
+        forward = inner([(cotangent, tangent)])
+        backward = inner((array.values[2], array.values[1]) for array in self.inputs)
+        names = " + ".join(f"⟨g{array.name}, d{array.name}⟩" for array in self.inputs)
+        is_double = np.finfo(value.dtype).bits == 64
+        agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
+        end = ": the transpose is the adjoint" * bool(agree)
+        return [f"⟨gz, dz⟩ = {forward!r}", f"{names} = {backward!r}{end}"]
+
+
+def route_call(
+    primitive: str,
+    inputs: Sequence[object],
+    cotangent: object,
+    tangents: Sequence[object] | None,
+    metadata: Mapping[str, object],
+) -> RoutedCall:
+    """Call a primitive, and return the call. `visual.routing` explains the arguments.
+
+    Vectors and numbers have a single column. Raises ArgumentError for too many
+    inputs, and for an array that is too large for a picture.
+    """
+    from lab.structural import primitives
+    from lab.structural.primitive import sources
+
+    if not isinstance(primitive, str) or primitive not in primitives:
+        raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
+    linear = primitives[primitive].linearize(inputs, **metadata)
+    output = np.asarray(linear.output)
+    if tangents is None:
+        sizes = [value.size for value in linear.values]
+        parts = np.split(np.arange(1, sum(sizes) + 1) / 10, np.cumsum(sizes[:-1]))
+        pairs = zip(parts, linear.values, strict=True)
+        tangents = [part.reshape(value.shape).astype(value.dtype) for part, value in pairs]
+    tangents = check_sequence("tangents", tangents, "one for each input")
+    if cotangent is None:
+        cotangent = (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
+    pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
+
+    def array(name: str, number: int | None, *values: object) -> RoutedArray:
+        arrays = [np.asarray(value) for value in values]
+        shape, size = arrays[0].shape, arrays[0].size
+        across = shape[-1] if shape and output.ndim > 1 else 1
+        rows = size // max(across, 1)
+        if rows > MOST_ROWS or across > MOST_COLUMNS:
+            raise ArgumentError(
+                f"{name} has shape {shape}: a picture has at most {MOST_ROWS} rows and "
+                f"{MOST_COLUMNS} columns. Draw a part of the arrays."
+            )
+        return RoutedArray(name, number, arrays, np.arange(size).reshape(rows, across))
+
+    names = list(linear.names)
+    if len(names) > MOST_INPUTS:
+        raise ArgumentError(f"inputs: expected at most {MOST_INPUTS}, got {len(names)}.")
+    if linear.primitive == "cat":
+        names = [f"x{number}" for number in range(1, len(names) + 1)]
+    v = (np.asarray(tangent, output.dtype) for tangent in tangents)
+    columns = zip(names, range(len(names)), linear.values, v, gradients, strict=True)
+    condition = linear.metadata.get("condition")
+    return RoutedCall(
+        linear,
+        sources(linear),
+        [array(*column) for column in columns],
+        None if condition is None else array("condition", None, condition),
+        array("z", None, output, pushed, np.asarray(cotangent, output.dtype)),
+    )
