@@ -19,10 +19,11 @@ from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.story import NodeStory, moments, shown_rows, stories
-from visual.pictures.eager.words import (
+from visual.pictures.eager.nodes import (
     SAME,
+    NodeEvents,
     full_value_text,
+    node_events,
     node_label,
     node_name,
     same_as,
@@ -33,6 +34,10 @@ from visual.scene.theme import Role
 
 MOST_RECEIVED, FIRST = 5, 3  # most gradients of a node; how many to show first
 MOST_TAPES = 3  # the most tapes in a picture with the gradients of a single tape
+# The most rows. Of a longer run: the rows next to each end of the run, and of each shown tape.
+MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
+COLUMN: Key = (0, 0)  # the only column of a part
+GRADIENTS = Head("gradients", "in the order of arrival", bold=True)
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node and its gradient, 1",
@@ -93,27 +98,26 @@ class EagerTable(Table):
 
     def __init__(self, recording: Recording, opened: int | None) -> None:
         self.recording, self.opened = recording, opened
-        self.nodes, self.moments = stories(recording), moments(recording)
-        self.events = events(recording)
+        self.nodes, self.events = node_events(recording), events(recording)
         priorities = sorted({tape.priority for tape in recording.tapes})
+        with_gradients = priorities
         if opened is not None:
             own = recording.tapes[opened].priority
             nearest = sorted(priorities, key=lambda priority: abs(priority - own))
-            priorities = sorted(nearest[:MOST_TAPES])
+            priorities, with_gradients = sorted(nearest[:MOST_TAPES]), [own]
         self.items = [*shown_rows(recording, priorities)]
-        self.part_of: dict[tuple[int, bool], int] = {}  # by priority and is_gradient
-        for priority in priorities:
-            self.part_of[priority, False] = len(self.part_of)
-            if opened is None or recording.tapes[opened].priority == priority:
-                self.part_of[priority, True] = len(self.part_of)
-        self.parts = tuple(
-            TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26)
-            for _ in self.part_of or [None]
-        )
+        self.contents = [  # the priority of each part, and whether the part contains gradients
+            (priority, is_gradient)
+            for priority in priorities
+            for is_gradient in (False, True)
+            if not is_gradient or priority in with_gradients
+        ]
+        part = TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26)
+        self.parts = (part,) * max(1, len(self.contents))
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return for each part the key of its only column."""
-        return [{(0, 0)} for _ in self.parts]
+        return [{COLUMN} for _ in self.parts]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown operations in the order of the recording."""
@@ -123,11 +127,10 @@ class EagerTable(Table):
             if isinstance(item, str):
                 yield Row(note=item)
                 continue
-            new = {self.recording.nodes[n].tape for n in item} - headed
-            headed |= new
             nodes = [self.nodes[n] for n in item]
-            lines = [line for node in nodes for line in self._lines(node, node.record.tape in new)]
-            yield Row(lines=lines, edges=[edge for node in nodes for edge in self._edges(node)])
+            lines = [line for n in nodes for line in self._lines(n, n.record.tape not in headed)]
+            yield Row(lines=lines, edges=[edge for node in nodes for edge in _edges(node)])
+            headed |= {node.record.tape for node in nodes}
 
     def _heading(self) -> TableHeading:
         tapes = len(self.recording.tapes)
@@ -147,101 +150,121 @@ class EagerTable(Table):
             )
         return TableHeading("The eager tape" if tapes == 1 else counted(tapes, "eager tape"), lines)
 
-    def _is_open(self, tape: int) -> bool:
-        return self.opened is None or tape == self.opened
-
-    def _lines(self, node: NodeStory, is_first: bool) -> Iterator[Line]:
+    def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
         """Yield a line for the node, and a line for each of its gradients.
 
         The first node of a tape has the heads of the columns.
         """
         tape = self.recording.tapes[node.record.tape]
-        is_open = self._is_open(tape.number)
-        heads = [dict[Key, Head](), dict[Key, Head]()]
-        if is_first:
-            place = counted(len(tape.nodes), "node")
-            place += f", {self.recording.bytes(tape.number):,} bytes of values" * is_open
-            heads = [
-                {(0, 0): Head(f"tape {tape.number}: {tape.function}", place, bold=True)},
-                {(0, 0): Head("gradients", "in the order of arrival", bold=True)},
-            ]
+        is_open = self.opened in (None, tape.number)
+        place = counted(len(tape.nodes), "node")
+        place += f", {self.recording.bytes(tape.number):,} bytes of values" * is_open
+        head = Head(f"tape {tape.number}: {tape.function}", place, bold=True)
         label = node_label(node.record)
-        short = label if is_open else node_name(node.number) + same_as(node.record.value)
-        key = f"value of node {node.number}"
-        cell = value_cell(self._role(node), node.record.value, label, short, key)
-        cell = replace(cell, id=("node", node.number), moment=self.moments[node.creation])
-        yield Line([((0, 0), cell)], heads=heads[0], part=self.part_of[tape.priority, False])
-        if is_open:
-            part = self.part_of[tape.priority, True]
-            for number, each in enumerate(self._gradients(node)):
-                head = heads[1] if not number else {}
-                yield Line([((0, 0), each)], heads=head, low=True, part=part)
-
-    def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Yield the arrows to a node from its parents, and from its gradient to contributions.
-
-        A contribution is a gradient that the node sends to a parent.
-        """
-        creation = self.moments[node.creation]
-        for parent in dict.fromkeys(node.record.parents):
-            yield Edge(("node", parent), ("node", node.number), plain=True, moment=creation)
-        for sent in node.sent:
-            yield Edge(("total", node.number), ("received", sent), moment=self.moments[sent])
-
-    def _role(self, node: NodeStory) -> Role:
-        if self._is_start(node):
-            return Role.INPUT
-        if node.end is None:
-            return Role.UNNEEDED
-        if node.is_seeded:
-            return Role.SEED
-        return Role.INTERMEDIATE if node.record.during is None else Role.BACKWARD
-
-    def _is_start(self, node: NodeStory) -> bool:
-        return self.recording.tapes[node.record.tape].nodes[0] == node.number
+        short = label if is_open else node.name + same_as(node.record.value)
+        key = f"value of node {node.record.number}"
+        cell = value_cell(_role(node), node.record.value, label, short, key)
+        cell = replace(cell, id=("node", node.record.number), moment=node.appended)
+        part = self.contents.index((tape.priority, False))
+        yield Line([(COLUMN, cell)], heads={COLUMN: head} if is_first else {}, part=part)
+        for cell in self._gradients(node) if is_open else ():
+            heads = {COLUMN: GRADIENTS} if is_first else {}
+            yield Line([(COLUMN, cell)], heads=heads, low=True, part=part + 1)
+            is_first = False
 
     # Gradients.
 
-    def _gradients(self, node: NodeStory) -> Iterator[Cell]:
+    def _gradients(self, node: NodeEvents) -> Iterator[Cell]:
         """Yield cells with the gradients of a node, in the order of arrival, then with the sum."""
-        received = [*node.received.items()]
-        for item in shown_numbers(len(received), MOST_RECEIVED, range(FIRST)):
+        for item in shown_numbers(len(node.received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):
                 label = f"⋯ {counted(item.hidden, 'gradient')} hidden"
                 yield Cell(Role.PANEL, label, None, label=label)
             else:
-                yield self._received(node, item, *received[item])
+                yield self._received(node, item, *node.received[item])
         if node.end is not None:
-            yield self._total(node, node.end.total)
-        elif node.removal is not None:
-            label, moment = "no gradient", self.moments[node.removal]
-            yield Cell(Role.PANEL, label, None, label=label, moment=moment)
+            yield _total(node, node.end.total)
+        elif node.ended[0] is not None:
+            yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
 
-    def _total(self, node: NodeStory, gradient: RecordedValue) -> Cell:
-        """Return the cell of the total gradient of a node."""
-        label = f"sum of {len(node.received):,}" if isinstance(node.end, Summed) else "gradient"
-        label = label if node.received else "zeros"
-        title = f"gradient of the result wrt {node_name(node.number)}, {label}"
-        role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
-        key = f"gradient of node {node.number}"
-        cell = value_cell(role, gradient, title, label + same_as(gradient), key)
-        id, moment = ("total", node.number), self.moments[node.end_moment]
-        return replace(cell, id=id, moment=moment, digits=node.digits)
-
-    def _received(self, node: NodeStory, number: int, moment: int, sent: Sent) -> Cell:
+    def _received(self, node: NodeEvents, number: int, moment: tuple[int, str], sent: Sent) -> Cell:
         """Return the cell of a gradient. `number` counts the gradients that the node received."""
-        name, key = node_name(node.number), f"gradient of node {node.number}"
-        role, label, title = Role.SEED, "seed", f"the gradient of {name} wrt itself"
+        key = f"gradient of node {node.record.number}"
+        role, label, title = Role.SEED, "seed", f"the gradient of {node.name} wrt itself"
         factor = ""
         if sent.source is not None:
             label = f"from {node_name(sent.source)}{same_as(sent.gradient)}"
-            role, title = Role.WAITING, f"gradient {number + 1} of {name}, {label}"
-            (term,) = self.events[moment - 1].writes[0].terms
+            role, title = Role.WAITING, f"gradient {number + 1} of {node.name}, {label}"
+            (term,) = self.events[moment[0] - 1].writes[0].terms
             if term.factor is not None and term.factor != 1:
                 factor = f" · {number_text(term.factor)}"
         if node.end is None or isinstance(node.end, Summed):
             key += f", part {number}"
         cell = value_cell(role, sent.gradient, title, label + factor, key)
         id, short = ("received", moment), label if factor else ""
-        at = self.moments[moment]
-        return replace(cell, id=id, moment=at, digits=node.digits, short=short)
+        return replace(cell, id=id, moment=moment, digits=node.digits, short=short)
+
+
+def _total(node: NodeEvents, gradient: RecordedValue) -> Cell:
+    """Return the cell of the total gradient of a node."""
+    number, label = node.record.number, "gradient"
+    if isinstance(node.end, Summed):
+        label = f"sum of {len(node.received):,}" if node.received else "zeros"
+    title = f"gradient of the result wrt {node.name}, {label}"
+    role = Role.RESULT if node.is_start else Role.INTERMEDIATE
+    cell = value_cell(
+        role, gradient, title, label + same_as(gradient), f"gradient of node {number}"
+    )
+    return replace(cell, id=("total", number), moment=node.ended, digits=node.digits)
+
+
+def _edges(node: NodeEvents) -> Iterator[Edge]:
+    """Yield the arrows to a node from its parents, and from its gradient to contributions.
+
+    A contribution is a gradient that the node sends to a parent.
+    """
+    number = node.record.number
+    for parent in dict.fromkeys(node.record.parents):
+        yield Edge(("node", parent), ("node", number), plain=True, moment=node.appended)
+    for moment in node.sent:
+        yield Edge(("total", number), ("received", moment), moment=moment)
+
+
+def _role(node: NodeEvents) -> Role:
+    if node.is_start:
+        return Role.INPUT
+    if node.end is None:
+        return Role.UNNEEDED
+    if node.is_seeded:
+        return Role.SEED
+    return Role.INTERMEDIATE if node.record.during is None else Role.BACKWARD
+
+
+def shown_rows(
+    recording: Recording, priorities: Collection[int]
+) -> Iterator[tuple[int, ...] | str]:
+    """Yield the shown rows of tapes with the given priorities, and a note for each hidden part.
+
+    A row contains the numbers of the nodes of an operation, the outermost node first. A long run
+    shows the rows near the ends of the run and near the ends of the first two tapes.
+    """
+    rows: list[tuple[int, ...]] = []
+    for node in recording.nodes:
+        if recording.tapes[node.tape].priority in priorities:
+            outer = rows.pop() if rows and rows[-1][-1] == node.value.node else ()
+            rows.append((*outer, node.number))
+    row_of = {node: number for number, row in enumerate(rows) for node in row}
+    ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
+    centers = [(row_of[node], AT_TAPES) for node in ends if node in row_of]
+    centers += [(0, AT_ENDS), (len(rows) - 1, AT_ENDS)]
+    chosen = {row + away for row, reach in centers for away in range(-reach, reach + 1)}
+    after = 0
+    for item in shown_numbers(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
+        if isinstance(item, Gap):
+            hidden = rows[after : after + item.hidden]
+            after += item.hidden
+            span = f"{node_name(hidden[0][0])} to {node_name(hidden[-1][-1])}"
+            yield f"⋯ {counted(sum(map(len, hidden)), 'node')} hidden: {span}"
+        else:
+            yield rows[item]
+            after += 1

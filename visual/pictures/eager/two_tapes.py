@@ -5,25 +5,23 @@ of a run of the Scan. Each step has a forward moment and a backward moment. The 
 begin with the gradients of the values after the loop.
 """
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from lab.eager import grad, recording, unrolled
-from lab.eager.records import RecordedValue, Recording, SparseValue
+from lab.eager.records import Recording
 from lab.errors import check_type
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
-from visual.layout.columns import Gap, numbers, shown_steps
+from visual.layout.columns import Gap, shown_steps
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.scan_side import START, StoredQuantity, TapeSide, scan_side
-from visual.pictures.eager.story import NodeStory, stories
-from visual.pictures.eager.words import node_label, node_name, value_cell
+from visual.pictures.eager.sides import START, StoredQuantity, TapeSide, eager_side, scan_side
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -70,10 +68,9 @@ def two_tapes(
     trace = loop.trace(order=1, wrt=wrt)
     recorded = _recorded(loop, wrt)
     steps = trace.scans[0].steps
-    visible = numbers(shown_steps(steps, step))
-    sides = eager_side(recorded, {START, *visible, steps}), scan_side(trace, visible)
+    sides = eager_side(recorded, steps), scan_side(trace)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
-    sums = [*sides[0].sums, *sides[1].sums]
+    sums = [sentence for side in sides for sentence in side.sums]
     return table_scene(
         TwoTapes(title, sides, steps, step),
         WORDS,
@@ -90,16 +87,8 @@ class TwoTapes(Table):
     label_width = 84.0
     parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20),)
 
-    def __init__(
-        self, title: str, sides: tuple[TapeSide, TapeSide], steps: int, step: int | None
-    ) -> None:
+    def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
         self.title, self.sides, self.steps, self.step = title, sides, steps, step
-        self.row_of = {
-            (number, quantity.name): row
-            for number, side in enumerate(sides)
-            for row, quantities in side.rows.items()
-            for quantity in quantities
-        }
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return all columns."""
@@ -116,101 +105,42 @@ class TwoTapes(Table):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
                 continue
-            pairs = zip_longest(*(side.rows.get(item, []) for side in self.sides))
-            lines = [Line(self._cells(item, pair), low=True) for pair in pairs]
+            pairs = zip_longest(*([q for q in s.quantities if q.row == item] for s in self.sides))
+            lines = [Line([*self._cells(pair)], low=True) for pair in pairs]
             if lines:
                 lines[0] = replace(lines[0], heads=heads)
                 name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
                 yield Row(name, lines, [edge for row, edge in edges if row == item])
                 heads = {}
 
-    def _cells(
-        self, row: int, pair: Sequence[StoredQuantity | None]
-    ) -> Sequence[tuple[Key | None, Cell]]:
-        cells: list[tuple[Key | None, Cell]] = []
-        for number, quantity in enumerate(pair):
-            if quantity is not None:
-                id, moment = (number, "value", quantity.name), self._forward_moment(row)
-                cells.append(((0, 2 * number), replace(quantity.value, id=id, moment=moment)))
-            if quantity is not None and quantity.gradient is not None:
-                id, moment = (number, "gradient", quantity.name), self._backward_moment(row)
-                gradient = replace(quantity.gradient, id=id, moment=moment)
-                cells.append(((0, 2 * number + 1), gradient))
-        return cells
+    def _cells(self, pair: Sequence[StoredQuantity | None]) -> Iterator[tuple[Key, Cell]]:
+        """Yield the cells of a quantity of each side, with their columns."""
+        for side, quantity in enumerate(pair):
+            for kind, cell in enumerate(quantity.cells if quantity is not None else ()):
+                if quantity is not None and cell is not None:
+                    id, moment = (side, kind, quantity.name), self._moment(quantity.row, kind)
+                    yield (0, 2 * side + kind), replace(cell, id=id, moment=moment)
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
         """Yield each arrow after the number of the lower of its two rows."""
         for number, side in enumerate(self.sides):
-            for kind, pairs in (("value", side.value_arrows), ("gradient", side.gradient_arrows)):
-                for pair in dict.fromkeys(pairs):
-                    rows = [self.row_of.get((number, name)) for name in pair]
-                    if rows[0] is not None and rows[1] is not None:
-                        start, end = ((number, kind, name) for name in pair)
-                        is_value = kind == "value"
-                        moment = (self._forward_moment if is_value else self._backward_moment)(
-                            rows[1]
-                        )
-                        yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
+            row_of = {quantity.name: quantity.row for quantity in side.quantities}
+            for kind, pairs in enumerate(side.arrows):
+                for names in dict.fromkeys(pairs):
+                    if row_of.keys() >= {*names}:
+                        start, end = ((number, kind, name) for name in names)
+                        moment = self._moment(row_of[names[1]], kind)
+                        edge = Edge(start, end, plain=not kind, moment=moment)
+                        yield max(row_of[name] for name in names), edge
 
-    def _forward_moment(self, row: int) -> Moment:
-        """Return the forward moment of a row. The row START has none."""
+    def _moment(self, row: int, is_gradient: int) -> Moment:
+        """Return the moment of the values or gradients in a row; initial values have no moment."""
+        names = {START: "the start", self.steps: "what follows the loop"}
+        if is_gradient:
+            return 2 * self.steps + 1 - row, f"gradients of {names.get(row, f'step {row:,}')}"
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
-
-    def _backward_moment(self, row: int) -> Moment:
-        """Return the backward moment of a row, which is later than all forward moments."""
-        name = {START: "the start", self.steps: "what follows the loop"}.get(row, f"step {row:,}")
-        return 2 * self.steps + 1 - row, f"gradients of {name}"
-
-
-def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
-    """Return the values and gradients of an eager recording in the `shown` rows."""
-    side, outer_nodes = TapeSide(), recording.nodes_of(0)
-    steps = [node.step for node in outer_nodes if node.step is not None]
-    first = next((node.number for node in outer_nodes if node.step is not None), 0)
-    nodes = stories(recording)
-    for each in nodes:
-        row = each.record.step
-        if row is None:
-            row = START if each.number <= first else max(steps, default=-1) + 1
-        if row in shown:
-            name = node_name(each.number)
-            side.add(row, _of_node(each))
-            side.value_arrows.extend((node_name(parent), name) for parent in each.record.parents)
-            sources = [sent.source for sent in each.received.values()]
-            side.gradient_arrows.extend((node_name(s), name) for s in sources if s is not None)
-    ends = [nodes[node.number].end for node in outer_nodes]
-    size = sum(_size(end.total) for end in ends if end is not None)
-    side.sums.append(
-        f"eager tape: {counted(len(recording.nodes), 'node')}, {recording.bytes(0):,} bytes of "
-        f"values, and an operation for each; {size:,} bytes of gradients"
-    )
-    return side
-
-
-def _size(recorded: RecordedValue) -> int:
-    """Return the size of a gradient in bytes. Of a sparse gradient, only its entries count."""
-    value = recorded.value.value if isinstance(recorded.value, SparseValue) else recorded.value
-    return 0 if isinstance(value, str) else value.nbytes
-
-
-def _of_node(story: NodeStory) -> StoredQuantity:
-    """Return the value and the total gradient of a node."""
-    node, name = story.record, node_name(story.number)
-    role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
-    value, gradient = (
-        value_cell(role, node.value, label, label, f"value of node {node.number}"),
-        None,
-    )
-    if story.end is not None:
-        is_seed = len(story.received) == story.is_seeded
-        role = Role.SEED if is_seed else Role.INTERMEDIATE
-        role = role if node.operation else Role.RESULT
-        meaning, label = f"gradient of the result wrt {name}", f"dC/d{name}"
-        key = f"gradient of node {node.number}"
-        gradient = value_cell(role, story.end.total, meaning, label, key)
-    return StoredQuantity(name, value, gradient)
 
 
 def _recorded(loop: Loop, wrt: str | None) -> Recording:

@@ -1,0 +1,161 @@
+"""The nodes of an eager tape: their names, their events, and the cells of their values.
+
+A moment begins when a node is appended or receives a gradient. The number of the moment is the
+number of this event in ``lab.events(recording)``.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import numpy as np
+
+from lab.eager.records import (
+    Appended,
+    NodeRecord,
+    PassedOn,
+    Popped,
+    RecordedValue,
+    Recording,
+    Sent,
+    Summed,
+)
+from lab.notation import number_text, value_symbol
+from visual.layout.arrows import Moment
+from visual.layout.cells import MOST_ENTRIES, full_text
+from visual.layout.table import Cell
+from visual.scene.theme import Role
+
+FORMULAS = {
+    "add": "{} + {}",
+    "subtract": "{} − {}",
+    "multiply": "{} · {}",
+    "divide": "{} / {}",
+    "power": "{} ** {}",
+    "matmul": "{} @ {}",
+    "mutating_add": "{} += {}",
+    "negative": "−{}",
+}
+SAME = " ≡ "  # between two nodes with the same value
+
+
+@dataclass
+class NodeEvents:
+    """The events of a node.
+
+    `appended`, `sent`, and `ended` are the moments at which the node is created, sends gradients,
+    and leaves the tape. `end` is the event with the total gradient, or None without a gradient.
+    """
+
+    record: NodeRecord
+    appended: Moment
+    received: list[tuple[tuple[int, str], Sent]] = field(default_factory=list)
+    sent: list[Moment] = field(default_factory=list)
+    ended: Moment = (None, "")
+    end: PassedOn | Summed | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the node."""
+        return node_name(self.record.number)
+
+    @property
+    def is_start(self) -> bool:
+        """Whether the node is the start of its tape."""
+        return not self.record.operation
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether a received gradient is the seed of a backward pass."""
+        return any(sent.source is None for _, sent in self.received)
+
+    @property
+    def digits(self) -> int:
+        """The least number of digits, 4 or 5, for which the printed sum is exact; otherwise 4."""
+        if isinstance(self.end, Summed):
+            gradients = [sent.gradient for _, sent in self.received]
+            values = [gradient.value for gradient in (*gradients, self.end.total)]
+            if all(_is_finite_number(value) for value in values):
+                for digits in (4, 5):
+                    *parts, total = (Decimal(number_text(value, digits)) for value in values)
+                    if sum(parts) == total:
+                        return digits
+        return 4
+
+
+def _is_finite_number(value: object) -> bool:
+    if not isinstance(value, np.ndarray) or value.ndim or value.dtype.kind not in "fiu":
+        return False
+    return bool(np.isfinite(value))
+
+
+def node_events(recording: Recording) -> list[NodeEvents]:
+    """Return the events of each node of a recording."""
+    nodes, number = list[NodeEvents](), 0
+    moment = number, ""
+    for event in recording.events:
+        number += isinstance(event, Appended | Sent)
+        match event:
+            case Appended(node):
+                record, name = recording.nodes[node], node_name(node)
+                moment = number, f"{name} is appended to tape {record.tape}"
+                nodes.append(NodeEvents(record, moment))
+            case Sent(source, node):
+                origin = (
+                    "its seed" if source is None else f"a contribution from {node_name(source)}"
+                )
+                moment = number, f"{node_name(node)} receives {origin}"
+                nodes[node].received.append((moment, event))
+                if source is not None:
+                    nodes[source].sent.append(moment)
+            case Popped(node):
+                nodes[node].ended = moment
+            case PassedOn(node) | Summed(node):
+                nodes[node].ended, nodes[node].end = moment, event
+    return nodes
+
+
+def node_name(number: int) -> str:
+    """Return the name of a node, such as ``n₃`` for node 3."""
+    return value_symbol("n", number)
+
+
+def node_label(node: NodeRecord) -> str:
+    """Return the name of a node with its operation or outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
+    words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
+    label, formula = node_name(node.number), FORMULAS.get(node.operation, "")
+    if formula and formula.count("{}") == len(words):
+        label += f" = {formula.format(*words)}"
+    elif node.operation:
+        label += f" = {node.operation}({', '.join(words)})"
+    return label + same_as(node.value)
+
+
+def same_as(recorded: RecordedValue) -> str:
+    """Return `` ≡ n₂`` if a value is the node n₂ of an outer tape; otherwise an empty text."""
+    return "" if recorded.node is None else SAME + node_name(recorded.node)
+
+
+def full_value_text(recorded: RecordedValue) -> str:
+    """Return a value with all digits. A sparse gradient has its indices, too."""
+    if isinstance(recorded.value, np.ndarray):
+        return full_text(recorded.value)
+    if isinstance(recorded.value, str):
+        return recorded.value
+    words = f"{full_text(recorded.value.value)} at [{recorded.value.index}], 0 elsewhere"
+    places = recorded.value.positions
+    if places is not None and places.size <= MOST_ENTRIES:
+        words += f"; entries {', '.join(map(str, places.ravel().tolist()))} of the whole array"
+    return words
+
+
+def value_cell(role: Role, recorded: RecordedValue, name: str, label: str, key: str) -> Cell:
+    """Return a cell with a value and its `label`; the tooltip has the `name` and all digits."""
+    value, lines, content = None, tuple[str, ...](), recorded.value
+    if isinstance(content, str):
+        lines = (content,)
+    elif isinstance(content, np.ndarray):
+        value = content
+    else:
+        value, label = content.value, f"{label} at [{content.index}]"
+    title = f"{name} = {full_value_text(recorded)}"
+    return Cell(role, name, value, key=key, label=label, lines=lines, title=title)
