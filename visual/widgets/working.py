@@ -23,54 +23,43 @@ WAKE_UP = 0.001  # seconds; enough for a waiting thread to continue
 TURN = 0.02  # seconds before a job lets other threads run
 
 
-class Turns:
-    """A lock that lets one job run at a time, because drawing libraries share settings."""
-
-    def __init__(self) -> None:
-        self._turn = RLock()
-        self._since = 0.0  # the time at which the present turn began
-
-    def __enter__(self) -> None:
-        self._turn.acquire()
-        self._since = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(RuntimeError):  # the wait for the next turn was interrupted
-            self._turn.release()
-
-    def pause(self) -> None:
-        """If the turn is over, let waiting threads run, and wait for the next turn."""
-        if time.monotonic() - self._since > TURN:
-            self._turn.release()
-            time.sleep(WAKE_UP)
-            self.__enter__()
-
-
-TURNS = Turns()
+TURNS = RLock()  # lets one job run at a time, because drawing libraries share settings
 
 
 class Job:
-    """The state of a computation that any thread can cancel."""
+    """A computation that takes turns with other jobs, and that any thread can cancel."""
 
     def __init__(self) -> None:
         self.is_canceled = False
+        self._began = 0.0  # the time at which the present turn began
 
     def cancel(self) -> None:
         """Let the computation raise Interrupted at its next pause."""
         self.is_canceled = True
 
     def pause(self) -> None:
-        """Let other threads run; raise Interrupted if the job is canceled."""
-        if not self.is_canceled:
-            TURNS.pause()
+        """Let other threads run if the turn is over; raise Interrupted if the job is canceled."""
+        if not self.is_canceled and time.monotonic() - self._began > TURN:
+            TURNS.release()
+            time.sleep(WAKE_UP)
+            self._begin_turn()
         if self.is_canceled:
             raise Interrupted
 
     def run(self, compute: Callable[[], T]) -> T:
         """Return the result of `compute`; raise Interrupted if the job is canceled."""
-        with TURNS, watch_work(self.pause):
-            self.pause()
-            return compute()
+        self._begin_turn()
+        try:
+            with watch_work(self.pause):
+                self.pause()
+                return compute()
+        finally:
+            with suppress(RuntimeError):  # the wait for the next turn was interrupted
+                TURNS.release()
+
+    def _begin_turn(self) -> None:
+        TURNS.acquire()
+        self._began = time.monotonic()
 
 
 def is_in_loop() -> bool:
@@ -91,6 +80,7 @@ def begin(
     outcome, context = Future[T](), copy_context()
 
     def work() -> None:
+        time.sleep(delay)
         try:
             outcome.set_result(context.copy().run(job.run, compute))
         except BaseException as error:
@@ -100,16 +90,14 @@ def begin(
         if not job.is_canceled:
             on_end(outcome)
 
-    def run(loop: asyncio.AbstractEventLoop) -> None:
-        time.sleep(delay)
+    def work_in_thread(loop: asyncio.AbstractEventLoop) -> None:
         work()
-        if not job.is_canceled:
-            with suppress(RuntimeError):  # the event loop has ended
-                loop.call_soon_threadsafe(finish, context=context)
+        with suppress(RuntimeError):  # the event loop has ended
+            loop.call_soon_threadsafe(finish, context=context)
 
     if is_in_loop():
         loop = asyncio.get_running_loop()
-        Thread(target=run, args=(loop,), name="workbench", daemon=True).start()
+        Thread(target=work_in_thread, args=(loop,), name="workbench", daemon=True).start()
     else:
         work()
-        on_end(outcome)
+        finish()
