@@ -202,4 +202,4 @@ class _Pictures(Registry[PictureKind]):
 PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
 OPTIONS = tuple(option for option in _OWN if option is not SHOWN)
-VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)
+VIEW = OneOf("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")

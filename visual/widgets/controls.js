@@ -1,6 +1,7 @@
 // The controls of a workbench, each built from a record. This file follows dom.js.
 
 const HERE = Math.random().toString(36).slice(2); // a page can contain several copies of this module
+const MAIN = 4; // the number of options that are tabs
 let count = 0;
 
 // Create a control: its element, `set` to show a value, and `report` to show an error.
@@ -76,12 +77,23 @@ const MAKERS = {
     const set = (value) => buttons.forEach((button, number) => button.setAttribute("aria-pressed", control.options[number] === value));
     return { elements: [element("span", {}, control.label), ...buttons], set };
   },
+  tabs(control, ask) {
+    const tabs = control.options.slice(0, MAIN).map(([value, title]) =>
+      actionButton(value, () => ask(value), { role: "tab", title, "data-focus": focusName(control, value) }));
+    const others = control.options.slice(MAIN).map(([value, text]) => element("option", { value }, text));
+    const more = element("select", { "aria-label": `more ${control.label}` }, element("option", { value: "" }, "more …"), ...others);
+    more.addEventListener("change", () => more.value && ask(more.value));
+    const set = (value) => {
+      for (const tab of tabs) tab.setAttribute("aria-selected", tab.textContent === value);
+      more.value = others.some((option) => option.value === value) ? value : "";
+      more.toggleAttribute("data-shown", Boolean(more.value));
+    };
+    return { elements: [element("div", { class: "scantape-tabs", role: "tablist" }, ...tabs), more], set };
+  },
   range(control, ask) {
     const { min, max, step, label } = control;
-    const slider = element("input", { type: "range", min, max, step });
-    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly` });
-    slider.dataset.focus = focusName(control);
-    exact.dataset.focus = focusName(control, "exact");
+    const slider = element("input", { type: "range", min, max, step, "data-focus": focusName(control) });
+    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly`, "data-focus": focusName(control, "exact") });
     slider.addEventListener("input", () => {
       exact.value = slider.value;
       ask(slider.value);
@@ -99,25 +111,19 @@ const MAKERS = {
     };
   },
   checks(control, ask) {
-    const boxes = control.options.map((option) => {
-      const box = element("input", { type: "checkbox", value: option });
-      box.dataset.focus = focusName(control, option);
-      return box;
-    });
+    const boxes = control.options.map((value) => element("input", { type: "checkbox", value, "data-focus": focusName(control, value) }));
     const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
     for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
     const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
     const labels = boxes.map((box) => element("label", { class: "scantape-slot" }, box, tap(Number(box.value))));
-    const written = element("span", { class: "scantape-slot", title: "the value that the step writes" }, "t");
-    written.dataset.made = "";
+    const written = element("span", { class: "scantape-slot", title: "the value that the step writes", "data-made": "" }, "t");
     return {
       elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [written] : [])],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
     };
   },
   check(control, ask) {
-    const input = element("input", { type: "checkbox" });
-    input.dataset.focus = focusName(control);
+    const input = element("input", { type: "checkbox", "data-focus": focusName(control) });
     input.addEventListener("change", () => ask(input.checked));
     return {
       elements: [element("label", {}, input, control.label)],
@@ -125,10 +131,8 @@ const MAKERS = {
     };
   },
   written(control, ask) {
-    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false" });
-    const values = element("input", { type: "text", size: 40, spellcheck: "false" });
-    step.dataset.focus = focusName(control, "step");
-    values.dataset.focus = focusName(control, "values");
+    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false", "data-focus": focusName(control, "step") });
+    const values = element("input", { type: "text", size: 40, spellcheck: "false", "data-focus": focusName(control, "values") });
     for (const input of [step, values]) onSubmit(input, () => ask([step.value, values.value]));
     return {
       elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],

@@ -6,9 +6,8 @@ declares labels and ranges. `draw_ahead` draws the pictures of probable next cha
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from lab.equations.spelling import Speller
@@ -17,7 +16,7 @@ from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
 from lab.reports.breaking.rules import BROKEN
-from visual.drawing.catalogue import PICTURES
+from visual.drawing.catalogue import PICTURES, VIEW
 from visual.layout.names import NamedScan
 from visual.options import (
     COST,
@@ -62,22 +61,8 @@ STEP_HELP = (
 
 def controls(bench: Bench) -> list[Control]:
     """Return all controls, with the present values."""
-    groups = (_loop, _values, _written, _derivative, _rule, _taps, _options)
+    groups = (_views, _loop, _values, _written, _derivative, _rule, _taps, _options)
     return [control for group in groups for control in group(bench)]
-
-
-def views() -> list[Control]:
-    """Return the tabs: the machine, the machine of a faulty rule, and all other pictures."""
-    machine, *others = PICTURES.values()
-    about = {machine.name: machine.about}
-    about[FAULTY_RULE] = "the correct and the faulty run of a rule with a mistake"
-    about |= {kind.name: kind.about for kind in others}
-    return [{"name": name, "about": f"{name}: {text}"} for name, text in about.items()]
-
-
-def view_shown(state: BenchState) -> str:
-    """Return the name of the open tab."""
-    return state.view if state.rule is None else FAULTY_RULE
 
 
 def equation(bench: Bench) -> str:
@@ -93,6 +78,17 @@ def _control(
 ) -> Control:
     """Return the control of a choice; `more` are additional fields."""
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
+
+
+def _views(bench: Bench) -> Iterator[Control]:
+    """Yield the tabs: the machine, the machine of a faulty rule, and all other pictures."""
+    machine, *others = PICTURES.values()
+    about = {machine.name: machine.about}
+    about[FAULTY_RULE] = "the correct and the faulty run of a rule with a mistake"
+    about |= {kind.name: kind.about for kind in others}
+    view = bench.state.view if bench.state.rule is None else FAULTY_RULE
+    options = [[name, f"{name}: {text}"] for name, text in about.items()]
+    yield _control("views", VIEW, view, options=options)
 
 
 def _loop(bench: Bench) -> Iterator[Control]:
@@ -216,19 +212,19 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     return bench.changed(**change)
 
 
-def without_invalid_options(bench: Bench) -> Bench:
-    """Return `bench`, or if its options are invalid, a copy without options.
+def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
+    """Draw the picture of a bench, and return the bench.
 
-    An option can become invalid, for example the number of a Scan that no longer exists. Raises the
-    LabError of the picture with options if the picture is impossible even without options.
+    An option can become invalid, for example the number of a Scan that no longer exists. If not
+    `keeps_options`, draw and return a copy without options in this case. Raises LabError if the
+    picture is impossible; without options, the error of the picture with options.
     """
     try:
-        bench.picture  # noqa: B018 (it is cached)
+        bench.machine, bench.svg  # noqa: B018 (the bench caches both)
     except LabError:
-        plain = bench.changed(options=dict.fromkeys(bench.state.options))
-        with suppress(LabError):
-            plain.picture  # noqa: B018
-            return plain
+        if not keeps_options:
+            with suppress(LabError):
+                return draw_bench(bench.changed(options=dict.fromkeys(bench.state.options)))
         raise
     return bench
 
@@ -251,26 +247,20 @@ HIGHEST = 3  # the highest order that is drawn ahead
 SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
 
 
-def probable_changes(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
-    """Yield functions that return probable next benches, the most probable first.
-
-    The functions change the steps or the order by 1, or select another loop of the gallery. They
-    can raise LabError.
-    """
-    order, steps = bench.state.order, bench.chosen.steps
-    for count in (steps + 1, steps - 1):
-        yield partial(bench.changed, steps=count)
-    for other in {min(order + 1, max(order, HIGHEST)), max(order - 1, 0)} - {order}:
-        yield partial(bench.changed, order=other)
-    for name in gallery.loops:
-        yield partial(with_loop, bench, name)
-
-
 def draw_ahead(bench: Bench) -> None:
-    """Draw the probable next benches, to fill the caches with their pictures. Ignore errors."""
-    for change in probable_changes(bench) if isinstance(bench, LoopBench) else ():
+    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors.
+
+    A probable change changes the steps or the order by 1, or selects another loop of the gallery.
+    """
+    if not isinstance(bench, LoopBench):
+        return
+    order, steps = bench.state.order, bench.chosen.steps
+    changes: list[tuple[str, object]] = [("steps", steps + 1), ("steps", steps - 1)]
+    changes += [("order", other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST]
+    changes += [("loop", name) for name in gallery.loops]
+    for name, value in changes:
         start = time.monotonic()
         with suppress(Exception):
-            without_invalid_options(change())
+            draw_bench(changed(bench, [name], value), keeps_options=False)
         if time.monotonic() - start > SLOW:
             return

@@ -1,5 +1,5 @@
 // The controls of a workbench: the frequent ones in a line above the picture, taps on a small tape,
-// and all others in a menu. Each record in the trait `form` describes a control. This file follows
+// the views as tabs, and all others in a menu. Each record in the trait `form` describes a control. This file follows
 // controls.js.
 
 class Form {
@@ -10,9 +10,10 @@ class Form {
     const part = (label) => ({ class: `scantape-${label}`, role: "group", "aria-label": label });
     this.line = element("div", part("loop"));
     this.taps = element("div", part("taps"));
+    this.views = element("div", part("views"));
     this.inner = element("div", part("more"));
     this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.inner);
-    this.parts = [this.line, this.taps, this.inner];
+    this.parts = [this.line, this.taps, this.views, this.inner];
   }
 
   // Show the present values; build new controls only if their records differ.
@@ -48,7 +49,7 @@ class Form {
       this.rows.set(JSON.stringify(control.key), row);
     }
     for (const part of this.parts) part.replaceChildren();
-    for (const [name, group] of groups) ({ loop: this.line, taps: this.taps }[name] || this.inner).append(group);
+    for (const [name, group] of groups) ({ loop: this.line, taps: this.taps, views: this.views }[name] || this.inner).append(group);
     const named = new Map(all("[data-focus]").map((e) => [e.dataset.focus, e]));
     for (const [name, value] of typing) {
       if (!named.has(name)) continue;

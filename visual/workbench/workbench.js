@@ -10,49 +10,7 @@ const PATIENCE = 300; // ms until the page shows that the kernel works
 const RESTING = 250; // ms without motion until the kernel gets the moment
 const AROUND = 123; // pixels of JupyterLab's bars and of the line next to the picture
 const ENOUGH = 400; // pixels of a picture that a low window should show
-const BAR = 80; // pixels above the picture on the full screen
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
-
-const MAIN = 4; // tabs: machine, faulty rule, tapes, unrolled; a menu has the other views
-
-/** The views as tabs; arrow keys move between them. */
-class Tabs {
-  /** @param {HTMLElement} panel @param {any} ask */
-  constructor(panel, ask) {
-    this.list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
-    this.more = element("select", { "aria-label": "more views" }, element("option", { value: "" }, "more …"));
-    this.root = element("div", { class: "scantape-views" }, this.list, this.more);
-    this.panel = panel;
-    this.ask = ask;
-    this.tabs = [];
-    this.more.addEventListener("change", () => this.more.value && ask(["view"], this.more.value));
-    this.list.addEventListener("keydown", (event) => {
-      const at = this.tabs.indexOf(event.target);
-      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
-      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-      this.tabs.at(to % this.tabs.length).focus();
-      event.preventDefault();
-    });
-  }
-
-  show({ views, view }) {
-    if (!this.tabs.length) {
-      this.tabs = views.slice(0, MAIN).map(({ name, about }) =>
-        actionButton(name, () => this.ask(["view"], name), { role: "tab", title: about, "data-view": name }));
-      this.list.append(...this.tabs);
-      this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, about)));
-    }
-    const other = !this.tabs.some((tab) => tab.dataset.view === view);
-    for (const tab of this.tabs) {
-      const shown = tab.dataset.view === view;
-      tab.setAttribute("aria-selected", shown);
-      tab.setAttribute("tabindex", shown || (other && tab === this.tabs[0]) ? "0" : "-1");
-    }
-    this.more.value = other ? view : "";
-    this.more.toggleAttribute("data-shown", other);
-    this.panel.setAttribute("aria-label", view);
-  }
-}
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
 class Requests {
@@ -108,7 +66,7 @@ class Requests {
   /** Cancel all open requests. */
   cancel() {
     this.waiting.clear();
-    if (this.sent) this.send({ cancel: true });
+    if (this.sent) this.send({ key: ["cancel"], value: null });
   }
 
   /** @param {number} number */
@@ -186,26 +144,6 @@ class Saving {
   }
 }
 
-/** Two buttons for undo and redo, and the key Ctrl+Z outside of text fields. */
-class Undoing {
-  /** @param {HTMLElement} root @param {any} ask */
-  constructor(root, ask) {
-    const button = (way, sign) => actionButton(sign, () => ask([way]), { title: `${way} the last choice`, "aria-label": way });
-    this.buttons = { undo: button("undo", "↶"), redo: button("redo", "↷") };
-    this.root = element("span", { class: "scantape-undo" }, ...Object.values(this.buttons));
-    root.addEventListener("keydown", (event) => {
-      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isTyping(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.buttons[event.shiftKey ? "redo" : "undo"].click();
-    }, { capture: true });
-  }
-
-  show(form) {
-    for (const [way, button] of Object.entries(this.buttons)) button.disabled = !form[way];
-  }
-}
-
 const phone = matchMedia("(max-width:600px)"); // on a phone, the controls are in a collapsible row
 const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
@@ -217,14 +155,12 @@ class Bench {
     this.player = null; // the machine, while it is shown
     this.ask = (key, value = null) => this.requests.ask(key, value);
     this.arrange();
-    this.prepare();
     this.listen();
   }
 
-  /** Create the controls above and next to the picture. */
+  /** Create the controls, the frame of the picture, and the line above the picture. */
   arrange() {
     const { model, root } = this;
-    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" });
     const working = element("span", { role: "status" });
     const cancel = actionButton("cancel", () => this.requests.cancel(), { hidden: "" });
     this.requests = new Requests(model, (busy) => {
@@ -233,38 +169,42 @@ class Bench {
       root.setAttribute("aria-busy", Boolean(busy));
     });
     this.form = new Form(this.ask);
-    this.tabs = new Tabs(this.stage, this.ask);
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
-    this.saving = new Saving((format) => model.send({ save: format }), (name) => model.get(name));
-    this.undoing = new Undoing(root, this.ask);
-    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps);
-    this.head = element("div", { class: "scantape-head" }, this.tabs.root, element("div", { class: "scantape-working" }, working, cancel));
-    this.summary = element("summary");
-    this.fold = element("details", { class: "scantape-fold" }, this.summary, line);
-    this.body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
-    this.bend = () => {
-      this.fold.open = !phone.matches;
-      (phone.matches ? this.fold : this.body).append(this.form.panel);
-      (phone.matches ? this.form.panel : this.head).append(this.saving.root);
-    };
-    root.append(this.fold, this.head, this.problem, this.body);
-  }
-
-  /** Create the frame of the picture, and the line above it. */
-  prepare() {
-    const { stage } = this;
+    this.saving = new Saving((format) => this.ask(["save"], format), (name) => model.get(name));
+    const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
+    this.undoing = { undo: undoing("undo", "↶"), redo: undoing("redo", "↷") };
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen());
-    const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
-    const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
-    this.root.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
-    }, { capture: true });
-    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root, present));
-    this.bend();
     this.equation = element("span", { class: "scantape-equation" });
     this.hint = element("span", { class: "scantape-hint", role: "status" });
-    stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
+    const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : this.stage.requestFullscreen());
+    const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
+    const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
+    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
+    const tools = element("span", { class: "scantape-tools" }, element("span", { class: "scantape-undo" }, ...Object.values(this.undoing)), present);
+    const head = element("div", { class: "scantape-head" }, this.form.views, element("div", { class: "scantape-working" }, working, cancel), tools);
+    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps);
+    this.summary = element("summary");
+    const fold = element("details", { class: "scantape-fold" }, this.summary, line);
+    const body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
+    this.bend = () => {
+      fold.open = !phone.matches;
+      (phone.matches ? fold : body).append(this.form.panel);
+      (phone.matches ? this.form.panel : head).append(this.saving.root);
+    };
+    this.bend();
+    root.append(fold, head, this.problem, body);
+    root.addEventListener("keydown", (event) => this.press(event, toggle), { capture: true });
+  }
+
+  /** Outside of text fields, handle F, Ctrl+Z, and Ctrl+Shift+Z. */
+  press(event, toggle) {
+    const key = event.key.toLowerCase(), isControl = event.ctrlKey || event.metaKey;
+    if (isTyping(event)) return;
+    if (key === "f" && !isControl && !event.altKey) toggle();
+    if (key !== "z" || !isControl) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.undoing[event.shiftKey ? "redo" : "undo"].click();
   }
 
   /** Let a click or Enter on the card of a Scan open the Scan. @param {any} svg */
@@ -286,12 +226,11 @@ class Bench {
     const main = shown.controls.filter(({ group }) => group === "loop");
     this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
     this.equation.textContent = this.equation.title = shown.equation;
-    this.tabs.show(shown);
-    this.undoing.show(shown);
-    const elsewhere = ["view", "save", "link"].includes(shown.problem.key[0]);
-    this.problem.textContent = elsewhere ? shown.problem.text : "";
-    const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
-    this.frame.className = `picture ${theme}`; // a page draws the colors of a light picture as its own theme requires
+    for (const [way, button] of Object.entries(this.undoing)) button.disabled = !shown[way];
+    this.problem.textContent = this.form.rows.has(JSON.stringify(shown.problem.key)) ? "" : shown.problem.text;
+    const value = (name) => shown.controls.find(({ key }) => key[0] === name).value;
+    this.stage.setAttribute("aria-label", value("view"));
+    this.frame.className = `picture ${value("theme")}`; // a page draws the colors of a light picture as its own theme requires
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
     this.requests.answered(shown.answered);
   }
@@ -332,17 +271,6 @@ class Bench {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
     this.openCards(frame.firstChild);
-    this.scale();
-  }
-
-  /** Scale a picture to the full screen, or give it its own size. */
-  scale() {
-    const svg = this.frame.querySelector(":scope > svg");
-    if (!svg) return;
-    const { width, height } = svg.viewBox.baseVal, isFull = document.fullscreenElement?.contains(this.frame);
-    const scale = isFull ? Math.min(this.frame.clientWidth / width, (innerHeight - BAR) / height) : 1;
-    svg.setAttribute("width", Math.round(width * scale));
-    svg.setAttribute("height", Math.round(height * scale));
   }
 
   receive(message, buffers) {
@@ -353,7 +281,7 @@ class Bench {
   }
 
   listen() {
-    const { model, frame } = this, draw = () => this.draw(), scale = () => this.scale();
+    const { model, frame } = this, draw = () => this.draw();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
     const stopListening = addListeners(model, {
@@ -368,12 +296,10 @@ class Bench {
     const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
     resized.observe(frame);
     phone.addEventListener("change", this.bend);
-    document.addEventListener("fullscreenchange", scale);
     this.end = () => {
       for (const end of ends) end();
       clearTimeout(this.resting);
       resized.disconnect();
-      document.removeEventListener("fullscreenchange", scale);
       phone.removeEventListener("change", this.bend);
     };
   }

@@ -11,9 +11,10 @@ the picture, or they change nothing and report an error.
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, fields, replace
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
 from threading import RLock
@@ -38,10 +39,8 @@ from visual.workbench.controls import (
     changed,
     controls,
     draw_ahead,
+    draw_bench,
     equation,
-    view_shown,
-    views,
-    without_invalid_options,
 )
 from visual.workbench.copies import bench_of, cell, link_of
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
@@ -52,18 +51,8 @@ QUIET = 0.4  # seconds without a request before pictures are drawn ahead
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 
 
-def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
-    """Draw the picture of a bench, and return the bench.
-
-    If not `keeps_options`, the returned bench has no invalid options.
-    """
-    bench = bench if keeps_options else without_invalid_options(bench)
-    bench.machine, bench.svg  # noqa: B018 (the bench caches both)
-    return bench
-
-
 class ChangeHistory:
-    """The latest benches; `undo` and `redo` move between them.
+    """The present bench, the benches before it, and the benches that were undone.
 
     The benches are copies without cached pictures.
     """
@@ -72,48 +61,32 @@ class ChangeHistory:
     TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 
     def __init__(self, bench: Bench) -> None:
-        self._benches, self._position = [replace(bench)], 0
+        self.past: list[Bench] = []
+        self.undone: list[Bench] = []
+        self._present = replace(bench)
         self._time = -inf  # the time of the latest change, if only values changed
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether the history has an earlier bench."""
-        return self._position > 0
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether the latest change was undone."""
-        return self._position < len(self._benches) - 1
 
     def note(self, bench: Bench) -> None:
         """Store a bench if it differs from the present bench."""
-        present = self._benches[self._position]
-        names = {*bench.state.differences_from(present.state)}
-        if getattr(bench, "loop", None) is not getattr(present, "loop", None):
+        names = {*bench.state.differences_from(self._present.state)}
+        if getattr(bench, "loop", None) is not getattr(self._present, "loop", None):
             names.add("loop")
         if names:
             now, are_values = time.monotonic(), names == {"at"}
-            is_next = not (are_values and now - self._time < self.TOGETHER)
+            if not are_values or now - self._time >= self.TOGETHER:
+                self.past = [*self.past, self._present][-self.MOST :]
             self._time = now if are_values else -inf
-            self._benches[self._position + is_next :] = [replace(bench)]
-            del self._benches[: -self.MOST - 1]
-            self._position = len(self._benches) - 1
+            self._present, self.undone = replace(bench), []
 
-    def move(self, by: int) -> Bench | None:
-        """Move by `by` changes, and return the new present bench, or None beyond the history."""
-        position = self._position + by
-        if position not in range(len(self._benches)):
-            return None
-        self._position, self._time = position, -inf
-        return self._benches[position]
+    def move(self, source: list[Bench], target: list[Bench]) -> Bench:
+        """Make the latest bench of `source` the present bench, and return a copy.
 
-
-@dataclass(frozen=True)
-class Request:
-    """A bench that the page has requested, and the job that draws the bench."""
-
-    job: Job
-    bench: Bench
+        `target` receives the previous bench. Without a bench in `source`, change nothing.
+        """
+        if source:
+            target.append(self._present)
+            self._present, self._time = source.pop(), -inf
+        return replace(self._present)
 
 
 class Workbench(Widget):
@@ -158,8 +131,8 @@ class Workbench(Widget):
     rule = traitlets.Any()
     is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
-    _request: Request | None = None  # the request of the page that is not yet answered
-    _ahead = Job()  # the job that draws probable next requests
+    _requested: Bench  # differs from `_bench` while a request of the page has no answer
+    _job = Job()  # the job that draws the requested bench, or probable next benches
     _number = -1  # the number of the latest message; numbers of different pages differ
 
     def __init__(
@@ -217,33 +190,29 @@ class Workbench(Widget):
         The choices are the fields of `BenchState`. `loop` can also be a `lab.Loop`. An impossible
         choice raises LabError and changes nothing. An open request of the page is canceled.
         """
+        bench = self._bench
         self._cancel()
         try:
-            bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
             bench = bench.changed(**choices)
             self._show(Job().run(lambda: draw_bench(bench, "options" in choices)))
-            self._look_ahead()
         except BaseException:
             self._update_form()  # answers the request that `_cancel` canceled
             raise
 
     def undo(self) -> None:
         """Return to the choices before the latest change; without a change, do nothing."""
-        self._move(-1)
+        self._move(self._history.past, self._history.undone)
 
     def redo(self) -> None:
         """Repeat the change that was last undone; without such a change, do nothing."""
-        self._move(1)
+        self._move(self._history.undone, self._history.past)
 
-    def _move(self, by: int) -> None:
+    def _move(self, source: list[Bench], target: list[Bench]) -> None:
         with self._lock:
             self._cancel()
-            bench = self._history.move(by)
-            if bench is None:
-                self._update_form()
-            else:
-                self._show(Job().run(lambda: draw_bench(replace(bench))))
+            bench = self._history.move(source, target)
+            self._show(Job().run(lambda: draw_bench(bench)))
 
     def _show(self, bench: Bench) -> None:
         """Show a bench; `undo` can return to the previous bench."""
@@ -251,13 +220,14 @@ class Workbench(Widget):
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
             self._history.note(bench)
-            self._bench = bench
+            self._bench = self._requested = bench
             for name in CHOICE_NAMES:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
                 self.svg, self.machine = bench.svg, dict(bench.machine)
                 self._update_form()
                 self._update_copies()
+            self._look_ahead()
 
     @traitlets.observe("moment")
     def _update_copies(self, _: object = None) -> None:
@@ -269,10 +239,10 @@ class Workbench(Widget):
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
         """After `QUIET` seconds without a request, draw the pictures of probable next requests."""
-        self._ahead.cancel()
-        self._ahead, bench = Job(), self._bench
-        if self.is_shown and is_in_loop():
-            begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, QUIET)
+        if self.is_shown and self._requested is self._bench and is_in_loop():
+            self._job.cancel()
+            self._job, bench = Job(), self._bench
+            begin(lambda: draw_ahead(bench), self._job, lambda _: None, QUIET)
 
     @traitlets.validate(*CHOICE_NAMES)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
@@ -289,69 +259,68 @@ class Workbench(Widget):
         """Send the controls to the page, and the `text` of an error about the control `key`."""
         self.form = {
             "controls": controls(self._bench),
-            "views": views(),
             "equation": equation(self._bench),
-            "view": view_shown(self.state),
             "problem": {"key": list(key), "text": text},
-            "answered": self._number if self._request is None else -1,
-            "undo": self._history.can_undo,
-            "redo": self._history.can_redo,
+            "answered": self._number if self._requested is self._bench else -1,
+            "undo": bool(self._history.past),
+            "redo": bool(self._history.undone),
         }
 
     def receive(self, message: object) -> None:
-        """Handle a message from the browser: a change, a request for a file, or a cancellation.
+        """Handle a message, such as ``{"number": 3, "key": ["order"], "value": 2}``, of the page.
 
-        Examples are ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``, and
-        ``{"number": 4, "cancel": true}``.
+        The key names a control, or is "undo", "redo", "cancel", or "save". The value of "save" is
+        the format of the file.
         """
         match message:
-            case {"save": suffix}:
-                self._send_file(str(suffix))
-            case {"number": int(number), "cancel": _}:
-                with self._lock:
-                    self._number = number
-                    self._cancel()
-                    self._update_form()
-            case {"number": int(number), "key": ["undo" | "redo" as way]}:
-                with self._lock:
-                    self._number = number
-                    self.undo() if way == "undo" else self.redo()
             case {"number": int(number), "key": [*key], "value": value}:
-                with self._lock:
+                with self._lock, self._reporting(key):
                     self._number = number
-                    self._start(self._cancel(), key, value)
+                    self._handle(key, value)
             case _:
-                self._update_form(
-                    text=f"message = {quote(message)}: expected a number, a key, and a value; "
-                    "a number and cancel; or save."
-                )
+                expected = "expected a number, a key, and a value."
+                self._update_form(text=f"message = {quote(message)}: {expected}")
 
-    def _start(self, bench: Bench, key: Key, value: object) -> None:
-        """Start to draw `bench` with a change, or report why the change is impossible."""
-        try:
-            request = Request(Job(), changed(bench, key, value))
-        except Exception as error:
-            self._update_form(key, error_text(error))
-            if not isinstance(error, LabError):
-                raise
-            return
+    def _handle(self, key: Key, value: object) -> None:
+        match key:
+            case ["undo"]:
+                self.undo()
+            case ["redo"]:
+                self.redo()
+            case ["cancel"]:
+                self._cancel()
+                self._update_form()
+            case ["save"]:
+                title = self._bench.title
+                name, content = Job().run(lambda: file_of(self.picture, title, str(value)))
+                self.send({"file": name}, buffers=[content])
+                self._update_form()
+            case _:
+                self._request(changed(self._cancel(), key, value), key)
+
+    def _request(self, bench: Bench, key: Key) -> None:
+        """Start to draw a bench that the control `key` has requested."""
+        self._requested, self._job = bench, Job()
 
         def done(outcome: Future[Bench]) -> None:
             with self._lock:
-                if self._request is not request:
-                    return  # another thread has just canceled the request
-                self._request = None
-                try:
-                    self._show(outcome.result())
-                    self._look_ahead()
-                except BaseException as error:
-                    self._update_form(key, error_text(error))
-                    if not isinstance(error, LabError):
-                        raise
+                if self._requested is bench:  # otherwise, another thread has just canceled it
+                    self._requested = self._bench
+                    with self._reporting(key):
+                        self._show(outcome.result())
 
-        self._request = request
         keeps_options = key[0] == "options"  # reject an invalid option that the request sets
-        begin(lambda: draw_bench(request.bench, keeps_options), request.job, done)
+        begin(lambda: draw_bench(bench, keeps_options), self._job, done)
+
+    @contextmanager
+    def _reporting(self, key: Key) -> Iterator[None]:
+        """Report an error in the block next to the control `key`; raise an unexpected error."""
+        try:
+            yield
+        except BaseException as error:
+            self._update_form(key, error_text(error))
+            if not isinstance(error, LabError):
+                raise
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the requested bench.
@@ -359,29 +328,15 @@ class Workbench(Widget):
         Without a request, return the present bench. The next change applies to the returned bench,
         so that two quick changes are combined.
         """
-        self._ahead.cancel()
         with self._lock:
-            request, self._request = self._request, None
-            if request is None:
-                return self._bench
-            request.job.cancel()
-            return request.bench
+            requested, self._requested = self._requested, self._bench
+            self._job.cancel()
+            return requested
 
     def close(self) -> None:
         """Remove the widget from the page, and cancel the open request."""
-        self._ahead.cancel()
-        request = self._request  # read once, because another thread may replace it
-        if request is not None:
-            request.job.cancel()
+        self._job.cancel()
         super().close()
-
-    def _send_file(self, suffix: str) -> None:
-        try:
-            name, content = Job().run(lambda: file_of(self.picture, self._bench.title, suffix))
-        except LabError as error:
-            self._update_form(["save"], str(error))
-            return
-        self.send({"file": name}, buffers=[content])
 
 
 def error_text(error: BaseException) -> str:

@@ -20,6 +20,7 @@ VALUES = (
 KEYS = (
     *("loop", "written", "steps", "theme", "order", "wrt", "cost", "of", "weights"),
     *("taps", "at", "options", "view", "rule", "step", "scan", "buffer", "x", "x0", "nothing", ""),
+    *("undo", "redo", "cancel", "save"),
     *(0, 1, -1, 99, None, 1.5, True, [], {}, "\ud800"),
 )
 
@@ -50,7 +51,7 @@ def message(chance, bench):
         key = chance.choices(KEYS, k=chance.randint(0, 4))
         return {"number": chance.randrange(9), "key": key, "value": chance.choice(VALUES)}
     if way < 0.95:
-        names = chance.sample(["number", "key", "value", "cancel", "save", "order"], 3)
+        names = chance.sample(["number", "key", "value", "order", "step"], 3)
         return {name: chance.choice(VALUES) for name in names}
     return chance.choice(VALUES)
 

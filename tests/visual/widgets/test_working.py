@@ -105,7 +105,7 @@ async def test_a_change_cancels_the_previous_request(monkeypatch):
 @pytest.mark.parametrize(
     ("message", "problem"),
     [
-        ({"cancel": True}, ""),
+        ({"key": ["cancel"], "value": None}, ""),
         ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
     ],
 )
@@ -155,7 +155,7 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
 
     async def look():
         bench.is_shown = True
-        await until(lambda: not bench._ahead.is_canceled and not at_work())
+        await until(lambda: not bench._job.is_canceled and not at_work())
 
     def shown():
         return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]

@@ -37,7 +37,7 @@ def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     assert bench.svg == shown(SQUARE, HISTORICAL, 3)
     assert "20171.5" in bench.svg
     assert control(bench, "rule")["about"] == lab.BROKEN[HISTORICAL].change
-    assert bench.form["view"] == "faulty rule"
+    assert control(bench, "view")["value"] == "faulty rule"
     assert bench.breakage.visible == 3
     assert ask(bench, ["rule"], "correct") == ""
     assert bench.breakage is None
@@ -75,7 +75,7 @@ def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
 
 def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     bench, square = Workbench(view="tapes"), gallery.loops["square"]
-    assert [view["name"] for view in bench.form["views"]][:2] == ["machine", "faulty rule"]
+    assert [name for name, _ in control(bench, "view")["options"]][:2] == ["machine", "faulty rule"]
     assert ask(bench, ["view"], "faulty rule") == ""
     first = next(iter(lab.BROKEN))
     assert (bench.state.rule, bench.state.view, bench.svg) == (first, "tapes", shown(square, first))
@@ -83,7 +83,7 @@ def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     assert ask(bench, ["view"], "faulty rule") == ""
     assert bench.state.rule == "never-accumulate"
     assert ask(bench, ["view"], "tapes") == ""
-    assert (bench.state.rule, bench.form["view"]) == (None, "tapes")
+    assert (bench.state.rule, control(bench, "view")["value"]) == (None, "tapes")
     assert bench.svg == visual.draw(square, "tapes").svg()
 
 
@@ -96,7 +96,7 @@ def test_a_rule_is_set_from_python_copied_and_saved(quick):
     assert "rule='swapped-taps'" in bench.python
     sent = []
     bench.send = lambda content, buffers: sent.append((content["file"], buffers[0].decode()))
-    bench.receive({"save": "svg"})
+    assert ask(bench, ["save"], "svg") == ""
     assert sent == [("gap-swapped-taps-2.svg", bench.svg)]
 
 

@@ -214,11 +214,12 @@ STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE
 def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
     bench, sent = Workbench(view="tapes"), []
     monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
-    bench.receive({"save": suffix})
+    problem = ask(bench, ["save"], suffix)
     if suffix == "exe":
         assert not sent
-        assert "svg, pdf, png, and html" in bench.form["problem"]["text"]
+        assert "svg, pdf, png, and html" in problem
     else:
+        assert problem == ""
         ((content, (file,)),) = sent
         assert content["file"] == f"square-tapes-1.{suffix}"
         assert file.startswith(STARTS[suffix])
