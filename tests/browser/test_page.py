@@ -155,7 +155,7 @@ def test_a_hostile_name_is_text(browser, tmp_path):
     with opened_at(browser, made) as opened:
         assert opened.page.locator("img").count() == 0
         assert opened.page.locator("h1").inner_text() == hostile
-        assert opened.page.get_by_label("loop").input_value() == hostile
+        assert opened.page.get_by_label("loop").locator("option").inner_text() == hostile
         assert hostile in opened.page.locator("svg .scan").first.text_content()
         assert opened.page.locator('[data-name="infected₀"]').count() == 1
 

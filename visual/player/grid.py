@@ -15,6 +15,7 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
 from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
+from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
@@ -23,6 +24,7 @@ TWO = ((-2, -1), (-3, -1), (-3, -2))
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
+FIELDS = ("loop", "taps", "order", "cost", "rule")  # the keys of a link, as in a `Combination`
 WEIGHTED = "visual.Workbench(loop, cost=(0, 0, 1, 0.5))"
 Pattern = Mapping[str, tuple[int, ...]]  # the taps of states and sequences, by name
 Combination = tuple[Loop, Pattern, int, str, str]  # a loop, its taps, an order, a cost, and a rule
@@ -196,18 +198,39 @@ class ChoiceGrid:
 
     @property
     def combinations(self) -> Mapping[str, Combination]:
-        """Every combination of choices, by the indices of the choices.
-
-        For example, the key ``0,1,0,0,0`` means the first loop with its second tap pattern, and the
-        first order, cost, and rule.
-        """
+        """Every combination of choices, by its link: ``loop=square&taps.x=-1,&order=1&cost=last``."""
         result = {}
-        for number, loop in enumerate(self.loops):
-            choices = (self.taps[loop.name], self.orders, self.costs, self.rules)
-            for pairs in product(*map(enumerate, choices)):
-                indices, values = zip(*pairs, strict=True)
-                result[",".join(map(str, (number, *indices)))] = (loop, *values)
+        for loop in self.loops:
+            for values in product(self.taps[loop.name], self.orders, self.costs, self.rules):
+                links = map(_link, FIELDS, (loop.name, *values))
+                result["&".join(filter(None, links))] = (loop, *values)
         return result
+
+    @property
+    def options(self) -> dict[str, list[dict[str, object]]]:
+        """The options of each field, with labels and parts of links. Each loop has its own taps."""
+        lists = zip(FIELDS[2:], (self.orders, self.costs, self.rules), strict=True)
+        options = {field: _options(field, values) for field, values in lists}
+        loops = _options("loop", [loop.name for loop in self.loops])
+        for option, loop in zip(loops, self.loops, strict=True):
+            patterns = self.taps[loop.name]
+            label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
+            option |= {
+                "about": loop.reason,
+                "taps": _options("taps", patterns),
+                "taps_label": label,
+            }
+        return {"loop": loops, **options}
+
+
+def _options(field: str, values: Iterable[object]) -> list[dict[str, object]]:
+    label = pattern_text if field == "taps" else str
+    return [{"label": label(value), "link": _link(field, value)} for value in values]
+
+
+def _link(field: str, value: object) -> str:
+    """Return the part of a link for a choice. A link without a rule chooses the correct rule."""
+    return "" if (field, value) == ("rule", CORRECT) else as_text({field: value})
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:

@@ -1,6 +1,7 @@
 // The operations of a run, and numbers as text. `lines` are instructions: each has an operation and
 // the places of its operands. `numberText` writes a number exactly as lab.notation.number_text.
 
+// The operations whose names are not those of functions of `Math`, as `exp` and `tanh` are.
 const OPERATIONS = {
   Add: (...terms) => terms.reduce((sum, term) => sum + term),
   Mul: (...factors) => factors.reduce((product, factor) => product * factor),
@@ -10,25 +11,11 @@ const OPERATIONS = {
   Pow: (a, b) => a ** b,
   Sqr: (a) => a * a,
   Reciprocal: (a) => 1 / a,
-  abs: Math.abs,
   sgn: Math.sign,
-  sqrt: Math.sqrt,
-  exp: Math.exp,
-  log: Math.log,
-  log1p: Math.log1p,
-  expm1: Math.expm1,
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
-  tanh: Math.tanh,
   arcsin: Math.asin,
   arccos: Math.acos,
   arctan: Math.atan,
   sigmoid: (a) => 1 / (1 + Math.exp(-a)),
-  max: Math.max,
-  min: Math.min,
   largest: (...numbers) => Math.max(0, ...numbers.map(Math.abs).filter(Number.isFinite)),
   where: (choice, a, b) => (choice ? a : b),
   GT: (a, b) => Number(a > b),
@@ -45,7 +32,7 @@ function compute(lines, given) {
   for (const [name, ...operands] of lines) {
     if (name === "constant") results.push(operands[0]);
     else if (name === "input") results.push(given[operands[0]][operands[1]]);
-    else results.push(OPERATIONS[name](...operands.map((place) => results[place])));
+    else results.push((OPERATIONS[name] ?? Math[name])(...operands.map((place) => results[place])));
   }
   return results;
 }
@@ -104,17 +91,23 @@ const STYLES = {
   norm: (value) => `‖${numberText(value, 3)}‖`,
 };
 
+const NUMBER = /[^,;|]+/g; // a number of a value in a link
+
+/** The entries of a value in a link. @param {string} text */
+const readNumbers = (text) => (text.match(NUMBER) ?? []).map(Number);
+
 class Live {
-  /** @param {{lines: any[], base: Object<string, number[]>}} run @param {any} data of a machine */
+  /** @param {{lines: any[], base: Object<string, string>}} run @param {any} data of a machine */
   constructor(run, data) {
     this.run = run;
+    this.base = Object.fromEntries(Object.entries(run.base ?? {}).map(([name, text]) => [name, readNumbers(text)]));
     this.numbers = [];
     if (run.lines) this.bind(data);
   }
 
   /** Compute all numbers; `values` replace given values. @param {any} values */
   compute(values) {
-    if (this.run.lines) this.numbers = compute(this.run.lines, { ...this.run.base, ...values });
+    if (this.run.lines) this.numbers = compute(this.run.lines, { ...this.base, ...values });
   }
 
   bind(node) {

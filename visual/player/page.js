@@ -1,8 +1,9 @@
-// A page of machines to choose from. The part of the address after # contains the choices, the
-// values, and the moment of the first of several such machines, in the format of
-// visual.player.state; unknown parts are ignored.
+// A page of machines to choose from. Each option of a list is a part of a link, and the link of all
+// choices names the run. The part of the address after # contains the choices, the values, and the
+// moment of the first of several such machines, in the format of visual.player.state; unknown parts
+// are ignored.
 
-const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // as in the keys of the runs
+const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // in the order of a link
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
 const HIGH = 500; // pixels below the controls that a machine needs
 
@@ -13,57 +14,18 @@ async function unpack(packed) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Numbers as in a link: commas separate numbers, semicolons rows. @param {number[]} entries @param {number[]} shape */
-function vectorText(entries, shape) {
-  if (!shape.length) return String(entries[0]);
-  const wide = shape.at(-1), rows = [];
-  for (let at = 0; at < entries.length; at += wide) rows.push(entries.slice(at, at + wide).join(",") + (wide < 2 ? "," : ""));
-  return shape.length < 2 ? rows[0] : rows.join(";") + (rows.length < 2 ? ";" : "");
-}
-
-/** The choices of a page: `at` has the index of the chosen option of each field. */
-class Choices {
-  constructor(data) {
-    this.data = data;
-    this.at = Object.fromEntries(FIELDS.map((field) => [field, 0]));
-  }
-
-  /** @param {string} field */
-  options(field) {
-    return field === "taps" ? this.data.loop[this.at.loop].taps : this.data[field];
-  }
-
-  /** The number of the packed run, or the reason for a missing machine. */
-  get run() {
-    return this.data.runs[FIELDS.map((field) => this.at[field])];
-  }
-
-  /** The keys and values of a link; the value null stands for a missing key. */
-  get link() {
-    return Object.assign({}, ...FIELDS.map((field) => this.options(field)[this.at[field]].link));
-  }
-
-  /** Apply the choices of a link that this page has. @param {URLSearchParams} pairs */
-  read(pairs) {
-    if (pairs.has("loop")) this.at.taps = 0;
-    for (const field of FIELDS) {
-      const index = this.options(field).findIndex(({ link }) =>
-        Object.entries(link).every(([key, value]) => pairs.get(key) === value));
-      if (index >= 0) this.at[field] = index;
-    }
-  }
-}
+/** The keys and values of a link, in which a plus is a sign, not a space. @param {string} link */
+const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B"));
 
 class Lesson {
   /** @param {any} place @param {boolean} hasLink  whether the address contains the state of this machine */
   constructor(place, hasLink) {
     this.place = place;
     this.hasLink = hasLink;
-    this.choices = new Choices(JSON.parse(place.querySelector("script").textContent));
+    this.data = JSON.parse(place.querySelector("script").textContent);
     this.values = {};
     this.past = [];
     this.future = [];
-    this.runs = new Map();
     this.form = element("form", { class: "choices" });
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.valueRow = element("div", { class: "values" });
@@ -75,7 +37,7 @@ class Lesson {
     place.addEventListener("keydown", (event) => this.key(event));
     this.drag();
     const link = () => (hasLink ? location.hash.slice(1) : "");
-    addEventListener("hashchange", () => hasLink && link() !== this.text() && this.restore(link()));
+    addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));
     this.restore(link());
   }
 
@@ -84,66 +46,71 @@ class Lesson {
   controls() {
     this.selects = {};
     for (const field of FIELDS) {
-      const select = element("select");
-      const label = element("label", {}, element("span", {}, field), select);
-      select.addEventListener("change", () => this.choose(field, select.selectedIndex));
-      this.selects[field] = { select, label };
-      this.form.append(label);
+      const select = element("select"), options = this.data[field];
+      this.form.append(element("label", options?.length === 1 && field !== "loop" ? { hidden: "" } : {}, element("span", {}, field), select));
+      select.addEventListener("change", () => this.choose(field));
+      this.selects[field] = select;
+      this.offer(field, options ?? []);
     }
-    this.buttons = {};
-    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.undo(true)], ["reset", "back to the given values", () => this.change({})]]) {
-      this.buttons[label] = actionButton(text, act, { "aria-label": label, title: label });
-      this.form.append(this.buttons[label]);
-    }
+    this.offerTaps();
+    const button = (text, label, act) => {
+      const node = actionButton(text, act, { "aria-label": label, title: label });
+      this.form.append(node);
+      return node;
+    };
+    this.undoButton = button("↶", "undo", () => this.undo());
+    this.redoButton = button("↷", "redo", () => this.undo(true));
+    this.resetButton = button("reset", "back to the given values", () => this.change({}));
   }
 
-  showControls() {
-    const { choices } = this;
-    for (const [field, { select, label }] of Object.entries(this.selects)) {
-      const options = choices.options(field);
-      select.replaceChildren(...options.map((option) => element("option", {}, option.label)));
-      select.selectedIndex = choices.at[field];
-      if (field === "taps") label.firstChild.textContent = choices.data.loop[choices.at.loop].named;
-      if (field === "loop") select.title = choices.data.loop[choices.at.loop].about;
-      label.hidden = field === "loop" || field === "taps" ? false : options.length < 2;
-    }
-    this.showButtons();
+  /** @param {string} field @param {any[]} options */
+  offer(field, options) {
+    this.selects[field].replaceChildren(...options.map(({ label, link }) => element("option", { value: link }, label)));
   }
 
-  showButtons() {
-    const [undo, redo, reset] = Object.values(this.buttons);
-    undo.disabled = !this.past.length;
-    redo.disabled = !this.future.length;
-    reset.hidden = !Object.keys(this.values).length;
+  /** Offer the taps of the chosen loop. */
+  offerTaps() {
+    const { loop, taps } = this.selects, { about, taps_label, taps: options } = this.data.loop[loop.selectedIndex];
+    this.offer("taps", options);
+    taps.previousSibling.textContent = taps_label;
+    loop.title = about;
   }
 
-  /** @param {string} field @param {number} index */
-  choose(field, index) {
+  /** The link of all choices. */
+  get link() {
+    return FIELDS.map((field) => this.selects[field].value).filter(Boolean).join("&");
+  }
+
+  /** @param {string} field */
+  choose(field) {
     this.remember();
-    this.choices.at[field] = index;
-    if (field === "loop") this.choices.at.taps = 0;
+    if (field === "loop") this.offerTaps();
     if (field === "loop" || field === "taps") this.values = {};
     this.load();
   }
 
   // ---- the address, undo, and redo ----------------------------------------------------------
 
-  /** The text of all choices, values, and the moment. */
-  text() {
-    const { base, shapes } = this.run ?? {};
-    const values = Object.entries(this.values).filter(([name]) => base?.[name]).map(([name, entries]) => [`at.${name}`, vectorText(entries, shapes[name])]);
-    const choices = Object.entries(this.choices.link).filter(([, value]) => value !== null);
-    const pairs = [...choices, ...values, ["moment", String(this.machine?.root.dataset.moment ?? 0)]];
-    return pairs.map((pair) => pair.map((word) => encodeURIComponent(word).replace(/%2C|%3B|%3A/g, decodeURIComponent)).join("=")).join("&");
+  /** Store the text of all choices, values, and the moment as `state`. */
+  saveState() {
+    const { base } = this.run ?? {};
+    const values = Object.entries(this.values).filter(([name]) => base?.[name]).map(([name, entries]) => {
+      const rest = [...entries];
+      return `at.${encodeURIComponent(name)}=${base[name].replace(NUMBER, () => rest.shift())}`;
+    });
+    this.state = [this.link, ...values, `moment=${this.machine?.root.dataset.moment ?? 0}`].join("&");
   }
 
   write() {
-    this.showButtons();
+    this.saveState();
+    this.undoButton.disabled = !this.past.length;
+    this.redoButton.disabled = !this.future.length;
+    this.resetButton.hidden = !Object.keys(this.values).length;
     clearTimeout(this.timer);
     if (!this.hasLink) return;
     this.timer = setTimeout(() => {
       try {
-        history.replaceState(history.state, "", `#${this.text()}`);
+        history.replaceState(history.state, "", `#${this.state}`);
       } catch {
         // a frame without an address
       }
@@ -152,18 +119,21 @@ class Lesson {
 
   /** Show the state of a text, without unknown parts. @param {string} text */
   restore(text) {
-    const pairs = new URLSearchParams(text.replaceAll("+", "%2B")); // a plus is a sign, not a space
-    this.choices.read(pairs);
+    const pairs = linkPairs(text);
+    for (const [field, select] of Object.entries(this.selects)) {
+      const hasPart = ({ value }) => value && [...linkPairs(value)].every(([key, part]) => pairs.get(key) === part);
+      const options = [...select.options], chosen = options.find(hasPart) ?? options.find(({ value }) => !value);
+      if (chosen) chosen.selected = true;
+      if (field === "loop" && pairs.has("loop")) this.offerTaps();
+    }
     this.values = {};
-    for (const [key, value] of pairs)
-      if (key.startsWith("at.")) this.values[key.slice(3)] = value.split(/[,;|]/).filter(Boolean).map(Number);
+    for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
     const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
     return this.load(Number.isFinite(moment) ? moment : undefined);
   }
 
   remember() {
-    const now = this.text();
-    if (this.past.at(-1) !== now) this.past.push(now);
+    if (this.past.at(-1) !== this.state) this.past.push(this.state);
     this.future = [];
   }
 
@@ -171,7 +141,7 @@ class Lesson {
   undo(isRedo = false) {
     const [from, to] = isRedo ? [this.future, this.past] : [this.past, this.future];
     if (!from.length) return;
-    to.push(this.text());
+    to.push(this.state);
     this.restore(from.pop());
   }
 
@@ -186,24 +156,20 @@ class Lesson {
 
   /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
-    const { choices } = this, number = choices.run;
-    this.showControls();
-    this.requested = number;
-    if (typeof number === "string") { // the reason for a missing machine
-      this.note.textContent = number;
-      this.stage.hidden = this.valueRow.hidden = true;
-      return;
-    }
-    if (!this.runs.has(number)) this.runs.set(number, await unpack(choices.data.packed[number]));
-    if (this.requested !== number) return; // the reader has made another choice meanwhile
-    this.stage.hidden = this.valueRow.hidden = false;
-    const isOther = this.run !== this.runs.get(number);
-    this.run = this.runs.get(number);
+    const packed = this.data.runs[this.link];
+    this.requested = packed;
+    this.write();
+    this.stage.hidden = this.valueRow.hidden = "reason" in packed;
+    this.note.textContent = packed.reason ?? this.note.textContent;
+    if (packed.reason) return;
+    const run = packed.run ??= await unpack(packed.packed);
+    if (this.requested !== packed) return; // the reader has made another choice meanwhile
+    const isOther = this.run !== run, data = run.machine;
+    this.run = run;
+    this.live = run.live ??= new Live(run, data);
     this.dropUnknownValues();
-    this.note.textContent = this.run.why;
+    this.note.textContent = run.why;
     if (isOther) this.sliders();
-    const data = this.run.machine;
-    this.live = this.run.live ??= new Live(this.run, data);
     this.live.compute(this.values);
     const at = moment ?? Math.min(Number(this.machine?.root.dataset.moment ?? data.first), data.moments);
     if (!this.machine) this.make(data, at);
@@ -225,7 +191,7 @@ class Lesson {
 
   /** Drop values that this run does not have. */
   dropUnknownValues() {
-    const base = this.run.base ?? {};
+    const { base } = this.live;
     for (const [name, entries] of Object.entries(this.values)) {
       const fits = Object.hasOwn(base, name) && base[name].length === entries.length && entries.every(Number.isFinite);
       if (!fits) delete this.values[name];
@@ -253,7 +219,7 @@ class Lesson {
 
   /** The present entries of a given value. @param {string} name @returns {number[]} */
   value(name) {
-    return this.values[name] ?? this.run.base[name];
+    return this.values[name] ?? this.live.base[name];
   }
 
   /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */

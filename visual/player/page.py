@@ -13,11 +13,11 @@ import os
 import warnings
 import zlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops.variables import RandomState, value_of
 from lab.progress import progress_bar
@@ -33,15 +33,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
-from visual.player.grid import (
-    CORRECT,
-    TITLE,
-    ChoiceGrid,
-    Combination,
-    Pattern,
-    choice_grid,
-    pattern_text,
-)
+from visual.player.grid import CORRECT, TITLE, Combination, choice_grid
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
@@ -111,12 +103,12 @@ class Page:
     def runs(self) -> Mapping[str, str | LabError]:
         """The compressed machine of each combination, or the error if no machine is possible.
 
-        A key contains the index of each choice, as in ``grid.combinations``.
+        The keys are links, as in ``grid.combinations``.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar is enough
             progress = progress_bar([*self.grid.combinations.items()], "page", "combination")
-            runs = {indices: _packed(combination) for indices, combination in progress}
+            runs = {link: _packed(combination) for link, combination in progress}
         self._check(runs)
         return runs
 
@@ -135,17 +127,16 @@ class Page:
     @property
     def data(self) -> str:
         """All choices and machines as JSON for a script element."""
-        packed: dict[str, int] = {}
         runs = {
-            indices: str(run) if isinstance(run, LabError) else packed.setdefault(run, len(packed))
-            for indices, run in self.runs.items()
+            link: {"reason": str(run)} if isinstance(run, LabError) else {"packed": run}
+            for link, run in self.runs.items()
         }
-        return in_script({**_options(self.grid), "runs": runs, "packed": list(packed)})
+        return in_script({**self.grid.options, "runs": runs})
 
     @property
     def content(self) -> str:
         """The machines as HTML, for a page that contains `PAGE_MODULE` and `PAGE_STYLE`."""
-        first = next(indices for indices, run in self.runs.items() if isinstance(run, str))
+        first = next(link for link, run in self.runs.items() if isinstance(run, str))
         trace = _study(self.grid.combinations[first]).trace
         twin = text(still(arrange(machine_of(trace)), 0).text())
         return (
@@ -166,34 +157,6 @@ class Page:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, which ends in .html."""
         return save_page(path, self.page)
-
-
-def _options(grid: ChoiceGrid) -> dict[str, object]:
-    """Return the options of each choice. An option has a label and its part of a link.
-
-    A link omits a key with the value None. A link without a rule selects the correct rule.
-    """
-    options: dict[str, object] = {
-        name: [
-            {"label": str(value), "link": {name: None if value == CORRECT else str(value)}}
-            for value in values
-        ]
-        for name, values in (("order", grid.orders), ("cost", grid.costs), ("rule", grid.rules))
-    }
-    loops = [
-        {"label": loop.name, "link": {"loop": loop.name}, "about": loop.reason}
-        | _tap_options(grid.taps[loop.name])
-        for loop in grid.loops
-    ]
-    return options | {"loop": loops}
-
-
-def _tap_options(patterns: Sequence[Pattern]) -> dict[str, object]:
-    """Return the options for the taps of a loop, and the label of the list."""
-    links = ({f"taps.{n}": link_text(t) for n, t in pattern.items()} for pattern in patterns)
-    pairs = zip(map(pattern_text, patterns), links, strict=True)
-    label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
-    return {"named": label, "taps": [{"label": text, "link": link} for text, link in pairs]}
 
 
 def _packed(combination: Combination) -> str | LabError:
@@ -222,16 +185,18 @@ def _run(combination: Combination) -> dict[str, Any]:
     try:
         program = program_of(study.derivative.values, study.given, study.also)
         machine = for_page(machine_of(study.trace, program=program))
+        known = {
+            n: value_of(v) for n, v in loop.variables.items() if not isinstance(v, RandomState)
+        }
+        values = {name: value for name, value in known.items() if value.dtype.kind == "f"}
+        base = {name: link_text(value.tolist()) for name, value in values.items()}
     except LabError as error:
         why = f"Values cannot be dragged here: {error}"
         return {"why": why, "machine": for_page(machine_of(study.trace))}
-    known = {n: value_of(v) for n, v in loop.variables.items() if not isinstance(v, RandomState)}
-    values = {name: value for name, value in known.items() if value.dtype.kind == "f"}
     return {
         "why": "",
         "lines": program.instructions.lines,
-        "base": {name: value.ravel().tolist() for name, value in values.items()},
-        "shapes": {name: value.shape for name, value in values.items()},
+        "base": base,
         "sliders": list(sliders(values, values, loop.variables)),
         "machine": machine,
     }

@@ -23,6 +23,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
 from visual.player.grid import default_patterns, pattern_of, pattern_text
+from visual.player.state import from_text
 
 
 def numerals(data):
@@ -85,7 +86,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
     page = visual.Page(["square", "coupled"], taps, [1, 2], ["last", "sum"], ["correct"])
     data = data_of(page.page())
     assert len(data["runs"]) == (2 + 1) * 2 * 2
-    for run in map(unpacked, data["packed"]):
+    for run in (unpacked(run["packed"]) for run in data["runs"].values()):
         assert {"machine", "lines", "base", "sliders"} < set(run)
         assert run["why"] == ""
         for machine in (run["machine"], run["machine"]["narrow"]):
@@ -97,9 +98,9 @@ def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
     monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 8)
     chosen = {"taps": {"square": [(-1,)], "coupled": [(-1,)]}, "orders": [1, 2], "costs": ["sum"]}
     data = data_of(visual.Page(["square", "coupled"], **chosen).page())
-    reasons = {key: run for key, run in data["runs"].items() if isinstance(run, str)}
-    assert list(reasons) == ["1,0,1,0,0"]  # coupled at order 2
-    assert "plays at most 8" in reasons["1,0,1,0,0"]
+    reasons = {key: run["reason"] for key, run in data["runs"].items() if "reason" in run}
+    assert list(reasons) == ["loop=coupled&taps.prey=-1,&taps.hunters=-1,&order=2&cost=sum"]
+    assert "plays at most 8" in next(iter(reasons.values()))
     with pytest.raises(LabError, match=r"plays at most 8"):
         visual.Page(["coupled"], orders=[2], costs=["sum"]).page()
 
@@ -126,7 +127,7 @@ def test_a_hostile_name_is_no_markup():
     assert page.count("<script") == 2
     data = data_of(page)
     assert {data["loop"][0][key] for key in ("label", "about")} == {HOSTILE}
-    assert data["loop"][0]["link"] == {"loop": HOSTILE}
+    assert from_text(data["loop"][0]["link"]) == {"loop": HOSTILE}
 
 
 def test_each_choice_is_there_once():
@@ -181,11 +182,11 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     assert capsys.readouterr().out == f"{path}: 6 machines, 0.1 MB.\n"
     data = data_of(path.read_text(encoding="utf-8"))
     assert [loop["taps"][-1]["link"] for loop in data["loop"]] == [
-        {"taps.x": "-2,-1"},
-        {"taps.prey": "-1,", "taps.hunters": "-2,"},
+        "taps.x=-2,-1",
+        "taps.prey=-1,&taps.hunters=-2,",
     ]
-    assert [option["link"] for option in data["cost"]] == [{"cost": "sum"}, {"cost": "last"}]
-    assert data["rule"] == [{"label": "correct", "link": {"rule": None}}]
+    assert [option["link"] for option in data["cost"]] == ["cost=sum", "cost=last"]
+    assert data["rule"] == [{"label": "correct", "link": ""}]
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.html"]
 
 
