@@ -3,12 +3,9 @@
 
 /** The bar converts between p and a position on the bar; the arrow keys move to the end of a sum. */
 class Bar {
-  /** @param {Element} parent @param {any} actions `drag` gets p, `drop` has no argument */
-  constructor(parent, { drag, drop }) {
-    const box = html("div", { class: "scrub" }, parent);
-    this.track = html("div", { class: "segments", "aria-hidden": "true" }, box);
-    this.marks = html("div", { class: "marks" }, box);
-    this.slider = html("input", { type: "range", min: 0, step: "any", value: 0, "aria-label": "moment" }, box);
+  /** @param {Element} root @param {any} actions `drag` gets p, `drop` has no argument */
+  constructor(root, { drag, drop }) {
+    [this.track, this.marks, this.slider] = root.querySelector(".scrub").children;
     this.slider.oninput = () => drag(this.moment(Number(this.slider.value)));
     this.slider.onchange = drop;
   }
@@ -25,10 +22,10 @@ class Bar {
     this.track.replaceChildren();
     for (const scan of scans) {
       const [from, to] = scan.events.map((event) => this.edges[event]);
-      const node = html("span", { title: `${scan.run}${scan.number} ${scan.name}` }, this.track);
+      const label = element("b", {}, scans.length > 4 ? scan.number : `${scan.number} ${scan.name}`);
+      const node = element("span", { title: `${scan.run}${scan.number} ${scan.name}` }, element("i"), label);
       node.style.flex = `${to - from} 0 0`;
-      html("i", {}, node);
-      html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
+      this.track.append(node);
       node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // show one run of two
     }
   }
@@ -40,9 +37,9 @@ class Bar {
     for (const [text, moment] of rule ? [["wrong", rule.first_wrong], ["read", rule.first_read]] : []) {
       if (moment === null) continue;
       const at = (this.edges[moment] / moments) * 100, before = this.marks.firstChild;
-      const mark = html("button", { type: "button", class: "mark", title: `first ${text}: ${events[moment - 1].heading}` }, this.marks, `▲ ${text}`);
+      const mark = actionButton(`▲ ${text}`, () => jump(moment), { class: "mark", title: `first ${text}: ${events[moment - 1].heading}` });
       mark.style.left = before ? `max(${at}%, calc(${before.style.left} + 58px))` : `${at}%`;
-      mark.onclick = () => jump(moment);
+      this.marks.append(mark);
     }
   }
 

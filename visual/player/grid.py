@@ -198,7 +198,7 @@ class ChoiceGrid:
 
     @property
     def combinations(self) -> Mapping[str, Combination]:
-        """Every combination of choices, by its link: ``loop=square&taps.x=-1,&order=1&cost=last``."""
+        """Every combination of choices, by its link, as in ``loop=square&taps.x=-1,&order=1``."""
         result = {}
         for loop in self.loops:
             for values in product(self.taps[loop.name], self.orders, self.costs, self.rules):

@@ -1,25 +1,51 @@
 // The player of a machine: it moves p, and shows p in the picture, the words, and the bar.
 
 const NARROW = 600; // pixels
-const SPEEDS = [0.5, 1, 2, 4];
+const MARKUP = `
+  <h2 class="title"></h2>
+  <p class="rules" hidden></p>
+  <div class="stage"></div>
+  <div class="foot">
+    <div class="description">
+      <div class="scantape-sentence" aria-live="polite"></div>
+      <div class="reason"></div>
+      <div class="more"></div>
+      <table hidden></table>
+    </div>
+    <div class="bar">
+      <button type="button" class="play" aria-label="play">▶</button>
+      <button type="button" class="step" aria-label="previous sum">|◀</button>
+      <button type="button" class="step" aria-label="next sum">▶|</button>
+      <select aria-label="speed"><option value="0.5">0.5×<option value="1" selected>1×<option value="2">2×<option value="4">4×</select>
+      <div class="scrub">
+        <div class="segments" aria-hidden="true"></div>
+        <div class="marks"></div>
+        <input type="range" min="0" step="any" value="0" aria-label="moment">
+      </div>
+      <output class="counter"></output>
+    </div>
+  </div>
+  <div class="legend"><p></p><label title="positions in buffers, and formulas in buf[…]"><input type="checkbox">buffers</label></div>
+  <details class="inside"><summary></summary><div></div></details>`;
 
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
 class Machine {
-  /** @param {any} data @param {Element=} parent @param {any=} options */
+  /** @param {any} data @param {Element} parent @param {any=} options */
   constructor(data, parent, options = {}) {
     Object.assign(this, { p: 0, goal: null, isPlaying: false, picked: null });
     this.options = options;
-    this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
+    this.root = element("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 });
+    this.root.innerHTML = MARKUP;
     this.root.machine = this;
-    this.title = html("h2", { class: "title" }, this.root);
-    this.foot = html("div", { class: "foot" });
-    this.words = new Words(this.root, this.foot);
-    this.stage = html("div", { class: "stage" }, this.root);
-    this.root.append(this.foot);
-    this.controls(html("div", { class: "bar" }, this.foot));
-    this.footer(html("div", { class: "legend" }, this.root));
-    this.inner = html("details", { class: "inside" }, this.root);
-    this.inner.append(element("summary"), element("div"));
+    parent.append(this.root);
+    const [stage, foot, button, previous, next, speed, buffers] = this.root.querySelectorAll(".stage, .foot, button, select, .legend input");
+    Object.assign(this, { stage, foot, button, speed, buffers, inner: this.root.lastChild });
+    this.words = new Words(this.root);
+    this.bar = new Bar(this.root, { drag: (p) => this.jump(p), drop: () => this.glide(this.bar.nearest(this.p)) });
+    button.onclick = () => (this.isPlaying ? this.pause() : this.play());
+    previous.onclick = () => this.step(-1);
+    next.onclick = () => this.step(1);
+    buffers.onchange = () => { this.contribute(buffers.checked); this.refresh(); };
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
@@ -34,12 +60,10 @@ class Machine {
     this.picked = null;
     this.p = 0;
     this.draw(this.fittingData());
-    this.title.textContent = data.title;
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
     this.contribute(this.options.contributor);
     this.words.open(data, this.options.onExample);
-    showLegend(this.legend, data);
     this.bar.open(data);
     this.bar.mark(data.mistake, (moment) => this.jump(moment));
     this.inner.hidden = !data.inside?.length;
@@ -69,27 +93,6 @@ class Machine {
   contribute(isOn) {
     this.options.contributor = this.buffers.checked = Boolean(isOn);
     this.root.classList.toggle("contributor", Boolean(isOn));
-  }
-
-  /** @param {Element} parent */
-  controls(parent) {
-    this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, parent, "▶");
-    this.button.onclick = () => (this.isPlaying ? this.pause() : this.play());
-    html("button", { type: "button", class: "step", "aria-label": "previous sum" }, parent, "|◀").onclick = () => this.step(-1);
-    html("button", { type: "button", class: "step", "aria-label": "next sum" }, parent, "▶|").onclick = () => this.step(1);
-    this.speed = html("select", { "aria-label": "speed" }, parent);
-    for (const speed of SPEEDS) html("option", { value: speed, ...(speed === 1 ? { selected: "" } : {}) }, this.speed, `${speed}×`);
-    this.bar = new Bar(parent, { drag: (p) => this.jump(p), drop: () => this.glide(this.bar.nearest(this.p)) });
-    this.counter = html("output", { class: "counter" }, parent);
-  }
-
-  /** The legend and the switch for buffers. @param {Element} parent */
-  footer(parent) {
-    this.legend = html("p", {}, parent);
-    const label = html("label", { title: "positions in buffers, and formulas in buf[…]" }, parent, "buffers");
-    this.buffers = html("input", { type: "checkbox" });
-    label.prepend(this.buffers);
-    this.buffers.onchange = () => { this.contribute(this.buffers.checked); this.refresh(); };
   }
 
   /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
@@ -134,7 +137,6 @@ class Machine {
     }
     if (!at.isNew || this.picked !== null) return;
     this.words.describe(at, this.picture.entry, this.options.contributor);
-    this.counter.textContent = `${at.number} / ${this.data.moments}`;
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     this.follow(at);
   }

@@ -28,20 +28,16 @@ const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "writt
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * Append a new element with attributes and a text.
- * @param {any} node @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
+ * Append a new element of an SVG with attributes and a text.
+ * @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
  */
-function appendNode(node, attributes, parent, text) {
+function shape(tag, attributes, parent, text = "") {
+  const node = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
-  if (text !== undefined) node.textContent = text;
+  node.textContent = text;
   parent?.append(node);
   return node;
 }
-
-/** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
-const shape = (tag, attributes, parent, text) => appendNode(document.createElementNS(SVG, tag), attributes, parent, text);
-/** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
-const html = (tag, attributes, parent, text) => appendNode(document.createElement(tag), attributes, parent, text);
 
 /** @param {number} x @param {number} low @param {number} high */
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
@@ -53,20 +49,6 @@ const ease = (f) => f * f * (3 - 2 * f);
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
 /** @param {string} text @param {number} size */
 const textWidth = (text, size) => text.length * size * 0.6;
-
-/** The point of a line after a share of its length. @param {Point[]} points @param {number} share @returns {Point} */
-function along(points, share) {
-  const lengths = points.slice(1).map((b, i) => Math.hypot(b[0] - points[i][0], b[1] - points[i][1]));
-  let left = share * lengths.reduce((a, b) => a + b, 0);
-  for (let i = 0; i < lengths.length; i++) {
-    if (left <= lengths[i] || i === lengths.length - 1) {
-      const k = lengths[i] ? clamp(left / lengths[i], 0, 1) : 1;
-      return [points[i][0] + (points[i + 1][0] - points[i][0]) * k, points[i][1] + (points[i + 1][1] - points[i][1]) * k];
-    }
-    left -= lengths[i];
-  }
-  return points[0];
-}
 
 /** The state of a cell at p. @param {Cell} cell @param {number} moment @returns {Key} */
 function keyAt(cell, moment) {
@@ -276,12 +258,12 @@ class Picture {
     const moves = part.terms.map((move) => {
       const drops = (isOne(move) ? [] : move.drops).map((points) => line(points, "drop"));
       line(move.points, "arrow now");
-      return {
-        move, drops,
-        factor: move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null,
-        value: this.pill(isFill ? "plain" : "value", move.value),
-        product: this.pill(isFill ? "plain" : "product", move.product || move.value),
-      };
+      const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
+      factor?.setAttribute("transform", `translate(${move.chip})`);
+      const value = this.pill(isFill ? "plain" : "value", move.value);
+      const product = this.pill(isFill ? "plain" : "product", move.product || move.value);
+      for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
+      return { move, drops, factor, value, product };
     });
     return { moves, adder: part.is_addition ? this.adder(part, this.data.cells[part.target]) : null };
   }
@@ -316,10 +298,11 @@ class Picture {
     for (const { move, drops, factor, value, product } of moves) {
       for (const drop of drops) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
       const isPast = hasFactor(move) && go >= move.turn, isProduct = isPast || !move.value;
-      if (factor) place(factor, move.chip, isPast && isMoving ? 0 : phase(share, 0.05, READ));
-      const here = along(move.points, go);
-      place(value, here, isMoving && !isProduct ? 1 : 0);
-      place(product, here, isMoving && isProduct ? 1 : 0);
+      if (factor) factor.style.opacity = String(isPast && isMoving ? 0 : phase(share, 0.05, READ));
+      for (const pill of [value, product]) {
+        pill.style.offsetDistance = `${100 * go}%`;
+        pill.style.opacity = isMoving && isProduct === (pill === product) ? "1" : "0";
+      }
     }
     if (!adder) return;
     const whole = share >= ADD;
@@ -336,9 +319,3 @@ const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
 /** @param {Term} move */
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
-
-/** @param {SVGElement} node @param {Point} point @param {number} opacity */
-function place(node, [x, y], opacity) {
-  node.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
-  node.style.opacity = String(opacity);
-}

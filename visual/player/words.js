@@ -44,61 +44,42 @@ function provenance(data, number, at) {
   return { part: computed, readers, sentence, reason, history: history.filter(Boolean).join(" · ") };
 }
 
-/** Show the legend of the roles that occur in a machine. @param {Element} parent @param {any} data */
-function showLegend(parent, data) {
-  const roles = new Set(data.cells.flatMap(({ keys }) => keys.map(({ role }) => role)));
-  parent.replaceChildren();
-  for (const [kind, term, meaning] of LEGEND.filter(([kind]) => roles.has(kind)))
-    html("i", {}, html("span", { class: kind, title: `${term}: ${meaning}` }, parent, term), `: ${meaning}`);
-}
-
-/** The words above and below the picture. */
+/** The title, the words above and below the picture, and the legend. */
 class Words {
-  /** @param {Element} above @param {Element} below */
-  constructor(above, below) {
-    this.rules = html("p", { class: "rules", hidden: "" }, above);
-    this.description = html("div", { class: "description" }, below);
-    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.description);
-    this.reason = html("div", { class: "reason" }, this.description);
-    this.more = html("div", { class: "more" }, this.description);
-    this.table = html("table", { hidden: "" }, this.description);
+  /** @param {Element} root */
+  constructor(root) {
+    const [title, rules, description, sentence, reason, more, table, counter, legend] =
+      root.querySelectorAll(".title, .rules, .description, .description > *, .counter, .legend p");
+    Object.assign(this, { title, rules, description, sentence, reason, more, table, counter, legend });
   }
 
-  /** Show the rules and the results of another machine. @param {any} data @param {any} onExample */
+  /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} onExample */
   open(data, onExample) {
+    this.title.textContent = data.title;
+    const roles = new Set(data.cells.flatMap(({ keys }) => keys.map(({ role }) => role)));
+    this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
+      element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))));
     this.data = data;
     const rule = data.mistake;
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
     const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
-    this.rules.replaceChildren();
-    if (correct) html("span", {}, this.rules, `✓ correct rule: ${correct}   `);
-    html("span", { class: "wrong" }, this.rules, `✗ ${rule.rule}: ${faulty}`);
-    this.offer(rule, onExample);
-    this.table.replaceChildren();
-    for (const row of [HEADINGS, ...rule.table]) {
-      const line = html("tr", {}, this.table);
-      row.forEach((text, n) => html(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, line, text));
-    }
-  }
-
-  /** If the rule changes no result, offer a loop whose results the rule changes. @param {any} rule @param {any} onExample */
-  offer({ example, offer }, onExample) {
-    if (!example) return;
-    html("span", {}, this.rules, "   It changes: ");
-    const node = html(onExample ? "button" : "span", {}, this.rules, offer);
-    if (onExample) node.onclick = () => onExample(example);
+    this.rules.replaceChildren(correct && `✓ correct rule: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`));
+    if (rule.example) this.rules.append("   It changes: ", onExample ? actionButton(rule.offer, () => onExample(rule.example)) : rule.offer);
+    this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
+      element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }
 
   /** Describe the group that plays. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
   describe(at, entry, withBuffers) {
     const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
-    this.sentence.replaceChildren();
-    if (group?.summary.length) for (const line of group.summary) this.line(line);
-    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact);
-    if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
+    const lines = group?.summary.length
+      ? group.summary.map((line) => this.line(line))
+      : parts.map((part) => this.line(part.by_entry[entry] ?? part.sentence, part.exact));
+    this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
+    this.counter.textContent = `${at.number} / ${this.data.moments}`;
     this.reason.textContent = this.reason.title = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.more.textContent = [
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
@@ -120,14 +101,12 @@ class Words {
 
   /** @param {Phrase[]} sentence @param {string=} exact */
   line(sentence, exact = "") {
-    const line = html("div", { class: "line", title: exact }, this.sentence);
-    for (const { text, ink } of sentence) html("span", { class: ink }, line, text);
+    return element("div", { class: "line", title: exact }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
   }
 
   /** Describe where a number comes from. @param {any} record a result of `provenance` */
   explain({ sentence, reason, history }) {
-    this.sentence.replaceChildren();
-    html("div", { class: "line" }, this.sentence, sentence);
+    this.sentence.replaceChildren(element("div", { class: "line" }, sentence));
     this.reason.textContent = reason;
     this.more.textContent = history;
   }
