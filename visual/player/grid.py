@@ -217,14 +217,15 @@ class ChoiceGrid:
             label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
             option |= {
                 "about": loop.reason,
-                "taps": _options("taps", patterns),
+                "taps": _options("taps", patterns, pattern_text),
                 "taps_label": label,
             }
         return {"loop": loops, **options}
 
 
-def _options(field: str, values: Iterable[object]) -> list[dict[str, object]]:
-    label = pattern_text if field == "taps" else str
+def _options(
+    field: str, values: Iterable[Checked], label: Callable[[Checked], str] = str
+) -> list[dict[str, object]]:
     return [{"label": label(value), "link": _link(field, value)} for value in values]
 
 
