@@ -1,8 +1,7 @@
 """Animated GIF: the frame of each moment omits the shapes of later moments."""
 
 import io
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,14 +26,6 @@ def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
             yield replace(shape, shapes=tuple(_visible(moment, shape.shapes)))
 
 
-def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
-    """Yield all frames as PNG, with a progress bar."""
-    count = len(scene.moments)
-    for frame in progress_bar(frames(scene), "frames", "frame", count):
-        pause()
-        yield content(".png", frame, scale)
-
-
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
@@ -42,9 +33,11 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """
     from PIL import Image
 
-    with closing(_images(scene, scale)) as images:  # removes the progress bar after an interrupt
-        rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
-    codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
+    codes = []
+    for frame in progress_bar(frames(scene), "frames", "frame", len(scene.moments)):
+        pause()
+        rgb = Image.open(io.BytesIO(content(".png", frame, scale))).convert("RGB")
+        codes.append(np.asarray(rgb, "int32") @ (1 << 16, 1 << 8, 1))
     colors, counts = np.unique(codes[-1], return_counts=True)
     palette = colors[np.argsort(counts)[::-1][:256]]
     painted = [Image.fromarray(_nearest(frame, palette)) for frame in codes]

@@ -75,6 +75,11 @@ def document(
     )
 
 
+def embedded(body: str, module: str, style: str) -> str:
+    """Return the HTML `body` with its ES module and style sheet, for a part of another page."""
+    return f"<style>{style}</style>\n{body}\n<script type='module'>{module}</script>\n"
+
+
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
     """Return an element that scrolls by keyboard; `inside` is HTML, or text if `tag` is pre."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())

@@ -9,7 +9,15 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, argument_error, check_choice, check_sequence, listing, quote
+from lab.errors import (
+    ArgumentError,
+    argument_error,
+    check_choice,
+    check_sequence,
+    check_type,
+    listing,
+    quote,
+)
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -56,16 +64,7 @@ def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
     """Return the pattern of a loop's declaration, and patterns with other taps of one state."""
     by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
     others = ({state.name: taps} for state in loop.states for taps in by_count.get(state.takes, ()))
-    return _unique(pattern_of(loop, given) for given in ({}, *others))
-
-
-def _unique(values: Iterable[Checked]) -> tuple[Checked, ...]:
-    """Return the values without repetitions."""
-    result: list[Checked] = []
-    for value in values:
-        if value not in result:
-            result.append(value)
-    return tuple(result)
+    return checked_values("taps", [{}, *others], (), lambda given: pattern_of(loop, given))
 
 
 def checked_values(
@@ -75,11 +74,10 @@ def checked_values(
     given = default if given is None else given
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
-    given = check_sequence(name, given, "one, or several")
-    values = _unique(map(check, given))
+    values = [*map(check, check_sequence(name, given, "one, or several"))]
     if not values:
-        raise ArgumentError(f"{name} = {given!r:.60}: expected at least one.")
-    return values
+        raise argument_error(name, (), "expected at least one.")
+    return tuple(value for n, value in enumerate(values) if value not in values[:n])
 
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
@@ -98,43 +96,29 @@ def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
 def _loop(given: object) -> Loop:
     if isinstance(given, Loop):
         return given
-    if not isinstance(given, str) or given not in gallery.loops:
-        raise ArgumentError(
-            f"loops = {quote(given)}: expected a lab.Loop, or a name of the gallery: "
-            f"{listing(gallery.loops)}."
-        )
-    return gallery.loops[given]
+    expected = "expected a lab.Loop, or a name of the gallery: {}."
+    return gallery.loops[check_choice("loops", given, gallery.loops, expected)]
 
 
 def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """Return the tap patterns of each loop, by the name of the loop."""
-    if not isinstance(given, Mapping):
-        raise argument_error("taps", given, "expected patterns by the names of loops.")
-    names = [loop.name for loop in loops]
-    for name in given:
-        if name not in names:
-            raise ArgumentError(
-                f"taps of {quote(name)}: the loops of this page are {listing(names)}."
-            )
-    return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
+    patterns = check_type("taps", given, Mapping, "patterns by the names of loops")
+    for name in patterns:
+        check_choice("taps", name, [loop.name for loop in loops], "the loops of this page are {}.")
+    return MappingProxyType({loop.name: _patterns(loop, patterns.get(loop.name)) for loop in loops})
 
 
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     """Return the tap patterns of a loop. Each pattern contains the variables of all patterns."""
     if given is None:
         return default_patterns(loop)
-    several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    listed = tuple(given) if isinstance(given, Iterable) else ()
-    if not several_given or not all(isinstance(item, Iterable) for item in listed):
-        raise ArgumentError(
-            f"taps of loop {loop.name} = {quote(given)}: expected several patterns, as in "
-            "[(-1,), (-2, -1)]."
-        )
-    named = [loop.named_taps(item) for item in listed]
+    argument = f"taps of loop {loop.name}"
+    patterns = tuple(given) if isinstance(given, Iterable) else (None,)
+    if isinstance(given, str | Mapping) or not all(isinstance(p, Iterable) for p in patterns):
+        raise argument_error(argument, given, "expected several patterns, as in [(-1,), (-2, -1)].")
+    named = [loop.named_taps(pattern) for pattern in patterns]
     names = dict.fromkeys(name for taps in named for name in taps)
-    return checked_values(
-        f"taps of loop {loop.name}", named, (), lambda taps: pattern_of(loop, taps, names)
-    )
+    return checked_values(argument, named, (), lambda taps: pattern_of(loop, taps, names))
 
 
 @dataclass(frozen=True)

@@ -84,9 +84,7 @@ class Machine {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
     this.stage.replaceChildren();
-    const entry = this.picture?.entry ?? null;
-    this.picture = new Picture(data, this.stage);
-    this.picture.entry = entry;
+    this.picture = new Picture(data, this.stage, this.picture?.entry ?? null);
   }
 
   /** Show or hide positions in buffers, and formulas in `buf[…]`. @param {any} isOn */
@@ -219,20 +217,17 @@ class Machine {
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const cell = event.target.closest?.("[data-cell]"), isButton = event.target.tagName === "BUTTON";
-    const actions = cell ? this.cellKeys(cell) : {
+    const cellKeys = { Enter: () => this.pick(cell), " ": () => this.pick(cell) };
+    const timeKeys = {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
       Home: () => this.jump(0), End: () => this.jump(this.data.moments),
+      ...(isButton ? {} : { " ": () => this.button.click() }),
     };
-    const act = { ...actions, Escape: () => this.forget(), ...(isButton || cell ? {} : { " ": () => this.button.click() }) }[event.key];
+    const away = cell && ARROWS[event.key];
+    const act = away ? () => this.neighbor(cell, ...away) : { ...(cell ? cellKeys : timeKeys), Escape: () => this.forget() }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
-  }
-
-  cellKeys(node) {
-    const keys = { Enter: () => this.pick(node), " ": () => this.pick(node) };
-    for (const [name, [dx, dy]] of Object.entries(ARROWS)) keys[name] = () => this.neighbor(node, dx, dy);
-    return keys;
   }
 
   /** Focus the nearest cell in a direction. @param {any} node @param {number} dx @param {number} dy */

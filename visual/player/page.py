@@ -24,7 +24,7 @@ from lab.progress import progress_bar
 from lab.records import cached_property
 from lab.reports.breaking.breakage import break_rule
 from lab.traces.program import program_of
-from visual.backends.page import document, in_script
+from visual.backends.page import document, embedded, in_script
 from visual.backends.svg import text
 from visual.drawing.study import Study, study_of
 from visual.options import Value
@@ -103,17 +103,13 @@ class Page:
     def runs(self) -> Mapping[str, str | LabError]:
         """The compressed machine of each combination, or the error if no machine is possible.
 
-        The keys are links, as in ``grid.combinations``.
+        The keys are links, as in ``grid.combinations``. Raises LabError for a page without a
+        machine, and for a page that is too large.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar is enough
             progress = progress_bar([*self.grid.combinations.items()], "page", "combination")
             runs = {link: _packed(combination) for link, combination in progress}
-        self._check(runs)
-        return runs
-
-    def _check(self, runs: Mapping[str, str | LabError]) -> None:
-        """Raise LabError for a page without a machine, and for a page that is too large."""
         packed = [run for run in runs.values() if isinstance(run, str)]
         if not packed:
             raise next(run for run in runs.values() if isinstance(run, LabError))
@@ -123,6 +119,7 @@ class Page:
                 f"orders: expected a page of at most {LARGEST // 10**6} MB, got "
                 f"{size / 1e6:.0f} MB. Choose fewer loops, taps, or orders."
             )
+        return runs
 
     @property
     def data(self) -> str:
@@ -146,8 +143,7 @@ class Page:
 
     def fragment(self) -> str:
         """Return the machines with their style and module, for embedding in another page."""
-        script = f"<script type='module'>{PAGE_MODULE}</script>"
-        return f"<style>{PAGE_STYLE}</style>\n{self.content}\n{script}\n"
+        return embedded(self.content, PAGE_MODULE, PAGE_STYLE)
 
     def page(self) -> str:
         """Return the page as HTML. The page loads no other file."""

@@ -66,10 +66,10 @@ function locate(data, p) {
 
 /** The picture: an SVG whose cells never move. */
 class Picture {
-  /** @param {any} data @param {Element=} parent */
-  constructor(data, parent) {
+  /** @param {any} data @param {Element} parent @param {number|null} entry of arrays, which the reader follows */
+  constructor(data, parent, entry) {
     this.data = data;
-    this.entry = null; // the entry of arrays that the reader follows
+    this.entry = entry;
     this.svg = shape("svg", {
       viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
     }, parent);

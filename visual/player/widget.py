@@ -21,7 +21,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from lab.reports.breaking.rules import BrokenRule
 from lab.traces.trace import Trace
 from lab.traces.tracing import derivative_of
-from visual.backends.page import document, in_script
+from visual.backends.page import document, embedded, in_script
 from visual.backends.svg import text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
@@ -214,5 +214,4 @@ def without_kernel(
     data: Mapping[str, Any], moment: int | None = None, contributor: bool = False
 ) -> str:
     """Return a machine as HTML with the style and the script, for embedding in another page."""
-    machine = element(data, moment, contributor)
-    return f"<style>{STYLE}</style>{machine}<script type='module'>{MODULE}</script>"
+    return embedded(element(data, moment, contributor), MODULE, STYLE)
