@@ -139,16 +139,16 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
         exact = value_of(expression, lambda leaf: float(used[leaf]))
         is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
         return f"{printed} = {_right_side(expression, used, 4)}" if is_so else ""
-    close = ""
+    close: int | None = None  # the least number of digits for an error up to 1 %
     for digits in DIGITS:
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
         if holds(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
             return f"{printed} = {_right_side(expression, used, digits)}"
-        if not close and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
-            close = f"{printed} ≈ {_right_side(expression, used, digits)}"
-    return close
+        if close is None and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
+            close = digits
+    return "" if close is None else f"{printed} ≈ {_right_side(expression, used, close)}"
 
 
 def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool:

@@ -183,9 +183,10 @@ def _factors(
     """
     if not any(edge.factor for edge in edges):
         return
-    paths = [*map(points_along, arrows)]
+    paths = [points_along(arrow) if arrow.is_curve else arrow.points for arrow in arrows]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
-    chips = {n: _chips(paths[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
+    pairs = enumerate(zip(edges, arrows, strict=True))
+    chips = {n: _chips(points_along(a), edge.factor) for n, (edge, a) in pairs if edge.factor}
     for label in place_labels(chips, paths, occupied).values():
         yield Group(label.shapes)
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 
 from lab.progress import pause
 from visual.layout.cells import on_one_scale, with_distinct_numbers
@@ -41,13 +40,12 @@ def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
-        for piece in [word] if len(word.rstrip()) <= room else re.findall("[^·]+·?|·", word):
+        parts = rf"[^·]{{1,{max(room - 1, 1)}}}·?|·"
+        for piece in [word] if len(word.rstrip()) <= room else re.findall(parts, word):
             left = letters - len(lines[-1]) - indent * (len(lines) > 1)
             if len(piece.rstrip()) > left and lines[-1]:
                 lines.append("")
-            first, *more = wrap(piece, room, drop_whitespace=False)
-            lines[-1] += first
-            lines += more
+            lines[-1] += piece
     if len(lines) > most:
         lines[most - 1 :] = [f"{lines[most - 1][: max(room - 2, 0)].rstrip()} …"]
     return [f"{' ' * indent * (n > 0)}{line.rstrip()}" for n, line in enumerate(lines)]
