@@ -26,12 +26,12 @@ from lab.traces.trace import Trace
 from visual.exercises.answers import ExerciseTask
 from visual.exercises.questions import Candidate, slots, taps
 from visual.exercises.sheet import ExerciseSheet, Single
-from visual.pictures.tap_rules import Use
 from visual.retired import RETIRED_NAMES, removal
+from visual.scene.theme import Role
 
 CANDIDATES: Mapping[str, Callable[[Trace], Iterator[Candidate]]] = {
-    "overwritten": partial(slots, use=Use.OVERWRITTEN),
-    "preserved": partial(slots, use=Use.PRESERVED),
+    "overwritten": partial(slots, role=Role.OVERWRITTEN),
+    "preserved": partial(slots, role=Role.PRESERVED),
     "taps": taps,
 }
 

@@ -14,17 +14,18 @@ from visual.exercises.answers import Answer, ExerciseTask
 from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
 from visual.pictures.machine.still import moment_of_step
-from visual.pictures.tap_rules import Use, conversions, use_of
+from visual.pictures.tap_rules import conversions, role_of
 from visual.pictures.taps import taps as taps_picture
+from visual.scene.theme import Role
 
 Candidate = tuple[int, Callable[[], ExerciseTask]]
 ENDS = 50  # questions are about the first and the last 50 steps
 NEIGHBORS = 2  # feedback covers this many slots or taps beyond the outermost taps
 REASONS = {
-    Use.OVERWRITTEN: "it is read, and then replaced.",
-    Use.PRESERVED: "it is read and preserved for later steps.",
-    Use.WRITTEN: "it is written, but not read before.",
-    Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
+    Role.OVERWRITTEN: "it is read, and then replaced.",
+    Role.PRESERVED: "it is read and preserved for later steps.",
+    Role.INTERMEDIATE: "it is written, but not read before.",
+    Role.UNNEEDED: "at that tap, the loop neither reads nor writes.",
 }
 
 
@@ -39,19 +40,19 @@ def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 
 
-def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
+def slots(trace: Trace, role: Role) -> Iterator[Candidate]:
     """Yield candidates for questions about the slots that a step overwrites or preserves."""
     for number, tape in _tapes(trace):
-        if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
+        if not (tape.tape.overwritten if role is Role.OVERWRITTEN else tape.tape.preserved):
             continue
         steps = trace.scans[number].steps
         for step in sorted({*range(min(steps, ENDS)), *range(max(0, steps - ENDS), steps)}):
-            task = partial(_slot_task, NamedScan(trace, number), step, tape, use)
+            task = partial(_slot_task, NamedScan(trace, number), step, tape, role)
             yield trace.scans[number].order, task
 
 
-def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> ExerciseTask:
-    tape, is_overwritten = recorded.tape, use is Use.OVERWRITTEN
+def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, role: Role) -> ExerciseTask:
+    tape, is_overwritten = recorded.tape, role is Role.OVERWRITTEN
     right = tape.positions(step, tape.overwritten if is_overwritten else tape.preserved)
     verb = "overwrite" if is_overwritten else "preserve (read and not change)"
     noun = "slot" if len(right) == 1 else "slots"
@@ -73,7 +74,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
         otherwise=f"Step {step} neither reads nor writes that position.",
         mistakes={
             position: f"Position {integers(position)} is tap {integers(position - step)} of this "
-            f"step: {REASONS[use_of(tape, position - step)]}"
+            f"step: {REASONS[role_of(tape, position - step)]}"
             for position in positions
             if position not in right
         },

@@ -5,30 +5,31 @@ become reads, and taps change sign. An access is a read, a write, or both. Five 
 access of a step of the loop to an access of a step of the gradient.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 
 from lab.gradients.decisions import symbol
 from lab.notation import integers
 from lab.tape import Kind, Tape
+from visual.scene.theme import Role
+
+# The accesses of a step to a slot: reads and writes in the order of execution, by role.
+ACCESSES: Mapping[Role, str] = {
+    Role.OVERWRITTEN: "read, replaced",
+    Role.PRESERVED: "read, preserved",
+    Role.INTERMEDIATE: "written",
+    Role.UNNEEDED: "",
+}
 
 
-class Use(StrEnum):
-    """The access of a step to a slot: its reads and writes in the order of execution."""
-
-    OVERWRITTEN = "read, replaced"
-    PRESERVED = "read, preserved"
-    WRITTEN = "written"
-    UNTOUCHED = ""
-
-
-def use_of(tape: Tape, tap: int) -> Use:
-    """Return the access of a step to the slot at `tap`."""
+def role_of(tape: Tape, tap: int) -> Role:
+    """Return the role of the slot at `tap`: one of `ACCESSES`."""
     if tap in tape.overwritten:
-        return Use.OVERWRITTEN
+        return Role.OVERWRITTEN
     if tap in tape.preserved:
-        return Use.PRESERVED
-    return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
+        return Role.PRESERVED
+    return Role.INTERMEDIATE if tap in tape.writes else Role.UNNEEDED
 
 
 class TapRule(Enum):
@@ -52,17 +53,18 @@ class TapRule(Enum):
 
 @dataclass(frozen=True)
 class Conversion:
-    """The rule that applies at a tap. `signs` is the equation of the tap of the gradient."""
+    """The rule that applies at a tap of the loop."""
 
     tap: int
-    signs: str
     rule: TapRule
 
     @property
     def words(self) -> str:
         """A sentence with the accesses of the loop and of the gradient, without a reason."""
         access, after, _ = self.rule.value
-        return f"{access} at {integers(self.tap)} → its gradient, at {self.signs}, is {after}"
+        tap, opposite = integers(self.tap), integers(-self.tap)
+        signs = f"−({tap}) = {opposite}" if self.tap else "−0 = 0"
+        return f"{access} at {tap} → its gradient, at {signs}, is {after}"
 
 
 def reverse(tape: Tape) -> Tape:
@@ -84,18 +86,16 @@ def cleared_taps(tape: Tape) -> tuple[int, ...]:
 
 def conversions(tape: Tape) -> tuple[Conversion, ...]:
     """Return the rule for every tap, in the order of the taps."""
-    back = reverse(tape)
-    return tuple(_conversion(tape, back, tap) for tap in tape.taps)
+    back, cleared = reverse(tape), cleared_taps(tape)
 
+    def rule(tap: int) -> TapRule:
+        if tap in tape.overwritten:
+            return TapRule.NOT_ADDED
+        if tap in tape.preserved:
+            return TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN
+        return TapRule.CLEARED if tap in cleared else TapRule.READ
 
-def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
-    signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
-    use = use_of(tape, tap)
-    if use is Use.OVERWRITTEN:
-        return Conversion(tap, signs, TapRule.NOT_ADDED)
-    if use is Use.PRESERVED:
-        return Conversion(tap, signs, TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN)
-    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared_taps(tape) else TapRule.READ)
+    return tuple(Conversion(tap, rule(tap)) for tap in tape.taps)
 
 
 @dataclass(frozen=True)
@@ -112,21 +112,23 @@ class Generation:
     arcs: tuple[tuple[int, int], ...]
     rules: tuple[Conversion, ...] = ()
 
-    @staticmethod
-    def of_variable(tape: Tape, name: str) -> "Generation":
-        """Return the first generation, in which every write depends on every read."""
-        pairs = ((read, write) for read in tape.reads for write in tape.writes)
-        return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
-
-    def gradient(self, order: int) -> "Generation":
-        """Return the next generation: the gradient of this `order`."""
-        arcs = tuple((-write, -read) for read, write in self.arcs)
-        rules = conversions(self.tape)
-        return Generation(symbol(order, self.name), reverse(self.tape), arcs, rules)
-
     def access(self, tap: int) -> str:
         """Describe the access of a step at a tap in a few words."""
         rules = [each.rule for each in self.rules if each.tap == -tap]
         if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
             return f"read, {rules[0].value[1]}"
-        return use_of(self.tape, tap).value
+        return ACCESSES[role_of(self.tape, tap)]
+
+
+def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
+    """Yield the tape of a variable, of its gradient, of the gradient of its gradient, and so on.
+
+    In the first tape, every write depends on every read.
+    """
+    arcs = tuple((r, w) for r in tape.reads for w in tape.writes if r != w)
+    rules: tuple[Conversion, ...] = ()
+    for order in range(orders + 1):
+        name = symbol(order, name) if order else name
+        yield Generation(name, tape, arcs, rules)
+        arcs = tuple((-write, -read) for read, write in arcs)
+        rules, tape = conversions(tape), reverse(tape)

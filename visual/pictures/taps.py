@@ -17,22 +17,16 @@ from visual.layout.arrows import Edge
 from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.pictures.tap_rules import Generation, TapRule, Use, use_of
+from visual.pictures.tap_rules import Generation, TapRule, generations, role_of
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
 LONGEST = 6  # the longest distance between two taps without a gap
-LOOKS: Mapping[Use, Role] = {
-    Use.OVERWRITTEN: Role.OVERWRITTEN,
-    Use.PRESERVED: Role.PRESERVED,
-    Use.WRITTEN: Role.INTERMEDIATE,
-    Use.UNTOUCHED: Role.UNNEEDED,
-}
-WORDS: Mapping[Use, str] = {
-    Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, unchanged",
-    Use.WRITTEN: "only written",
-    Use.UNTOUCHED: "skipped by this step",
+WORDS: Mapping[Role, str] = {
+    Role.OVERWRITTEN: "read, then replaced",
+    Role.PRESERVED: "read, unchanged",
+    Role.INTERMEDIATE: "only written",
+    Role.UNNEEDED: "skipped by this step",
 }
 KINDS: Mapping[Kind, str] = {
     Kind.SIT_SOT: "one tap read, one written",
@@ -58,11 +52,11 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
         raise argument_error("orders", orders, f"expected {expected}.")
     check_sheet(sheet)
     named = _named(tapes, name)
-    strips = [[*_lineage(tape, names[0], orders)] for tape, names in named.items()]
+    strips = [[*generations(tape, names[0], orders)] for tape, names in named.items()]
     everything = ", ".join(chain.from_iterable(named.values()))
     return table_scene(
         TapsTable([*named.values()], strips),
-        {LOOKS[use]: WORDS[use] for use in Use},
+        WORDS,
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
@@ -105,14 +99,14 @@ class TapsTable(Table):
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):
             tap = sign * time
-            use, name = use_of(each.tape, tap), tap_symbol(each.name, tap)
+            role, name = role_of(each.tape, tap), tap_symbol(each.name, tap)
             access = each.access(tap)
             cell = Cell(
-                LOOKS[use],
-                f"{name}, tap {integers(tap)}: {access or WORDS[use]}",
+                role,
+                f"{name}, tap {integers(tap)}: {access or WORDS[role]}",
                 None,
                 key=f"{first.name}:order {order}:{tap}",
-                label="" if use is Use.UNTOUCHED else name,
+                label="" if role is Role.UNNEEDED else name,
                 lines=(access,),
                 id=(number, order, time),
             )
@@ -146,15 +140,6 @@ def _reversal(tape: Tape) -> str:
         "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "
         f"change sign{example}."
     )
-
-
-def _lineage(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
-    """Yield a tape, its gradient, the gradient of its gradient, and so on."""
-    generation = Generation.of_variable(tape, name)
-    yield generation
-    for order in range(1, orders + 1):
-        generation = generation.gradient(order)
-        yield generation
 
 
 def _kinds(generations: Iterable[Generation]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import partial
 from html import escape
 
 import matplotlib as mpl
@@ -16,8 +17,8 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.plots.axes import draw_panel
-from visual.pictures.plots.series import series_of
+from visual.pictures.plots.axes import Panel, draw_panel
+from visual.pictures.plots.series import PlottedQuantity, Series, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
 from visual.scene.theme import DARK
@@ -108,7 +109,8 @@ def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
     labels = []
 
     def fill(panel):
-        panel.draw_curves([(np.arange(len(ends)), np.array(ends, float), "")], log)
+        curve = Series("", np.arange(len(ends)), np.array(ends, float))
+        panel.add_curves(PlottedQuantity("title", (curve,), is_size=log))
         low, high = panel.axes.get_ylim()
         for line in panel.axes.lines:
             known = line.get_ydata()[np.isfinite(line.get_ydata())]
@@ -123,11 +125,8 @@ def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
 def test_a_long_line_keeps_its_ends_its_gap_and_its_extremes():
     noise = np.random.default_rng(1).normal(size=10_001)
     noise[[17, 5000, 7777]] = 50, -50, np.nan
-
-    def fill(panel):
-        panel.label_indices(0, 10_000, "index")
-        panel.draw_curves([(np.arange(len(noise)), noise, "")])
-
+    plotted = PlottedQuantity("title", (Series("", np.arange(len(noise)), noise),))
+    fill = partial(Panel.add_curves, plotted=plotted)
     (panel,) = draw_panel(200, 100, "title", fill).shapes
     lines = [s.points for s in panel.shapes if isinstance(s, Polyline) and not s.faded]
     assert len(lines) == 2  # before and after nan

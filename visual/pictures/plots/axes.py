@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from lab.errors import check_type, printable
 from lab.notation import integers
+from visual.pictures.plots.series import PlottedQuantity
 from visual.scene.combinators import Piece, above, beside, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
@@ -33,7 +34,6 @@ TITLE, FOOT, APART = 22.0, 28.0, 24.0  # space above and below the axes; space b
 HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # a small panel: height, right margin, least width
 BARS = Role.INTERMEDIATE
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-Curve = tuple[np.ndarray, np.ndarray, str]  # the indices, the values, and the name of a curve
 _LOCK = RLock()  # all threads share the parameters of matplotlib
 
 
@@ -57,13 +57,18 @@ def draw_panel(
         return panel.piece
 
 
-def multiples(line: float, titles: Sequence[tuple[str, str]], fill: Callable[..., None]) -> Piece:
-    """Return rows of panels with these (title, note) pairs. `fill` draws the panel `number`."""
+def multiples(
+    plotted: Sequence[PlottedQuantity], line: float, limits: Sequence[float] = ()
+) -> Piece:
+    """Return rows of panels of equal size. All panels have the same range of indices."""
     across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
     width = (line + APART) / across - APART
+    indices = np.concatenate([series.index for each in plotted for series in each.curves])
+    ends = int(indices.min()), int(indices.max())
+    fill = partial(Panel.add_curves, ends=ends, limits=limits)
     panels = [
-        draw_panel(width, HIGH, title, partial(fill, number=number), note, RIGHT)
-        for number, (title, note) in enumerate(titles)
+        draw_panel(width, HIGH, each.title, partial(fill, plotted=each), each.note, RIGHT)
+        for each in plotted
     ]
     rows = (panels[start : start + across] for start in range(0, len(panels), across))
     return above(*(beside(*row, apart=APART) for row in rows))
@@ -104,31 +109,29 @@ class Panel:
         x, y = LABELS + x, TITLE + y
         self.words += [Text(x, y, printable(words), SMALL, anchor, muted=not ink)] * bool(words)
 
-    def label_indices(self, first: int, last: int, name: str) -> None:
-        """Write round indices below the axes. The axes extend by half an index at both ends."""
-        self.axes.set_xlim(first - 0.5, last + 0.5)
-        most = max(1, int(self.wide / 42))
-        places = MaxNLocator(most, integer=True, steps=[1, 2, 5, 10]).tick_values(first, last)
-        ticks = [int(tick) for tick in places if first <= tick <= last]
-        self.axes.set_xticks(ticks, [integers(tick) for tick in ticks])
-        self.write(-6, self.high + 16, name, "end")
-
-    def draw_curves(
-        self, curves: Sequence[Curve], log: bool = False, limits: tuple[float, ...] = ()
+    def add_curves(
+        self, plotted: PlottedQuantity, ends: Sequence[int] = (), limits: Sequence[float] = ()
     ) -> None:
-        """Draw curves on a common scale. With `log`, the scale is logarithmic.
+        """Draw curves on a common scale, over the indices from the first of `ends` to the second.
 
-        If there are several curves, they have names. A linear scale contains the `limits`. Marks
-        show the zeros on a logarithmic scale, and the values that are not finite.
+        Several curves have names. A linear scale contains the `limits`. Marks show the zeros on a
+        logarithmic scale, and the values that are not finite.
         """
-        every = np.concatenate([*(values for _, values, _ in curves), limits])
+        curves, log = plotted.curves, plotted.is_size
+        first, last = ends or curves[0].index[[0, -1]].tolist()
+        self.axes.set_xlim(first - 0.5, last + 0.5)
+        locator = MaxNLocator(max(1, int(self.wide / 42)), integer=True, steps=[1, 2, 5, 10])
+        ticks = [int(tick) for tick in locator.tick_values(first, last) if first <= tick <= last]
+        self.axes.set_xticks(ticks, [integers(tick) for tick in ticks])
+        self.write(-6, self.high + 16, curves[0].across, "end")
+        every = np.concatenate([*(curve.values for curve in curves), limits])
         sizes = np.abs(every[np.isfinite(every)])
         unit = 10.0 ** max(np.floor(np.log10(sizes.max(initial=0) or 1)), -300)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = [np.log10(values) if log else values / unit for _, values, _ in curves]
-        for (index, _, _), heights in zip(curves, scaled, strict=True):
-            finite = np.where(np.isfinite(heights), heights, np.nan)
-            self.axes.plot(index, finite, marker="o" if len(index) <= DOTTED else "")
+            scaled = [np.log10(c.values) if log else c.values / unit for c in curves]
+        for curve, values in zip(curves, scaled, strict=True):
+            finite = np.where(np.isfinite(values), values, np.nan)
+            self.axes.plot(curve.index, finite, marker="o" if len(finite) <= DOTTED else "")
         if limits:
             self.axes.update_datalim(np.c_[[0, 0], limits] / unit, updatex=False)
         self.axes.margins(y=0)
@@ -137,27 +140,27 @@ class Panel:
             low, high = np.floor(low + 1e-9), np.ceil(high - 1e-9)
         below = 0.3 if log and not every.all() else 0.06
         self.axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
-        ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
-        ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
-        powers = (str(round(tick)).translate(SUPERSCRIPTS) for tick in ticks)
-        labels = [f"10{power}" for power in powers] if log else _labels(ticks * unit + 0.0)
-        self.axes.set_yticks(ticks, labels)
+        heights = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
+        heights = heights[(heights > low - 1e-9) & (heights < high + 1e-9)]
+        powers = (str(round(height)).translate(SUPERSCRIPTS) for height in heights)
+        labels = [f"10{power}" for power in powers] if log else _labels(heights * unit + 0.0)
+        self.axes.set_yticks(heights, labels)
         self.axes.grid(axis="y")
-        zeros = [index[(values == 0) & log] for index, values, _ in curves]
-        odd = [index[~np.isfinite(values)] for index, values, _ in curves]
+        zeros = [curve.index[(curve.values == 0) & log] for curve in curves]
+        odd = [curve.index[~np.isfinite(curve.values)] for curve in curves]
         for sign, down, marks in (("↓0", 0.97, zeros), ("×", 0.1, odd)):
             places = np.unique(np.concatenate(marks))  # several curves share a mark
             for place in places[:: -(-len(places) // MARKS) or 1]:
                 ((x, _),) = self._down([(place, 0)])
                 self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
         if len(curves) > 1:
-            self._write_names(curves, scaled)
+            self._write_names([curve.name for curve in curves], scaled)
 
-    def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
+    def _write_names(self, names: Sequence[str], scaled: Sequence[np.ndarray]) -> None:
         """Write the name of each curve to the right of its end. Names do not overlap."""
         ends = [
             (height - TITLE, name)
-            for (_, _, name), heights in zip(curves, scaled, strict=True)
+            for name, heights in zip(names, scaled, strict=True)
             for y in heights[np.isfinite(heights)][-1:]
             for _, height in self._down([(0, y)])
         ]

@@ -1,7 +1,8 @@
 """The map of influence: the cells, the colors of cells, and the axes of the map."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,20 +17,12 @@ MOST_CELLS, WRITTEN = 28, 8  # the most cells in a row, and the most with number
 DECADES, PALEST = 6.0, 0.12  # the powers of ten that colors show; the share of the palest color
 
 
-class CellMap(NamedTuple):
-    """The cells of the map. A cell shows a block of pairs of values.
+def shown_cells(report: Influence, steps: range) -> Influence:
+    """Return the report of the values that `steps` read or write, with few enough rows for a map.
 
-    ``sizes[i, j]`` is the largest derivative in a block. ``rows[i]`` and ``columns[j]`` are the
-    indices of the two values in the first pair of the block.
+    A value is the largest derivative in a block of pairs; nan is the largest of all. The index of a
+    row or a column is the first index of its block.
     """
-
-    rows: np.ndarray
-    columns: np.ndarray
-    sizes: np.ndarray
-
-
-def shown_cells(report: Influence, steps: range) -> CellMap:
-    """Return the cells of the values that `steps` read or write. In a block, nan is the largest."""
     down, across = (
         np.array_split(places, max(1, min(len(places), MOST_CELLS)))
         for those in (report.rows, report.columns)
@@ -38,7 +31,8 @@ def shown_cells(report: Influence, steps: range) -> CellMap:
     blocks = [[report.sizes[np.ix_(rows, columns)] for columns in across] for rows in down]
     sizes = [[block.flat[np.argmax(np.abs(block))] for block in row] for row in blocks]
     first = [places[0] for places in down], [places[0] for places in across]
-    return CellMap(report.rows[first[0]], report.columns[first[1]], np.array(sizes))
+    rows, columns = report.rows[first[0]], report.columns[first[1]]
+    return replace(report, rows=rows, columns=columns, values=np.array(sizes))
 
 
 def color_span(report: Influence) -> tuple[float, float]:
@@ -49,7 +43,9 @@ def color_span(report: Influence) -> tuple[float, float]:
     return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
 
 
-def draw_map(axes: "Axes", shown: CellMap, span: tuple[float, float], theme: Theme = LIGHT) -> None:
+def draw_map(
+    axes: "Axes", shown: Influence, span: tuple[float, float], theme: Theme = LIGHT
+) -> None:
     """Draw the map on matplotlib axes. A small map has numbers above its cells."""
     from matplotlib.colors import ListedColormap
 

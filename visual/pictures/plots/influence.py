@@ -7,6 +7,7 @@ A curve next to the map shows the last row of the map.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +20,13 @@ from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section
 from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.cells import WRITTEN, CellMap, color_span, draw_map, shown_cells
-from visual.pictures.plots.series import Series, plot_scene, table_of
+from visual.pictures.plots.cells import WRITTEN, color_span, draw_map, shown_cells
+from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, table_of
 from visual.scene.combinators import Piece, above, beside
 from visual.scene.shapes import picture_function
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from visual.pictures.plots.axes import Panel
 
 HIGH = 64.0  # the height of the curve, in pixels
 WIDEST, NARROWEST = 440.0, 300.0  # largest width of a map, least width of a curve next to it
@@ -68,7 +67,7 @@ def influence(
     return plot_scene(parts, title, about, _tables(report), sheet)
 
 
-def _notes(report: Influence, shown: CellMap) -> Iterator[str]:
+def _notes(report: Influence, shown: Influence) -> Iterator[str]:
     of, by = value_symbol(report.of, "t"), value_symbol(report.by, "s")
     norm = "" if report.is_scalar else ", as a spectral norm"
     yield f"a cell: the derivative of {of}, its row, with respect to {by}, its column{norm}"
@@ -78,16 +77,16 @@ def _notes(report: Influence, shown: CellMap) -> Iterator[str]:
     yield from _block_note("a cell", shown)
 
 
-def _block_note(subject: str, pairs: Influence | CellMap) -> tuple[str, ...]:
+def _block_note(subject: str, pairs: Influence) -> tuple[str, ...]:
     """Return a sentence about the size of the blocks, or () if each block is a single pair."""
     high, wide = (int(np.diff(those).max(initial=1)) for those in (pairs.rows, pairs.columns))
     note = f"{subject} shows the largest of up to {high:,} × {wide:,} derivatives, or nan"
     return (note,) if high * wide > 1 else ()
 
 
-def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
+def _plots(shown: Influence, report: Influence, line: float) -> Piece:
     """Draw the map and the curve. On a wide sheet, the curve is next to the map."""
-    from visual.pictures.plots.axes import APART, LABELS, draw_panel
+    from visual.pictures.plots.axes import APART, LABELS, Panel, draw_panel
 
     wide = high = min(WIDEST, line) - LABELS
     if max(shown.sizes.shape) <= WRITTEN:
@@ -102,15 +101,12 @@ def _plots(shown: CellMap, report: Influence, line: float) -> Piece:
 
     last = _last(report)
 
-    def fill_map(panel: "Panel") -> None:
+    def fill(panel: Panel) -> None:
         draw_map(panel.axes, shown, color_span(report))
 
-    def fill(panel: "Panel") -> None:
-        panel.label_indices(int(last.index[0]), int(last.index[-1]), last.across)
-        panel.draw_curves([(last.index, last.values, "")], log=True)
-
-    curve = draw_panel(width, HIGH, last.name, fill)
-    whole = draw_panel(wide + LABELS, high, name, fill_map, right=0.0)
+    sizes = PlottedQuantity(last.name, (last,), is_size=True)
+    curve = draw_panel(width, HIGH, last.name, partial(Panel.add_curves, plotted=sizes))
+    whole = draw_panel(wide + LABELS, high, name, fill, right=0.0)
     return above(whole, curve) if is_narrow else beside(whole, curve, apart=APART)
 
 

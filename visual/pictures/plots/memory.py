@@ -20,7 +20,7 @@ from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.series import plot_scene
+from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene
 from visual.scene.combinators import Piece, above, gap, over, shifted, sized, words
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, fitted, picture_function, shortened
@@ -134,17 +134,16 @@ def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Sh
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
     """Plot the bytes of the saved states of each plan, over its forward and backward steps."""
-    from visual.pictures.plots.axes import Panel, multiples
+    from visual.pictures.plots.axes import multiples
 
-    last, most = max(plan.work for plan in report.plans), max(plan.room for plan in report.plans)
-
-    def fill(panel: Panel, number: int) -> None:
-        plan = report.plans[number]
-        panel.label_indices(1, last, "steps")
-        panel.draw_curves([(np.arange(1, plan.work + 1), plan.bytes, "")], limits=(0.0, most))
-
-    names = (plan.name + " · best" * (plan is report.best) for plan in report.plans)
-    notes = (f"{size_text(plan.room)}, {plan.work:,} steps" for plan in report.plans)
+    plotted = [
+        PlottedQuantity(
+            plan.name + " · best" * (plan is report.best),
+            (Series(plan.name, np.arange(1, plan.work + 1), plan.bytes, "steps"),),
+            f"{size_text(plan.room)}, {plan.work:,} steps",
+        )
+        for plan in report.plans
+    ]
     yield words("Plans that save fewer states", 12, bold=True)
     yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
-    yield multiples(line, [*zip(names, notes, strict=True)], fill)
+    yield multiples(plotted, line, limits=(0.0, max(plan.room for plan in report.plans)))

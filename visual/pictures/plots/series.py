@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.equations.tables import ReportTable
-from lab.notation import integers
+from lab.notation import integers, number_text
 from lab.reports.tables import Block, Section, as_text
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import values_text
@@ -20,6 +20,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
+FEW = 4  # the most entries of an array with a curve for each entry
 SUMS = "steps"  # the axis of a running total: the number of added steps
 
 
@@ -57,6 +58,44 @@ class Series:
         bars = "|" if self.is_scalar else "‖"
         values = np.where(usable, norms, largest)
         return replace(self, name=f"{bars}{self.name}{bars}", values=values)
+
+
+@dataclass(frozen=True, eq=False)
+class PlottedQuantity:
+    """A quantity that a panel shows. `rank` is its number among the quantities of its Scan.
+
+    With `is_size`, the panel shows sizes on a logarithmic scale: for example, the sizes of the
+    gradients wrt a state, for each order. `table` is the title of the table in the text twin.
+    `about` replaces the values in the note of the panel.
+    """
+
+    title: str
+    series: tuple[Series, ...]
+    about: str = ""
+    is_size: bool = False
+    table: str = ""
+    rank: int = 0
+
+    @property
+    def curves(self) -> list[Series]:
+        """The curves of numbers. The name of one of several curves is a cost or an entry."""
+        series = self.series[0]
+        if self.is_size:
+            costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
+            return [replace(s, name=cost) for s, cost in zip(self.series, costs, strict=True)]
+        if not series.is_scalar and series.table.shape[1] <= FEW:
+            entries = enumerate(series.table.T)
+            return [replace(series, name=f"[{n}]", values=entry) for n, entry in entries]
+        return [series if series.is_scalar else series.sizes]
+
+    @property
+    def note(self) -> str:
+        """The first and the final value of a single curve, after ``‖ ‖`` if they are norms."""
+        if self.about:
+            return self.about
+        values, *others = (curve.values for curve in self.curves)
+        ends = " … ".join(number_text(values[end]) for end in {0: 0, len(values) - 1: 0})
+        return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
 
 
 def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:

@@ -4,63 +4,35 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.notation import number_text
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
-from visual.pictures.plots.series import Series, growth_of, plot_scene, series_of, tables_of
-from visual.scene.combinators import Piece, words
+from visual.pictures.plots.series import (
+    PlottedQuantity,
+    Series,
+    growth_of,
+    plot_scene,
+    series_of,
+    tables_of,
+)
+from visual.scene.combinators import words
 from visual.scene.shapes import picture_function
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST, FEW = 6, 4  # the most panels; the most entries of an array with a curve for each entry
+MOST = 6  # the most panels
 NOTES = (
     "a panel shows one quantity on its own scale, with its first and last value",
     "[0], [1] …: the entries of an array; ‖ ‖: its norm; “steps”: a running total",
     "|dC/dx|: the size, by powers of ten; C, C′ …: the differentiated cost; ↓0: zero",
 )
-
-
-@dataclass(frozen=True, eq=False)
-class PlottedQuantity:
-    """A quantity that a panel shows. `rank` is its number among the quantities of its Scan.
-
-    With `is_size`, the panel shows the sizes of the gradients wrt a state, for each order. `table`
-    is the title of the table in the text twin.
-    """
-
-    title: str
-    rank: int
-    series: tuple[Series, ...]
-    table: str
-    is_size: bool = False
-
-    @property
-    def curves(self) -> list[tuple[np.ndarray, np.ndarray, str]]:
-        """The indices, values, and name of each curve. A name is a cost, an entry, or empty."""
-        series = self.series[0]
-        if self.is_size:
-            costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
-            return [(s.index, s.values, c) for s, c in zip(self.series, costs, strict=True)]
-        if not series.is_scalar and series.table.shape[1] <= FEW:
-            return [(series.index, e, f"[{n}]") for n, e in enumerate(series.table.T)]
-        return [(series.index, (series if series.is_scalar else series.sizes).values, "")]
-
-    @property
-    def ends(self) -> str:
-        """The first and the final value of a single curve, after ``‖ ‖`` if they are norms."""
-        (_, values, _), *others = self.curves
-        ends = " … ".join(number_text(values[end]) for end in {0: 0, len(values) - 1: 0})
-        return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
 
 
 @picture_function
@@ -96,7 +68,10 @@ def values(
     order = max((each.order for each in trace.scans), default=0)
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
     parts = [heading(title, NOTES if sheet.legend else (), sheet)]
-    parts += [_panels(shown, sheet.line)] if shown else []
+    if shown:
+        from visual.pictures.plots.axes import multiples
+
+        parts.append(multiples(shown, sheet.line))
     if hidden := len(known) - len(shown):
         more = f"⋯ {hidden:,} more{sheet.hint('all=True draws all', ' · ')}"
         parts.append(words(more, 12, muted=True))
@@ -111,29 +86,14 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
         for rank, series in enumerate(series_of(named, steps)):
             number = f"{named.number + 1} · "
             table = f"{number}{named.scan.name}{'' if series.is_scalar else f': {series.name}'}"
-            yield PlottedQuantity(f"{number}{series.name}", rank, (series,), table)
+            yield PlottedQuantity(f"{number}{series.name}", (series,), table=table, rank=rank)
     for named in scans:
         sizes: dict[str, list[Series]] = {}
         for series in growth_of(named, steps):
             sizes.setdefault(series.name.partition("/")[2], []).append(series)
         for rank, group in enumerate(sizes.values()):
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
-            yield PlottedQuantity(title, rank, (*group,), "Sizes", is_size=True)
-
-
-def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
-    """Draw a panel for each quantity. All panels have the same range of indices."""
-    from visual.pictures.plots.axes import Panel, multiples
-
-    indices = np.concatenate([each.index for quantity in shown for each in quantity.series])
-    first, last = int(indices.min()), int(indices.max())
-
-    def fill(panel: Panel, number: int) -> None:
-        quantity = shown[number]
-        panel.label_indices(first, last, quantity.series[0].across)
-        panel.draw_curves(quantity.curves, quantity.is_size)
-
-    return multiples(line, [(quantity.title, quantity.ends) for quantity in shown], fill)
+            yield PlottedQuantity(title, (*group,), is_size=True, table="Sizes", rank=rank)
 
 
 def _draw_sizes(ax: "Axes", shown: Sequence[PlottedQuantity]) -> "Axes":
