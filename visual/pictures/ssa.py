@@ -8,6 +8,7 @@ the value.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from string import ascii_lowercase
 
@@ -164,20 +165,18 @@ class Ssa(Table):
 
     def _small(self, tape: TapeTrace, row: int, step: int) -> Cell:
         """Return the cell of a slot of the buffer after a step, with the name of the value."""
-        role, value, _ = self.slots.state(tape, row, step)
-        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
+        name = self._name(self._value(tape, row, step))
+        return replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int) -> Cell:
         """Return the cell of a value in SSA form. The role states the source of the value."""
-        state, number, _ = self.slots.state(tape, row, step)
-        role = Role.SEED if state is Role.SEED else Role.INPUT
+        cell = self.slots.cell(tape, row, step)
+        role = Role.SEED if cell.role is Role.SEED else Role.INPUT
         if value in self.writes:
             role = Role.INTERMEDIATE
         if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
             role = Role.RESULT if row in self.named.wanted_rows(tape) else role
-        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        return Cell(role, name, number, key=key, label=self._name(value), id=value)
+        return replace(cell, role=role, old=None, label=self._name(value), id=value)
 
     def _chain(self, tape: TapeTrace, row: int) -> list[Value]:
         return self.flow.chain(self.named.number, tape, row)

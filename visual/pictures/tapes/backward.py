@@ -89,17 +89,16 @@ class Backward(Table):
             yield from self.loop.rows(fold, shown)
         first = next(iter(numbers(items)), None)
         yield Row(heading=self._heading(fold, first))
-        yield self._initial(first)
         last = -1
-        for item in items:
-            if isinstance(item, Gap):
-                words = "step is" if item.hidden == 1 else "steps are"
-                hint = fold.sheet.hint(f"step={last + 1} shows step {last + 1}")
-                hint = hint if fold.sheet.steps is None else ""
-                yield Row(note=f"⋯ {item.hidden:,} {words} not shown{hint}")
-            else:
+        for item in (-1, *items):
+            if not isinstance(item, Gap):
                 last = item
-                yield self._step(item)
+                yield self._row(item, first)
+                continue
+            words = "step is" if item.hidden == 1 else "steps are"
+            hint = fold.sheet.hint(f"step={last + 1} shows step {last + 1}")
+            hint = hint if fold.sheet.steps is None else ""
+            yield Row(note=f"⋯ {item.hidden:,} {words} not shown{hint}")
         yield self._result()
 
     def _heading(self, fold: Fold, first: int | None) -> TableHeading:
@@ -117,27 +116,25 @@ class Backward(Table):
             lines.append(f"⋯ {hidden}{fold.sheet.hint('all=True shows everything')}")
         return TableHeading(title, lines, self.named.numbered_name)
 
-    def _initial(self, first: int | None) -> Row:
-        lines = self._lines(-1)
-        is_named = any(h.label != h.place for line in lines for h in line.heads.values())
-        number, words = (-1, "") if first is None else self.named.moment(first - 1)
-        is_filled = number >= 0 and self.named.parent is not None  # before the first step
-        moment = Group((), number, moment=words) if is_filled else Group(())
-        return Row("initial", lines, moment=moment, meaning="accumulates" * is_named)
-
-    def _step(self, step: int) -> Row:
-        event, named = self.events.step(self.named.number, step), self.named
+    def _row(self, step: int, first: int | None) -> Row:
+        """Return the tapes after a step or, for -1, before the step `first`."""
+        lines, named = self._lines(step), self.named
+        if step < 0:
+            is_named = any(h.label != h.place for line in lines for h in line.heads.values())
+            number, words = (-1, "") if first is None else named.moment(first - 1)
+            is_filled = number >= 0 and named.parent is not None
+            moment = Group((), number, moment=words) if is_filled else Group(())
+            return Row("initial", lines, moment=moment, meaning="accumulates" * is_named)
+        event = self.events.step(named.number, step)
         readings = [cell for s in self.scan.sequences for cell in self._readings(s, step)]
         outputs = [self._output(output, step) for output in self.outputs]
-        lines = [Line(readings, low=True)] if readings else []
-        lines += self._lines(step)
-        lines += [Line(outputs, low=True)] if outputs else []
+        above, below = ([Line(low, low=True)] if low else [] for low in (readings, outputs))
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
         formulas = [(w.formula, self.spell.numbers(f, step)) for f, w in written]
         edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
-        number, moment = named.moment(step)
-        group = Group((), number, moment=moment)
-        return Row(f"step {step}", lines, edges, formulas, group)
+        number, words = named.moment(step)
+        group = Group((), number, moment=words)
+        return Row(f"step {step}", [*above, *lines, *below], edges, formulas, group)
 
     def _result(self) -> Row:
         """Return the row of the tapes and outputs that are used outside the Scan."""
@@ -145,12 +142,10 @@ class Backward(Table):
         if scan.carries:
             return Row()
         lines = self._lines(scan.steps)
+        totals = filter(self._is_result, self.slots.totals if scan.parent is not None else ())
+        hidden = [total for total in totals if not self._shown(total, 0)]
         low: list[Cells] = [
-            [
-                (None, self._cell(total, len(total.final) - 1, scan.steps))
-                for total in self.slots.totals
-                if scan.parent is not None and self._is_result(total) and not self._shown(total, 0)
-            ]
+            [(None, self.slots.cell(total, len(total.final) - 1, scan.steps)) for total in hidden]
         ]
         for output in filter(self._is_result, scan.outputs):
             cells = (self._output(output, step) for step in range(scan.steps))
@@ -172,7 +167,7 @@ class Backward(Table):
             if step == self.scan.steps and not self._is_result(tape):
                 continue
             shown = self._shown(tape, step)
-            cells = [(key, self._cell(tape, row, step)) for key, row in shown]
+            cells = [(key, self.slots.cell(tape, row, step)) for key, row in shown]
             heads = {key: self._head(tape, row) for key, row in shown if step < 0}
             if not tape.is_total:
                 lines.append(Line(cells, self._notes(tape, step), heads))
@@ -192,12 +187,6 @@ class Backward(Table):
         pairs = ((self.slots.column(tape, row), row) for row in rows)
         return [(key, row) for key, row in pairs if key in self.shown]
 
-    def _cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
-        role, value, old = self.slots.state(tape, row, step)
-        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        place = self.named.number, step, tape.argument, row
-        return Cell(role, name, value, old=old, key=key, id=place)
-
     def _head(self, tape: TapeTrace, row: int) -> Head:
         if tape.is_total:
             return Head(self.named.tape_label(tape, None), tape.name)
@@ -215,17 +204,18 @@ class Backward(Table):
         label = self.named.sequence_label(sequence, index)
         own_key = self.named.cell_key(sequence.name, index, step)
         cell = Cell(role, label, sequence.values[step], key=own_key, label=label)
-        targets = {
-            (formula.target.argument, formula.target.tap)
-            for formula in self.scan.formulas
-            if any(leaf.argument == sequence.argument for leaf in formula.leaves)
-        }
+        tapes = {tape.argument: tape for tape in slots.tapes}
+        writes = self.events.step(self.named.number, step).writes
         every = [
-            (slots.column(tape, int(write.rows[step])), (tape.argument, write.tap) in targets)
-            for tape in slots.tapes
-            for write in tape.writes
+            (slots.column(tapes[w.slot.argument], w.slot.row), {r.argument for r in w.reads})
+            for w in writes
+            if w.slot.argument in tapes
         ]
-        columns = [c for c, reads in every if reads and c in self.shown and role is Role.READ]
+        columns = [
+            column
+            for column, arguments in every
+            if sequence.argument in arguments and column in self.shown and role is Role.READ
+        ]
         own = (0, slots.time.column(sequence.axis.variable, index))
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
         if not columns and has_own and own in self.shown:

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from lab.equations.spelling import Speller, loop_offsets
-from lab.notation import Leaf, counted, value_symbol
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
+from lab.notation import counted, value_symbol
 from visual.layout.arrows import Edge
 from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
@@ -16,7 +15,6 @@ from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.theme import Role
 
 MOST_PARAMETERS = 5
-Slot = tuple[str, int]
 
 
 class Forward(Table):
@@ -89,17 +87,16 @@ class Forward(Table):
         step, key = self.writers.get((name, index)), self.named.cell_key(name, index, 0)
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
-        cell = Cell(role, label, value, key=key, label=label, id=(name, index), moment=moment)
+        cell = Cell(role, label, value, key=key, label=label, id=key, moment=moment)
         return self._key(name, index), cell
 
     def _edges(self, step: int) -> Iterator[Edge]:
         """Yield an edge from each value that a step reads to each value that the step computes."""
         for formula in self.scan.formulas:
-            target = _slot(self.scan, formula.target, step)
+            target = self.named.leaf_key(formula.target, step)
             for leaf in formula.leaves:
-                source = _slot(self.scan, leaf, step)
-                if source is not None and target is not None:
-                    yield Edge(source, target, over=True, moment=self.named.moment(step))
+                source = self.named.leaf_key(leaf, step)
+                yield Edge(source, target, over=True, moment=self.named.moment(step))
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
         """Yield the rows of parameters. If all are numbers, the cells are low."""
@@ -116,13 +113,3 @@ class Forward(Table):
         if shown != self.scan.parameters:
             hidden = len(self.scan.parameters) - len(shown)
             yield Row(note=f"⋯ {counted(hidden, 'more parameter')}: all=True shows them")
-
-
-def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
-    """Return the variable and the index of a leaf at a step, or None for a parameter."""
-    variable = scan.variable(leaf)
-    if isinstance(variable, TapeTrace) and leaf.tap is not None:
-        return (variable.name, variable.tape.row(step, leaf.tap))
-    if isinstance(variable, SequenceTrace):
-        return (variable.axis.variable, int(variable.axis.index[step]))
-    return None

@@ -12,7 +12,7 @@ from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.arrows import Edge
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
-from visual.layout.table import Key
+from visual.layout.table import Cell, Key
 from visual.scene.theme import Role
 
 ROLES = {
@@ -58,6 +58,13 @@ class Slots:
         taps = tape.tape
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)
+
+    def cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
+        """Return the cell of a slot after a step (see `state`)."""
+        role, value, old = self.state(tape, row, step)
+        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
+        place = self.named.number, step, tape.argument, row
+        return Cell(role, name, value, old=old, key=key, id=place)
 
     def state(self, tape: TapeTrace, row: int, step: int) -> State:
         """Return the role, the value, and the old value of a slot after a step.
