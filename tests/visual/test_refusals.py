@@ -200,7 +200,7 @@ test_a_wrong_argument_is_named = words_test(
         (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
         (["--loops", "square", "--taps=0"], "below 0"),
         (["--orders", "one"], "--orders one"),
-        (["--costs", "mean"], "--costs mean: expected last or sum"),
+        (["--costs", "mean"], "--costs mean: expected one of last or sum"),
         (["--rules", "none"], "none"),
         (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
     ],

@@ -1,6 +1,15 @@
 // The scrub bar: a segment for each Scan, with a width proportional to the duration of its events, and
 // marks at the first effects of a faulty rule.
 
+/**
+ * The place of x in `to`, if x has the same place between two numbers of the increasing list `from`.
+ * @param {number} x @param {number[]} from @param {number[]} to
+ */
+function interpolate(x, from, to) {
+  const n = clamp(from.findLastIndex((edge) => edge <= x), 0, Math.max(from.length - 2, 0));
+  return to[n] + (to[n + 1] - to[n]) * clamp((x - from[n]) / (from[n + 1] - from[n]), 0, 1) || to[n];
+}
+
 /** The bar converts between p and a position on the bar; the arrow keys move to the end of a sum. */
 class Bar {
   /** @param {Element} root @param {any} actions `drag` gets p, `drop` has no argument */
@@ -45,20 +54,12 @@ class Bar {
 
   /** The p of a position on the bar. @param {number} x */
   moment(x) {
-    const { moments } = this.data;
-    const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, moments - 1);
-    return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, moments);
-  }
-
-  /** The position of p on the bar. @param {number} p */
-  place(p) {
-    const n = Math.min(Math.floor(p), this.data.moments - 1);
-    return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
+    return interpolate(x, this.edges, [...this.edges.keys()]);
   }
 
   /** Move the handle to p, and fill the segments before it. @param {number} p @param {string} heading */
   show(p, heading) {
-    const x = this.place(p);
+    const x = interpolate(p, [...this.edges.keys()], this.edges);
     if (document.activeElement !== this.slider || !this.slider.matches(":active")) this.slider.value = x;
     this.slider.setAttribute("aria-valuetext", heading);
     for (const [n, node] of [...this.track.children].entries()) {

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from lab.errors import (
     ArgumentError,
+    Registry,
     argument_error,
     check_choice,
     check_sequence,
@@ -22,7 +23,8 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
-from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
+from lab.reports.breaking.rules import BROKEN
+from visual.options import COST, ORDER, RULE, Argument, Choice, OneOf, Value, words
 from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
@@ -33,7 +35,6 @@ LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
 FIELDS = ("loop", "taps", "order", "cost", "rule")  # the keys of a link, as in a `Combination`
-WEIGHTED = "visual.Workbench(loop, cost=(0, 0, 1, 0.5))"
 Pattern = Mapping[str, tuple[int, ...]]  # the taps of states and sequences, by name
 Combination = tuple[Loop, Pattern, int, str, str]  # a loop, its taps, an order, a cost, and a rule
 Checked = TypeVar("Checked")
@@ -123,48 +124,44 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True)
 class Several(Choice):
-    """An option with several values. The reader of a page chooses among the values."""
+    """An option with several values of `one`. The reader of a page chooses among the values."""
 
     _: KW_ONLY
+    one: Choice
     usual: tuple[object, ...]
-    check_value: Callable[[Value], object]
 
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `add_argument`; the help ends with the default."""
         usual = ",".join(map(str, self.usual))
-        words = {"metavar": f"{self.metavar},…", "help": f"{self.help} (default: {usual})"}
+        words = {"metavar": f"{self.one.metavar},…", "help": f"{self.help} (default: {usual})"}
         return {**super().argument, **words}
 
     def check(self, value: object) -> Value:
         """Return the checked values, or for None the default values."""
-        return checked_values(self.name, value, self.usual, self.check_value)
+        one = replace(self.one, name=self.name)
+        return checked_values(self.name, value, self.usual, one.check)
 
     def parse(self, text: Value) -> Value:
         """Return the values in a text as integers or texts; None for an empty text."""
         return [int(word) if word.isdecimal() else word for word in words(text)] or None
 
 
-def _cost(value: object) -> str:
-    """Return the checked name of a cost. A page does not accept weights of the steps."""
-    return check_choice("costs", value, COST.known, f"expected {{}}. Weights: {WEIGHTED}.")
-
-
-def _rule(value: object) -> object:
-    return value if value == CORRECT else replace(RULE, name="rules").check(value)
-
-
+COSTS = Registry("costs", dict.fromkeys(COST.known))  # a page has no weights of the steps
+RULES = Registry("rules", {CORRECT: None, **BROKEN})
 CHOICES = (
+    Several("orders", "orders of the derivative", one=ORDER, usual=(1, 2)),
     Several(
-        "orders",
-        "orders of the derivative",
-        metavar=ORDER.metavar,
-        usual=(1, 2),
-        check_value=replace(ORDER, name="orders").check,
+        "costs",
+        "last and sum",
+        one=OneOf("costs", "", metavar=COST.metavar, default="last", known=COSTS),
+        usual=COST.known,
     ),
-    Several("costs", "last and sum", metavar=COST.metavar, usual=COST.known, check_value=_cost),
     Several(
-        "rules", f"correct, {RULE.help}", metavar=RULE.metavar, usual=(CORRECT,), check_value=_rule
+        "rules",
+        f"correct, {RULE.help}",
+        one=replace(RULE, default=CORRECT, known=RULES),
+        usual=(CORRECT,),
     ),
 )
 

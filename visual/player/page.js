@@ -167,35 +167,26 @@ class Lesson {
     const isOther = this.run !== run, data = run.machine;
     this.run = run;
     this.live = run.live ??= new Live(run, data);
-    this.dropUnknownValues();
+    this.values = Object.fromEntries(Object.entries(this.values).filter(([name, entries]) =>
+      Object.hasOwn(this.live.base, name) && this.live.base[name].length === entries.length && entries.every(Number.isFinite)));
     this.note.textContent = run.why;
     if (isOther) this.sliders();
     this.live.compute(this.values);
     const at = moment ?? Math.min(Number(this.machine?.root.dataset.moment ?? data.first), data.moments);
-    if (!this.machine) this.make(data, at);
+    if (!this.machine) this.open(data, at);
     else if (isOther || moment !== undefined) this.machine.open(data, at);
     else this.machine.refresh();
     this.showSliders();
     this.write();
   }
 
-  /** @param {any} data @param {number=} moment */
-  make(data, moment) {
-    const controls = this.tools.offsetHeight + 32;
+  /** Show the first machine. @param {any} data @param {number} moment */
+  open(data, moment) {
     const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
-    const options = { moment, above: innerHeight - top > HIGH ? top : controls, onMoment: () => this.write() };
-    this.machine = new Machine(data, this.stage, options);
+    const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
+    this.machine = new Machine(data, this.stage, { moment, above, onMoment: () => this.write() });
     followTheme(this.machine.root);
     this.place.dataset.ready = "";
-  }
-
-  /** Drop values that this run does not have. */
-  dropUnknownValues() {
-    const { base } = this.live;
-    for (const [name, entries] of Object.entries(this.values)) {
-      const fits = Object.hasOwn(base, name) && base[name].length === entries.length && entries.every(Number.isFinite);
-      if (!fits) delete this.values[name];
-    }
   }
 
   // ---- values -------------------------------------------------------------------------------
