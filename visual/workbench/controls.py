@@ -61,8 +61,8 @@ STEP_HELP = (
 
 def controls(bench: Bench) -> list[Control]:
     """Return all controls, with the present values."""
-    groups = (_views, _loop, _values, _written, _derivative, _rule, _taps, _options)
-    return [control for group in groups for control in group(bench)]
+    subject = _loop(bench) if isinstance(bench, LoopBench) else _graph(bench)
+    return [*_views(bench), *_values(bench), *subject, *_rule(bench), *_options(bench)]
 
 
 def equation(bench: Bench) -> str:
@@ -91,72 +91,58 @@ def _views(bench: Bench) -> Iterator[Control]:
     yield _control("views", VIEW, view, options=options)
 
 
-def _loop(bench: Bench) -> Iterator[Control]:
-    state = bench.state
-    if isinstance(bench, LoopBench):
-        names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-        options = [[name, bench.loop.name if name in (state.loop, OWN) else name] for name in names]
-        about = bench.loop.reason
-        if about and (state.taps or state.steps):
-            about = f"Without changes: {about}"
-        loop = Choice("loop", "", "loop")
-        yield _control("loop", loop, state.loop, options=options, about=about)
-    yield _control("loop", ORDER, state.order)
-    if isinstance(bench, LoopBench):
-        cost = state.cost if isinstance(state.cost, str) else WEIGHTS
-        yield _control("loop", COST, cost, (*COST.known, WEIGHTS))
-
-
 def _values(bench: Bench) -> Iterator[Control]:
     """Yield a slider for every number of every input, or a note for a large array."""
     variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
-    for slider in sliders(bench.values, bench.usual_values, variables):
+    for slider in sliders(bench.values, bench.given, variables):
         yield {**slider, "group": "values"}
 
 
-def _written(bench: Bench) -> Iterator[Control]:
-    texts = None
-    if isinstance(bench, LoopBench):
-        texts = text_of(bench.chosen) or text_of(bench.loop)
+def _graph(bench: Bench) -> Iterator[Control]:
+    state = bench.state
+    yield _control("loop", ORDER, state.order)
+    if state.wrt:
+        yield _control("derivative", WRT, state.wrt, bench.values)
+
+
+def _loop(bench: LoopBench) -> Iterator[Control]:
+    state, loop, group = bench.state, bench.loop, "derivative"
+    names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
+    options = [[name, loop.name if name in (state.loop, OWN) else name] for name in names]
+    about = loop.reason
+    if about and (state.taps or state.steps):
+        about = f"Without changes: {about}"
+    yield _control("loop", Choice("loop", "", "loop"), state.loop, options=options, about=about)
+    yield _control("loop", ORDER, state.order)
+    weights = None if isinstance(state.cost, str) else " ".join(map(short, state.cost))
+    yield _control("loop", COST, WEIGHTS if weights else state.cost, (*COST.known, WEIGHTS))
+    texts = text_of(bench.chosen) or text_of(loop)
     if texts is not None:
         step = {"kind": "written", "label": "step", "value": list(texts)}
         yield {"key": ["written"], "group": "written", **step, "about": STEP_HELP}
-
-
-def _derivative(bench: Bench) -> Iterator[Control]:
-    state, group = bench.state, "derivative"
-    if isinstance(bench, LoopBench):
-        yield _control(group, STEPS, bench.chosen.steps)
-    if isinstance(bench, LoopBench) or state.wrt:
-        yield _control(group, WRT, state.wrt or next(iter(bench.values)), bench.values)
-    if not isinstance(bench, LoopBench):
-        return
-    if not isinstance(state.cost, str):
-        weights = " ".join(map(short, state.cost))
+    yield _control(group, STEPS, bench.chosen.steps)
+    yield _control(group, WRT, state.wrt or next(iter(bench.values)), bench.values)
+    if weights:
         text = {"kind": "text", "label": "weights of the steps", "value": weights}
         yield {"key": [WEIGHTS], "group": group, **text}
-    results = [*(state.name for state in bench.loop.states), *bench.loop.outputs]
+    results = [*(state.name for state in loop.states), *loop.outputs]
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
     yield _control(group, KEEP, state.keep, about=KEEP_HELP)
+    for variable in bench.chosen.variables.values():
+        if isinstance(variable, State | Series):
+            is_state = isinstance(variable, State)
+            offered = range(OLDEST_TAP, 0) if is_state else range(-2, 3)
+            label, taps = f"{TAPS.label} of {variable.name}", sorted({*offered, *variable.taps})
+            boxes = {"kind": "checks", "label": label, "makes": is_state, "options": taps}
+            key = [TAPS.name, variable.name]
+            yield {"key": key, "group": "taps", **boxes, "value": list(variable.taps)}
 
 
 def _rule(bench: Bench) -> Iterator[Control]:
     options = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
     about = bench.breakage.rule.change if bench.breakage else ""
     yield _control("rule", RULE, bench.state.rule or CORRECT, options=options, about=about)
-
-
-def _taps(bench: Bench) -> Iterator[Control]:
-    for variable in bench.chosen.variables.values() if isinstance(bench, LoopBench) else ():
-        if isinstance(variable, State | Series):
-            kind = "state" if isinstance(variable, State) else "sequence"
-            offered = range(OLDEST_TAP, 0) if kind == "state" else range(-2, 3)
-            taps = sorted({*offered, *variable.taps})
-            about: Control = {"kind": "checks", "label": f"{TAPS.label} of {variable.name}"}
-            about["makes"] = kind == "state"
-            chosen = {"value": list(variable.taps), "options": taps}
-            yield {"key": [TAPS.name, variable.name], "group": "taps", **about, **chosen}
 
 
 def _options(bench: Bench) -> Iterator[Control]:

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_choice, check_integer
+from lab.errors import ArgumentError, check_integer
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import value_of
 from visual.player.state import as_text, from_text
-from visual.workbench.state import Bench, GraphBench, LoopBench
-from visual.workbench.written import START, STEPS, WRITTEN, text_of, written_loop
+from visual.workbench.state import Bench, GraphBench, LoopBench, loop_of
+from visual.workbench.written import START, STEPS, WRITTEN, text_of
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
@@ -49,14 +49,9 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
     Raises LabError for an invalid text.
     """
     state = from_text(text)
-    step, values = state.pop("step", START[0]), state.pop("values", START[1])
-    moment = check_integer("moment", state.pop("moment", -1))
-    name = state.pop("loop", "square")
-    if name == WRITTEN:
-        steps = check_integer("steps", state.get("steps", STEPS))
-        loop = written_loop(str(step), str(values), steps)
-    else:
-        loop = gallery.loops[check_choice("loop", name, [WRITTEN, *gallery.loops])]
+    name, moment = state.pop("loop", "square"), check_integer("moment", state.pop("moment", -1))
+    texts = state.pop("step", START[0]), state.pop("values", START[1])
+    loop = loop_of(name, *texts, state.get("steps", STEPS))
     return LoopBench.from_loop(loop).changed(**state), moment
 
 

@@ -35,10 +35,9 @@ class Form {
   }
 
   build(controls) {
-    const all = (chosen) => this.parts.flatMap((part) => [...part.querySelectorAll(chosen)]);
+    const fields = () => this.parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
+    const old = new Map(fields().map((field) => [field.dataset.focus, field]));
     const focused = this.line.getRootNode().activeElement;
-    const key = this.parts.some((part) => part.contains(focused)) ? focused.dataset.focus : null;
-    const typing = all("[data-typed]").map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
     const groups = new Map([["about", group("about")]]); // the panel shows the description of the loop
     for (const control of controls) {
@@ -50,13 +49,15 @@ class Form {
     }
     for (const part of this.parts) part.replaceChildren();
     for (const [name, group] of groups) ({ loop: this.line, taps: this.taps, views: this.views }[name] || this.inner).append(group);
-    const named = new Map(all("[data-focus]").map((e) => [e.dataset.focus, e]));
-    for (const [name, value] of typing) {
-      if (!named.has(name)) continue;
-      named.get(name).value = value;
-      named.get(name).dataset.typed = "";
+    for (const field of fields()) {
+      const before = old.get(field.dataset.focus);
+      if (!before) continue;
+      if ("typed" in before.dataset) {
+        field.value = before.value;
+        field.dataset.typed = "";
+      }
+      if (before === focused) field.focus();
     }
-    if (named.has(key)) named.get(key).focus();
   }
 }
 

@@ -17,7 +17,14 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
+from lab.errors import (
+    ArgumentError,
+    argument_error,
+    check_choice,
+    check_integer,
+    listing,
+    quote,
+)
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -140,11 +147,15 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, its present state, and its `usual` state without choices."""
+    """The subject of a workbench, its present state, and its `usual` state without choices.
+
+    `given` has the values of the variables in the usual state, by name.
+    """
 
     state: BenchState
     usual: BenchState
     name: str
+    given: Mapping[str, np.ndarray]
 
     @property
     @abstractmethod
@@ -164,9 +175,14 @@ class Bench(ABC):
         """Return the picture of the view."""
 
     @cached_property
-    def usual_values(self) -> dict[str, np.ndarray]:
-        """The values that the variables have in the usual state, by name."""
-        return replace(self, state=self.usual).values
+    def at(self) -> dict[str, np.ndarray]:
+        """The chosen values with the dtypes of their variables; unknown names are not checked."""
+        return {
+            name: cast(name, value, self.given[name].dtype)
+            if name in self.given
+            else np.asarray(value)
+            for name, value in self.state.at.items()
+        }
 
     @property
     def choices(self) -> dict[str, object]:
@@ -229,7 +245,7 @@ class LoopBench(Bench):
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
         state = BenchState(loop.name if known else other)
-        return cls(state, state, loop.name, loop)
+        return cls(state, state, loop.name, declared_values(loop), loop)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -251,21 +267,12 @@ class LoopBench(Bench):
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps, and values; raises ArgumentError if impossible."""
         loop = with_shape(self.loop, self.state.taps, self.state.steps)
-        return loop.with_values(self._at)
-
-    @cached_property
-    def _at(self) -> dict[str, np.ndarray]:
-        """The chosen values with the dtypes of their variables; the loop checks the names."""
-        usual = declared_values(self.loop)
-        return {
-            name: cast(name, value, usual[name].dtype) if name in usual else np.asarray(value)
-            for name, value in self.state.at.items()
-        }
+        return loop.with_values(self.at)
 
     def study(self, order: int) -> Study:
         """Return the derivatives of the loop up to an order."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
-        return study_of(self.loop, **{**about, "at": self._at, "order": order})
+        return study_of(self.loop, **{**about, "at": self.at, "order": order})
 
     def _draw(self) -> Scene:
         state = self.state
@@ -279,13 +286,12 @@ GRAPH_CHOICES = ("order", "wrt", "at", "view", "options", "theme", "rule")
 class GraphBench(Bench):
     """The cost of a graph, the variable to differentiate with respect to, and the inputs by name.
 
-    `given` has the usual value of each input. The cost may be the log-density of a `model`.
+    The cost may be the log-density of a `model`.
     """
 
     cost: Variable
     wrt: Variable
     inputs: Mapping[str, Variable]
-    given: Mapping[str, np.ndarray]
     model: object | None = None
 
     @classmethod
@@ -310,13 +316,12 @@ class GraphBench(Bench):
         state = BenchState(GRAPH, order=order, wrt=chosen_wrt)
         name = getattr(model, "name", "") or cost.name or GRAPH
         usual = {n: as_value(given[v], f"value of {n}") for n, v in inputs.items()}
-        return cls(state, state, name, cost, wrt, inputs, usual, model)
+        return cls(state, state, name, usual, cost, wrt, inputs, model)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The chosen values of the inputs, by name."""
-        at = self.state.at.items()
-        return {**self.given, **{n: cast(n, value, self.given[n].dtype) for n, value in at}}
+        return {**self.given, **self.at}
 
     def changed(self, **changes: object) -> "GraphBench":
         """Return the bench with other choices; the graph stays the same."""
@@ -377,10 +382,18 @@ def open_bench(subject: object, *about: object) -> Bench:
     )
 
 
+def loop_of(
+    name: object, step: object = START[0], values: object = START[1], steps: object = STEPS
+) -> Loop:
+    """Return the loop of the gallery with this name; for "written", the loop with these texts."""
+    if name == WRITTEN:
+        return written_loop(str(step), str(values), check_integer("steps", steps))
+    return gallery.loops[name]
+
+
 def with_loop(bench: Bench, loop: object) -> LoopBench:
     """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
-    if isinstance(loop, str):
-        loop = written_loop(*START) if loop == WRITTEN else gallery.loops[loop]
+    loop = loop_of(loop) if isinstance(loop, str) else loop
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")
     choices = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}

@@ -17,47 +17,35 @@ class Requests {
   constructor(model, working) {
     this.model = model;
     this.working = working;
-    this.number = Date.now(); // unique among the pages of this workbench
-    this.waiting = new Map();
-    this.sent = null; // the request without an answer
-    this.isLate = false; // whether the answer takes longer than PATIENCE
+    this.open = new Map(); // all requests without an answer, by key; a sent request has a number
+    this.number = Date.now(); // of the latest sent request; unique among the pages of this workbench
+    this.expectsAnswer = false; // within PATIENCE
   }
 
-  /** @param {string} key @param {number} value */
-  ask(key, value) {
+  /** @param {any[]} key @param {any} value */
+  ask(key, value = null) {
     const name = JSON.stringify(key);
-    this.waiting.delete(name);
-    this.waiting.set(name, { key, value });
+    this.open.delete(name);
+    this.open.set(name, { key, value });
     this.next();
   }
 
   /** Send the first waiting request, unless a quick answer is expected. */
   next() {
-    if ((this.sent && !this.isLate) || !this.waiting.size) return;
-    const [name, request] = this.waiting.entries().next().value;
-    this.waiting.delete(name);
-    this.send(request);
-  }
-
-  /** Return all requests without an answer, by key. @param {number} answered */
-  open(answered) {
-    const sent = this.sent && this.sent.number !== answered ? [[JSON.stringify(this.sent.key), this.sent]] : [];
-    return new Map([...sent, ...this.waiting]);
-  }
-
-  send(request) {
-    this.sent = { number: ++this.number, ...request };
-    this.isLate = false;
-    clearTimeout(this.timer);
+    const request = [...this.open.values()].find(({ number }) => number === undefined);
+    if (!request || this.expectsAnswer) return;
+    request.number = ++this.number;
+    this.end();
+    this.expectsAnswer = true;
     this.timer = setTimeout(() => {
-      this.isLate = true;
+      this.expectsAnswer = false;
       this.working(true);
       this.next();
     }, PATIENCE);
     try {
-      this.model.send(this.sent);
+      this.model.send(request);
     } catch { // the kernel was restarted
-      this.waiting.clear();
+      this.open.clear();
       this.end();
       this.working(null);
     }
@@ -65,38 +53,25 @@ class Requests {
 
   /** Cancel all open requests. */
   cancel() {
-    this.waiting.clear();
-    if (this.sent) this.send({ key: ["cancel"], value: null });
+    this.open.clear();
+    this.expectsAnswer = false;
+    this.ask(["cancel"]);
   }
 
-  /** @param {number} number */
+  /** Remove all sent requests: the kernel combines them. @param {number} number of the latest request */
   answered(number) {
-    if (number !== this.sent?.number) return;
+    const sent = [...this.open].filter(([, request]) => request.number !== undefined);
+    if (number !== this.number || !sent.length) return;
+    for (const [name] of sent) this.open.delete(name);
     this.end();
-    if (this.waiting.size) this.next();
+    if (this.open.size) this.next();
     else this.working(false);
   }
 
   /** Expect no answer. */
   end() {
     clearTimeout(this.timer);
-    this.sent = null;
-  }
-}
-
-/**
- * Copy a text; a page without permission shows and selects the text instead.
- * @param {string} text @param {any} shown @param {HTMLElement} note
- */
-async function copyText(text, shown, note) {
-  shown.textContent = text;
-  try {
-    await navigator.clipboard.writeText(text);
-    note.textContent = "copied";
-  } catch {
-    shown.parentElement.open = true;
-    getSelection().selectAllChildren(shown);
-    note.textContent = "press Ctrl+C to copy";
+    this.expectsAnswer = false;
   }
 }
 
@@ -128,7 +103,7 @@ class Saving {
   constructor(save, text) {
     this.source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
     this.copied = element("span", { role: "status" });
-    const copy = (label, name, title) => actionButton(label, () => copyText(text(name), this.source, this.copied), { title, "data-copies": name });
+    const copy = (label, name, title) => actionButton(label, () => this.copy(text(name)), { title, "data-copies": name });
     const row = (label, ...inside) => element("div", { class: "scantape-saving", role: "group", "aria-label": label }, ...inside);
     const files = row("save", ...["svg", "pdf", "png", "html"].map((format) => actionButton(format.toUpperCase(), () => save(format))));
     const copies = row("copy", copy("copy link", "link", "for a page, and for visual.Workbench(…)"), copy("copy as Python", "python", ""), this.copied);
@@ -136,6 +111,19 @@ class Saving {
     this.root = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, files, copies, python));
     this.root.addEventListener("focusout", (event) => this.root.contains(event.relatedTarget) || phone.matches || (this.root.open = false));
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && (this.root.open = false));
+  }
+
+  /** Copy a text; a page without permission shows and selects the text instead. @param {string} text */
+  async copy(text) {
+    this.source.textContent = text;
+    try {
+      await navigator.clipboard.writeText(text);
+      this.copied.textContent = "copied";
+    } catch {
+      this.source.parentElement.open = true;
+      getSelection().selectAllChildren(this.source);
+      this.copied.textContent = "press Ctrl+C to copy";
+    }
   }
 
   show({ python, link }) {
@@ -153,7 +141,7 @@ class Bench {
     this.model = model;
     this.root = createRoot(el, { class: "scantape scantape-bench" });
     this.player = null; // the machine, while it is shown
-    this.ask = (key, value = null) => this.requests.ask(key, value);
+    this.ask = (key, value) => this.requests.ask(key, value);
     this.arrange();
     this.listen();
   }
@@ -222,7 +210,8 @@ class Bench {
 
   show() {
     const shown = this.model.get("form");
-    this.form.show(shown, this.requests.open(shown.answered));
+    this.requests.answered(shown.answered);
+    this.form.show(shown, this.requests.open);
     const main = shown.controls.filter(({ group }) => group === "loop");
     this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
     this.equation.textContent = this.equation.title = shown.equation;
@@ -232,7 +221,6 @@ class Bench {
     this.stage.setAttribute("aria-label", value("view"));
     this.frame.className = `picture ${value("theme")}`; // a page draws the colors of a light picture as its own theme requires
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
-    this.requests.answered(shown.answered);
   }
 
   /** Show the machine; another machine with as many events keeps a chosen moment. @param {any} data */
@@ -246,21 +234,25 @@ class Bench {
     else {
       this.frame.replaceChildren();
       this.player = new Machine(data, this.frame, {
-        moment: start, above: AROUND + 80, onMoment: (moment) => this.rest(moment),
+        moment: start, above: AROUND + 80, onMoment: () => this.rest(),
         onExample: (link) => this.ask(["link"], link),
       });
     }
   }
 
-  /** After a rest of the machine, send its moment to the kernel. @param {number=} moment */
-  rest(moment) {
+  /** The moment of the machine, which is between two moments while the machine plays. */
+  get moment() {
+    return Math.floor(this.player.p + 1e-9);
+  }
+
+  /** After a rest of the machine, send its moment to the kernel. */
+  rest() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       if (!this.player || this.player.isPlaying) return;
-      const now = Math.floor(this.player.p + 1e-9);
-      if (now !== this.model.get("moment") && (this.model.get("moment") >= 0 || now !== this.player.data.first)) share(this.model, { moment: now });
+      const { moment } = this, sent = this.model.get("moment");
+      if (moment !== (sent < 0 ? this.player.data.first : sent)) share(this.model, { moment });
     }, RESTING);
-    return moment;
   }
 
   draw() {
@@ -283,7 +275,10 @@ class Bench {
   listen() {
     const { model, frame } = this, draw = () => this.draw();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
-    const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
+    const move = () => {
+      const moment = model.get("moment");
+      if (this.player && moment >= 0 && moment !== this.moment) this.player.jump(moment);
+    };
     const stopListening = addListeners(model, {
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
       "change:python": write, "change:link": write,
@@ -292,22 +287,18 @@ class Bench {
     draw();
     this.show();
     write();
-    const ends = [stopListening, followTheme(this.root), model.get("is_shown") ? () => {} : appear(this.root)];
+    this.ends = [stopListening, followTheme(this.root), () => resized.disconnect(), () => this.requests.end()];
+    if (!model.get("is_shown")) this.ends.push(appear(this.root));
     const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
     resized.observe(frame);
     phone.addEventListener("change", this.bend);
-    this.end = () => {
-      for (const end of ends) end();
-      clearTimeout(this.resting);
-      resized.disconnect();
-      phone.removeEventListener("change", this.bend);
-    };
   }
 
   destroy() {
-    this.end();
+    for (const end of this.ends) end();
+    clearTimeout(this.resting);
+    phone.removeEventListener("change", this.bend);
     this.player?.pause();
-    this.requests.end();
   }
 }
 

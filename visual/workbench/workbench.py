@@ -143,14 +143,12 @@ class Workbench(Widget):
         **choices: object,
     ) -> None:
         self._lock = RLock()  # one thread at a time changes the traits
-        if isinstance(subject, str):
-            start: Bench
-            start, restored = bench_of(subject)
-            moment = restored if moment == -1 else moment
-        else:
-            start = open_bench(subject, *about)
+        start: Bench
+        start, restored = (
+            bench_of(subject) if isinstance(subject, str) else (open_bench(subject, *about), -1)
+        )
         bench = start.changed(**choices)
-        moment = check_integer("moment", moment)
+        moment = check_integer("moment", restored if moment == -1 else moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         super().__init__()
         self.moment, self._history = max(-1, moment), ChangeHistory(bench)
