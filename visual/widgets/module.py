@@ -8,7 +8,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 DOM = HERE / "dom.js"  # the first file of every bundle
-FORM = HERE / "form.css"
 CONTROLS = HERE / "controls.js"
 DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"
 

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, argument_error, check_choice, quote
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.layout.names import NamedScan
 from visual.options import (
     COST,
     KEEP,
@@ -63,14 +61,6 @@ def controls(bench: Bench) -> list[Control]:
     """Return all controls, with the present values."""
     subject = _loop(bench) if isinstance(bench, LoopBench) else _graph(bench)
     return [*_views(bench), *_values(bench), *subject, *_rule(bench), *_options(bench)]
-
-
-def equation(bench: Bench) -> str:
-    """Return the equations of a step as text, or an empty text for a picture without a trace."""
-    if bench.picture.trace is None:
-        return ""
-    spell = Speller(NamedScan(bench.picture.trace, 0))
-    return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
 def _control(
@@ -158,17 +148,14 @@ def _options(bench: Bench) -> Iterator[Control]:
 def changed(bench: Bench, key: Key, value: object) -> Bench:
     """Return `bench` with the `value` that the control with the `key` requests."""
     change: dict[str, Any]
-    match key:
-        case ["loop"]:
+    match key, value:
+        case ["loop"], _:
             return with_loop(bench, value)
-        case ["link"]:
+        case ["link"], _:
             return bench_of(str(value))[0]
-        case ["written"]:
-            match value:
-                case [str(text), str(values)]:
-                    return with_texts(bench, text, values)
-            raise argument_error("written", value, "expected two texts, a step and values.")
-        case ["at", str(name), int(place)]:
+        case ["written"], [str(text), str(values)]:
+            return with_texts(bench, text, values)
+        case ["at", str(name), int(place)], _:
             entries = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(entries.size):
                 raise ArgumentError(
@@ -176,25 +163,25 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 )
             entries.ravel()[place] = _float(name, value)
             change = {"at": {name: numbers(entries)}}
-        case ["weights"] if isinstance(bench, LoopBench):
+        case ["weights"], _:
             change = {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
-        case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
+        case ["cost"], _ if value == WEIGHTS and isinstance(bench, LoopBench):
             change = {"cost": _weights(bench.state, bench.chosen.steps)}
-        case ["options", str(name)]:
+        case ["options", str(name)], _:
             own = {option.name: option for option in view_options(bench.state.view)}
             if name not in own:
                 PICTURES[bench.state.view].check({name: value})  # raises and lists the options
             change = {"options": {name: own[name].from_form(value)}}
-        case ["taps" | "at" as field, str(name)]:
+        case ["taps" | "at" as field, str(name)], _:
             change = {field: {name: value}}
-        case ["rule"]:
+        case ["rule"], _:
             change = {"rule": None if value == CORRECT else value}
-        case ["view"] if value == FAULTY_RULE:
+        case ["view"], _ if value == FAULTY_RULE:
             change = {"rule": bench.state.rule or next(iter(BROKEN))}
-        case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
+        case [str(field)], _ if field in CHOICES and not isinstance(CHOICES[field], ByName):
             change = {field: CHOICES[field].from_form(value)}
         case _:
-            raise argument_error("key", key, "expected the key of a control.")
+            raise argument_error("key", key, "expected the key of a control, and a possible value.")
     return bench.changed(**change)
 
 

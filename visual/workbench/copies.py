@@ -128,11 +128,5 @@ def _array(value: np.ndarray) -> str:
 
 def notebook_name(value: object) -> str:
     """Return the name of an object in the notebook, or an empty text for an unnamed object."""
-    if "IPython" not in sys.modules:
-        return ""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    names = shell.user_ns if shell is not None else {}
-    public = (name for name, each in names.items() if each is value and not name.startswith("_"))
-    return next(public, "")
+    names = vars(sys.modules["__main__"]).items()  # a kernel runs the cells in this module
+    return next((name for name, each in names if each is value and not name.startswith("_")), "")

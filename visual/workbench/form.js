@@ -7,13 +7,9 @@ class Form {
     this.ask = ask;
     this.rows = new Map();
     this.shape = "";
-    const part = (label) => ({ class: `scantape-${label}`, role: "group", "aria-label": label });
-    this.line = element("div", part("loop"));
-    this.taps = element("div", part("taps"));
-    this.views = element("div", part("views"));
-    this.inner = element("div", part("more"));
-    this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.inner);
-    this.parts = [this.line, this.taps, this.views, this.inner];
+    const part = (label) => element("div", { class: `scantape-${label}`, role: "group", "aria-label": label });
+    this.parts = { loop: part("loop"), taps: part("taps"), views: part("views"), more: part("more") };
+    this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.parts.more);
   }
 
   // Show the present values; build new controls only if their records differ.
@@ -26,7 +22,7 @@ class Form {
       const row = this.rows.get(JSON.stringify(control.key));
       const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
       row.report(wrong ? problem.text : "");
-      if (wrong && this.inner.contains(row.root)) this.panel.open = true;
+      if (wrong && this.parts.more.contains(row.root)) this.panel.open = true;
       row.about.textContent = control.about || "";
       // Keep invalid text, which the user will correct, and text that is not yet sent.
       const next = waiting.get(JSON.stringify(control.key));
@@ -35,9 +31,9 @@ class Form {
   }
 
   build(controls) {
-    const fields = () => this.parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
+    const parts = Object.values(this.parts), fields = () => parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
     const old = new Map(fields().map((field) => [field.dataset.focus, field]));
-    const focused = this.line.getRootNode().activeElement;
+    const focused = this.panel.getRootNode().activeElement;
     this.rows.clear();
     const groups = new Map([["about", group("about")]]); // the panel shows the description of the loop
     for (const control of controls) {
@@ -47,8 +43,8 @@ class Form {
       if ("about" in control) (control.group === "loop" ? groups.get("about") : groups.get(control.group)).append(row.about);
       this.rows.set(JSON.stringify(control.key), row);
     }
-    for (const part of this.parts) part.replaceChildren();
-    for (const [name, group] of groups) ({ loop: this.line, taps: this.taps, views: this.views }[name] || this.inner).append(group);
+    for (const part of parts) part.replaceChildren();
+    for (const [name, group] of groups) (this.parts[name] || this.parts.more).append(group);
     for (const field of fields()) {
       const before = old.get(field.dataset.focus);
       if (!before) continue;

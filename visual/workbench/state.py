@@ -386,9 +386,9 @@ def loop_of(
     name: object, step: object = START[0], values: object = START[1], steps: object = STEPS
 ) -> Loop:
     """Return the loop of the gallery with this name; for "written", the loop with these texts."""
-    if name == WRITTEN:
-        return written_loop(str(step), str(values), check_integer("steps", steps))
-    return gallery.loops[name]
+    if check_choice("loop", name, [WRITTEN, *gallery.loops]) != WRITTEN:
+        return gallery.loops[name]
+    return written_loop(str(step), str(values), check_integer("steps", steps))
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:

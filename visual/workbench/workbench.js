@@ -162,15 +162,14 @@ class Bench {
     const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
     this.undoing = { undo: undoing("undo", "↶"), redo: undoing("redo", "↷") };
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    this.equation = element("span", { class: "scantape-equation" });
-    this.hint = element("span", { class: "scantape-hint", role: "status" });
+    this.hint = element("div", { class: "scantape-hint", role: "status" });
     const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : this.stage.requestFullscreen());
     const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
     const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
-    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
+    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, this.hint, leave, this.frame);
     const tools = element("span", { class: "scantape-tools" }, element("span", { class: "scantape-undo" }, ...Object.values(this.undoing)), present);
-    const head = element("div", { class: "scantape-head" }, this.form.views, element("div", { class: "scantape-working" }, working, cancel), tools);
-    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps);
+    const head = element("div", { class: "scantape-head" }, this.form.parts.views, element("div", { class: "scantape-working" }, working, cancel), tools);
+    const line = element("div", { class: "scantape-line" }, this.form.parts.loop, this.form.parts.taps);
     this.summary = element("summary");
     const fold = element("details", { class: "scantape-fold" }, this.summary, line);
     const body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
@@ -214,7 +213,6 @@ class Bench {
     this.form.show(shown, this.requests.open);
     const main = shown.controls.filter(({ group }) => group === "loop");
     this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
-    this.equation.textContent = this.equation.title = shown.equation;
     for (const [way, button] of Object.entries(this.undoing)) button.disabled = !shown[way];
     this.problem.textContent = this.form.rows.has(JSON.stringify(shown.problem.key)) ? "" : shown.problem.text;
     const value = (name) => shown.controls.find(({ key }) => key[0] === name).value;
@@ -273,7 +271,7 @@ class Bench {
   }
 
   listen() {
-    const { model, frame } = this, draw = () => this.draw();
+    const { model } = this, draw = () => this.draw();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => {
       const moment = model.get("moment");
@@ -287,10 +285,9 @@ class Bench {
     draw();
     this.show();
     write();
-    this.ends = [stopListening, followTheme(this.root), () => resized.disconnect(), () => this.requests.end()];
+    this.ends = [stopListening, followTheme(this.root), () => this.requests.end()];
     if (!model.get("is_shown")) this.ends.push(appear(this.root));
-    const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
-    resized.observe(frame);
+    share(model, { is_shown: true });
     phone.addEventListener("change", this.bend);
   }
 

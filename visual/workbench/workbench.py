@@ -31,7 +31,7 @@ from visual.backends import dark
 from visual.player.page import Page
 from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
-from visual.widgets.module import CONTROLS, FORM, bundle, style
+from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
 from visual.widgets.working import Job, begin, is_in_loop
 from visual.workbench.controls import (
@@ -40,7 +40,6 @@ from visual.workbench.controls import (
     controls,
     draw_ahead,
     draw_bench,
-    equation,
 )
 from visual.workbench.copies import bench_of, cell, link_of
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
@@ -108,7 +107,7 @@ class Workbench(Widget):
     """
 
     _esm = bundle(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
-    _css = style(FORM, HERE / "workbench.css", LOOKS) + dark.style()
+    _css = style(HERE / "workbench.css", LOOKS) + dark.style()
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     machine = traitlets.Dict().tag(sync=True)
@@ -257,7 +256,6 @@ class Workbench(Widget):
         """Send the controls to the page, and the `text` of an error about the control `key`."""
         self.form = {
             "controls": controls(self._bench),
-            "equation": equation(self._bench),
             "problem": {"key": list(key), "text": text},
             "answered": self._number if self._requested is self._bench else -1,
             "undo": bool(self._history.past),
@@ -344,20 +342,17 @@ def error_text(error: BaseException) -> str:
 
 WITHOUT_PYTHON = (
     "<p class='scantape-without'>In a notebook, you can change everything in this workbench, "
-    "including the loop. {} <code>make start</code> opens the lessons in a notebook.</p>\n"
+    "including the loop. <code>make start</code> opens the lessons in a notebook.</p>\n"
 )
 
 
 def static_form(bench: Bench, shown: str) -> str:
     """Return the HTML of a bench for readers without Python.
 
-    `shown` is the HTML of the machine or the picture of the bench.
+    If no page can show the bench, the HTML contains `shown`, the HTML of the machine or picture.
     """
     page = page_of(bench)
-    if page is None:
-        return WITHOUT_PYTHON.format("This page shows the picture.") + shown
-    note = WITHOUT_PYTHON.format("On this page, you can choose values, taps, and orders.")
-    return note + page.fragment()
+    return WITHOUT_PYTHON + (shown if page is None else page.fragment())
 
 
 def page_of(bench: Bench) -> Page | None:

@@ -63,7 +63,7 @@ BAD = [
     ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
     ("lookup", ["at", "k", 0], "0.5", "expected integers"),
     ("lookup", ["wrt"], "k", "expected a real floating-point variable"),
-    ("square", ["loop"], "circle", "loop = 'circle': the gallery has square"),
+    ("square", ["loop"], "circle", "loop = 'circle': expected one of written, square"),
     ("square", ["view"], "movie", "view = 'movie': expected"),
     ("square", ["colour"], "red", "expected the key of a control"),
     ("square", ["rule"], "none", "expected one of accumulate-overwritten"),
