@@ -166,7 +166,7 @@ def _evaluate_printed(
     """Evaluate the right-hand side with the printed digits."""
     if not all(np.isfinite(value) for value in used.values()):
         return None
-    printed = {leaf: as_printed(number_text(used[leaf], digits)) for leaf in leaves_of(expression)}
+    printed = {leaf: as_printed(number_text(value, digits)) for leaf, value in used.items()}
     return value_of(expression, printed.__getitem__)
 
 

@@ -207,11 +207,11 @@ def place_labels(
 
     def is_free(label: Label, own: int) -> bool:
         room = label.room
+        if any(map(room.meets, occupied_rooms)):
+            return False
         box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
         others = (n for n, other in enumerate(rooms) if n != own and room.meets(other))
-        return not any(map(room.meets, occupied_rooms)) and not any(
-            meets(*piece, box) for n in others for piece in pairwise(paths[n])
-        )
+        return not any(meets(*piece, box) for n in others for piece in pairwise(paths[n]))
 
     for number, labels in candidates.items():
         free = next((label for label in labels if is_free(label, number)), None)
@@ -227,9 +227,10 @@ def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
         for aside in (0.0, half / 2, -half / 2):
-            chip = Box(x + aside - half, y - 6.5, 2 * half, 13, Role.PANEL)
+            left = x + aside - half
+            chip = Box(left, y - 6.5, 2 * half, 13, Role.PANEL)
             text = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
-            yield Label(envelope_of(chip).padded(1, 1), (chip, text))
+            yield Label(Envelope(left - 1, y - 7.5, left + 2 * half + 1, y + 7.5), (chip, text))
 
 
 def points_along(arrow: Arrow) -> list[Point]:
