@@ -205,34 +205,28 @@ class Backward(Table):
         own_key = self.named.cell_key(sequence.name, index, step)
         cell = Cell(role, label, sequence.values[step], key=own_key, label=label)
         tapes = {tape.argument: tape for tape in slots.tapes}
-        writes = self.events.step(self.named.number, step).writes
-        every = [
-            (slots.column(tapes[w.slot.argument], w.slot.row), {r.argument for r in w.reads})
-            for w in writes
-            if w.slot.argument in tapes
-        ]
-        columns = [
+        event = self.events.step(self.named.number, step)
+        writes = [write for write in event.writes if write.slot.argument in tapes]
+        columns = [slots.column(tapes[w.slot.argument], w.slot.row) for w in writes]
+        readers = [
             column
-            for column, arguments in every
-            if sequence.argument in arguments and column in self.shown and role is Role.READ
+            for write, column in zip(writes, columns, strict=True)
+            if any(read.argument == sequence.argument for read in write.reads)
+            if role is Role.READ and column in self.shown
         ]
         own = (0, slots.time.column(sequence.axis.variable, index))
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
-        if not columns and has_own and own in self.shown:
-            columns = [own]
-        columns = columns or [column for column, _ in every[:1]]
-        keys: list[Key | None] = [*dict.fromkeys(columns)] or [None]
+        owns = [own] if has_own and own in self.shown else []
+        keys: list[Key | None] = [*dict.fromkeys(readers or owns or columns[:1])] or [None]
         yield from ((key, cell) for key in keys)
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
         """Return the cell of the gradient wrt a sequence value, in the column of the value."""
-        index = int(output.axis.index[step]) if output.axis is not None else step
-        key = self.named.cell_key(output.name, index, step)
-        label = self.named.tape_label(output, step)
+        cell = self.slots.cell(output, step, self.scan.steps)
         role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
         known = self.slots.time.knows(output.axis)
         column = self.slots.column(output, step) if known else (0, step)
-        return column, Cell(role, label, output.final[step], key=key, label=label)
+        return column, replace(cell, role=role, label=cell.name, id=None)
 
     def _is_result(self, tape: TapeTrace) -> bool:
         return self.scan.parent is None or self.named.is_passed_on(tape)
