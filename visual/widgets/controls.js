@@ -24,6 +24,10 @@ function createControl(control, ask) {
   };
 }
 
+function createOptions(options) {
+  return options.map(([value, text]) => element("option", { value }, text));
+}
+
 function focusName(control, part = "") {
   return JSON.stringify([control.key, part]);
 }
@@ -58,8 +62,7 @@ function labeledInput(control, input, ask) {
 
 const MAKERS = {
   select(control, ask) {
-    const input = element("select");
-    for (const [value, text] of control.options) input.append(element("option", { value }, text));
+    const input = element("select", {}, ...createOptions(control.options));
     const named = labeledInput(control, input, ask);
     const set = (value) => {
       named.set(value);
@@ -80,7 +83,7 @@ const MAKERS = {
   tabs(control, ask) {
     const tabs = control.options.slice(0, MAIN).map(([value, title]) =>
       actionButton(value, () => ask(value), { role: "tab", title, "data-focus": focusName(control, value) }));
-    const others = control.options.slice(MAIN).map(([value, text]) => element("option", { value }, text));
+    const others = createOptions(control.options.slice(MAIN));
     const more = element("select", { "aria-label": `more ${control.label}` }, element("option", { value: "" }, "more …"), ...others);
     more.addEventListener("change", () => more.value && ask(more.value));
     const set = (value) => {

@@ -62,11 +62,11 @@ class Job:
         self._began = time.monotonic()
 
 
-def is_in_loop() -> bool:
-    """Return whether an event loop runs in this thread."""
+def event_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, or None."""
     with suppress(RuntimeError):
-        return bool(asyncio.get_running_loop())
-    return False
+        return asyncio.get_running_loop()
+    return None
 
 
 def begin(
@@ -95,8 +95,7 @@ def begin(
         with suppress(RuntimeError):  # the event loop has ended
             loop.call_soon_threadsafe(finish, context=context)
 
-    if is_in_loop():
-        loop = asyncio.get_running_loop()
+    if loop := event_loop():
         Thread(target=work_in_thread, args=(loop,), name="workbench", daemon=True).start()
     else:
         work()

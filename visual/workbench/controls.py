@@ -36,7 +36,6 @@ from visual.workbench.state import (
     CHOICES,
     OWN,
     Bench,
-    BenchState,
     LoopBench,
     numbers,
     view_options,
@@ -166,7 +165,9 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["weights"], _:
             change = {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"], _ if value == WEIGHTS and isinstance(bench, LoopBench):
-            change = {"cost": _weights(bench.state, bench.chosen.steps)}
+            earlier = 1.0 if bench.state.cost == "sum" else 0.0
+            weights = [*[earlier] * (bench.chosen.steps - 1), 1.0]
+            change = {"cost": weights if isinstance(bench.state.cost, str) else bench.state.cost}
         case ["options", str(name)], _:
             own = {option.name: option for option in view_options(bench.state.view)}
             if name not in own:
@@ -200,13 +201,6 @@ def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
                 return draw_bench(bench.changed(options=dict.fromkeys(bench.state.options)))
         raise
     return bench
-
-
-def _weights(state: BenchState, steps: int) -> list[float]:
-    """Return the weight of each step in the present cost."""
-    if not isinstance(state.cost, str):
-        return list(state.cost)
-    return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]
 
 
 def _float(name: str, written: object) -> float:

@@ -238,7 +238,7 @@ class Bench {
     }
   }
 
-  /** The moment of the machine, which is between two moments while the machine plays. */
+  /** The latest moment that the machine has reached. */
   get moment() {
     return Math.floor(this.player.p + 1e-9);
   }
@@ -258,8 +258,7 @@ class Bench {
     this.root.toggleAttribute("data-plays", Boolean(machine.moments));
     if (machine.moments) return this.drawMachine(machine);
     this.player = null;
-    const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
-    frame.replaceChildren(document.importNode(svg, true));
+    frame.innerHTML = model.get("svg");
     this.openCards(frame.firstChild);
   }
 
@@ -299,9 +298,9 @@ class Bench {
   }
 }
 
-function renderWorkbench({ model, el }) {
-  const bench = new Bench(model, el);
-  return () => bench.destroy();
-}
-
-export default { render: renderWorkbench };
+export default {
+  render({ model, el }) {
+    const bench = new Bench(model, el);
+    return () => bench.destroy();
+  },
+};

@@ -33,7 +33,7 @@ from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
-from visual.widgets.working import Job, begin, is_in_loop
+from visual.widgets.working import Job, begin, event_loop
 from visual.workbench.controls import (
     Key,
     changed,
@@ -236,7 +236,7 @@ class Workbench(Widget):
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
         """After `QUIET` seconds without a request, draw the pictures of probable next requests."""
-        if self.is_shown and self._requested is self._bench and is_in_loop():
+        if self.is_shown and self._requested is self._bench and event_loop():
             self._job.cancel()
             self._job, bench = Job(), self._bench
             begin(lambda: draw_ahead(bench), self._job, lambda _: None, QUIET)
