@@ -15,18 +15,20 @@ class Bar {
   /** @param {Element} root @param {any} actions `drag` gets p, `drop` has no argument */
   constructor(root, { drag, drop }) {
     [this.track, this.marks, this.slider] = root.querySelector(".scrub").children;
-    this.slider.oninput = () => drag(this.moment(Number(this.slider.value)));
+    this.drag = drag;
+    this.slider.oninput = () => drag(interpolate(Number(this.slider.value), this.edges, this.numbers));
     this.slider.onchange = drop;
   }
 
-  /** Draw the segments of another machine. @param {any} data */
+  /** Draw the segments of another machine, and mark the first effects of a faulty rule. @param {any} data */
   open(data) {
-    const { events, scans, moments } = this.data = data;
+    const { events, scans, moments, mistake } = this.data = data;
     this.stops = [0, ...events.flatMap(({ groups }, n) => (groups.length ? groups.map(({ end }) => n + end) : [n + 1]))];
     const edges = [0];
     for (const event of events) edges.push(edges.at(-1) + event.weight);
     const whole = edges.at(-1) || 1;
     this.edges = edges.map((edge) => (edge / whole) * moments);
+    this.numbers = [...edges.keys()];
     this.slider.max = moments;
     this.track.replaceChildren();
     for (const scan of scans) {
@@ -37,29 +39,19 @@ class Bar {
       this.track.append(node);
       node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // show one run of two
     }
-  }
-
-  /** Mark the first effects of a faulty rule. @param {any} rule @param {(moment: number) => void} jump */
-  mark(rule, jump) {
-    const { events, moments } = this.data;
     this.marks.replaceChildren();
-    for (const [text, moment] of rule ? [["wrong", rule.first_wrong], ["read", rule.first_read]] : []) {
+    for (const [text, moment] of mistake ? [["wrong", mistake.first_wrong], ["read", mistake.first_read]] : []) {
       if (moment === null) continue;
       const at = (this.edges[moment] / moments) * 100, before = this.marks.firstChild;
-      const mark = actionButton(`▲ ${text}`, () => jump(moment), { class: "mark", title: `first ${text}: ${events[moment - 1].heading}` });
+      const mark = actionButton(`▲ ${text}`, () => this.drag(moment), { class: "mark", title: `first ${text}: ${events[moment - 1].heading}` });
       mark.style.left = before ? `max(${at}%, calc(${before.style.left} + 58px))` : `${at}%`;
       this.marks.append(mark);
     }
   }
 
-  /** The p of a position on the bar. @param {number} x */
-  moment(x) {
-    return interpolate(x, this.edges, [...this.edges.keys()]);
-  }
-
   /** Move the handle to p, and fill the segments before it. @param {number} p @param {string} heading */
   show(p, heading) {
-    const x = interpolate(p, [...this.edges.keys()], this.edges);
+    const x = interpolate(p, this.numbers, this.edges);
     if (document.activeElement !== this.slider || !this.slider.matches(":active")) this.slider.value = x;
     this.slider.setAttribute("aria-valuetext", heading);
     for (const [n, node] of [...this.track.children].entries()) {

@@ -126,24 +126,22 @@ def _offer(example: Mapping[str, object]) -> str:
 
 
 def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
-    """Return further data of a cell. `wrong_from` is the moment of the first wrong number."""
+    """Return further data of a cell.
+
+    `wrong_from` is the moment of the first wrong number, and `given` is the place of the
+    instruction for a given initial value, or None for another cell.
+    """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full
         wrong_from = next(key.moment for key in keys if key.moment > first - 1 and key.full == full)
+    text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
+    given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
         "keys": _plain(keys),
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,
-        "given": _given(cell),
+        "given": given,
         "is_faulty": bool(row.is_second and machine.mistake),
     }
-
-
-def _given(cell: SlotCell) -> int | None:
-    """Return the place of the instruction for a given initial value, or None for another cell."""
-    first = cell.keys[0]
-    if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
-        return None
-    return first.text.place if first.role == SlotRole.INPUT else None

@@ -45,7 +45,8 @@ class Machine {
     button.onclick = () => (this.isPlaying ? this.pause() : this.play());
     previous.onclick = () => this.step(-1);
     next.onclick = () => this.step(1);
-    buffers.onchange = () => { this.contribute(buffers.checked); this.refresh(); };
+    buffers.checked = Boolean(options.contributor);
+    buffers.onchange = () => this.refresh();
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
@@ -62,10 +63,8 @@ class Machine {
     this.draw(this.fittingData());
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
-    this.contribute(this.options.contributor);
     this.words.open(data, this.options.onExample);
     this.bar.open(data);
-    this.bar.mark(data.mistake, (moment) => this.jump(moment));
     this.inner.hidden = !data.inside?.length;
     this.inner.open = false;
     this.fit();
@@ -85,12 +84,6 @@ class Machine {
     this.root.classList.toggle("narrow", data.width < NARROW);
     this.stage.replaceChildren();
     this.picture = new Picture(data, this.stage, this.picture?.entry ?? null);
-  }
-
-  /** Show or hide positions in buffers, and formulas in `buf[…]`. @param {any} isOn */
-  contribute(isOn) {
-    this.options.contributor = this.buffers.checked = Boolean(isOn);
-    this.root.classList.toggle("contributor", Boolean(isOn));
   }
 
   /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
@@ -134,7 +127,7 @@ class Machine {
       this.options.onMoment?.(moment);
     }
     if (!at.isNew || this.picked !== null) return;
-    this.words.describe(at, this.picture.entry, this.options.contributor);
+    this.words.describe(at, this.picture.entry, this.buffers.checked);
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     this.follow(at);
   }

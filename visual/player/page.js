@@ -27,7 +27,6 @@ class Lesson {
     this.past = [];
     this.future = [];
     this.form = element("form", { class: "choices" });
-    this.form.addEventListener("submit", (event) => event.preventDefault());
     this.valueRow = element("div", { class: "values" });
     this.note = element("p", { class: "note", role: "status" });
     this.stage = element("div");
@@ -232,6 +231,7 @@ class Lesson {
 
   /** Recompute all numbers, once in a frame. */
   recompute() {
+    this.saveState();
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
       this.live.compute(this.values);

@@ -81,8 +81,8 @@ class Picture {
     shape("path", { d: "M0 0L8 4L0 8z", class: "head" }, marker);
     this.head = `url(#head-${Picture.count++})`;
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
-    this.tracks = data.events.map((event) =>
-      event.groups.flatMap((group) => group.parts.map((part) => this.track(part))));
+    this.tracks = data.events.flatMap((event, n) =>
+      event.groups.flatMap(({ parts }) => parts.flatMap((part) => this.track(part, n + 1))));
     this.strips = shape("g", {}, this.svg);
     this.headings();
     this.over = shape("g", { class: "over" }, this.svg);
@@ -124,13 +124,12 @@ class Picture {
     return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
   }
 
-  /** The lines of a part, drawn once; only their class changes. @param {Part} part */
-  track(part) {
-    const { cells, is_tall } = this.data;
-    const drawn = (move) => part.kind !== "fill" && ![null, part.target].includes(move.source) && (is_tall || cells[move.source].y === cells[part.target].y);
-    const lines = part.terms.filter(drawn).map((move) =>
-      shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
-    return { lines, scan: cells[part.target].scan };
+  /** The lines of a part of an event, drawn once; only their class changes. @param {Part} part @param {number} number */
+  track(part, number) {
+    const { cells, is_tall } = this.data, { scan, y } = cells[part.target];
+    const isDrawn = ({ source }) => part.kind !== "fill" && ![null, part.target].includes(source) && (is_tall || cells[source].y === y);
+    return part.terms.filter(isDrawn).map((move) =>
+      ({ number, scan, line: shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under) }));
   }
 
   /** Draw all texts again with the next moment. */
@@ -161,11 +160,10 @@ class Picture {
       };
       this.showCell(node, role, [role, ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "), text, entries);
     }
-    for (const [number, parts] of this.tracks.entries())
-      for (const { lines, scan } of parts) {
-        const state = number + 1 < at.number || (done && number + 1 === at.number) ? "past" : "future";
-        for (const line of lines) line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " faded"}`);
-      }
+    for (const { number, scan, line } of this.tracks) {
+      const state = number < at.number || (done && number === at.number) ? "past" : "future";
+      line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " faded"}`);
+    }
   }
 
   /**

@@ -10,7 +10,7 @@ function render({ model, el }) {
   const stop = addListeners(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
-    "change:contributor": () => { machine.contribute(model.get("contributor")); machine.refresh(); },
+    "change:contributor": () => { machine.buffers.checked = model.get("contributor"); machine.refresh(); },
   });
   return () => { machine.pause(); stop(); stopTheme(); };
 }
