@@ -112,10 +112,11 @@ class Panel:
     def add_curves(
         self, plotted: PlottedQuantity, ends: Sequence[int] = (), limits: Sequence[float] = ()
     ) -> None:
-        """Draw curves on a common scale, over the indices from the first of `ends` to the second.
+        """Draw curves on a common scale. The axis of indices has these `ends`.
 
-        Several curves have names. A linear scale contains the `limits`. Marks show the zeros on a
-        logarithmic scale, and the values that are not finite.
+        By default, the first curve determines the ends. Several curves have names. A linear scale
+        contains the `limits`. Marks show the zeros on a logarithmic scale, and the values that are
+        not finite.
         """
         curves, log = plotted.curves, plotted.is_size
         first, last = ends or curves[0].index[[0, -1]].tolist()

@@ -25,7 +25,7 @@ class Forward(Table):
         self.time = timeline(named.root.scan)
         self.outputs = outputs_reached(named)
         self.writers = {
-            (tape.name, int(row)): step
+            named.row_key(tape, int(row)): step
             for tape in self.scan.held
             for access in tape.writes
             for step, row in enumerate(access.rows)
@@ -43,7 +43,8 @@ class Forward(Table):
             visible = (value for value in values if self._key(name, value[0]) in shown[0])
             lines.append(Line([self._cell(name, *value) for value in visible], name=name))
         head = TableHeading(*self._heading(), self.named.numbered_name)
-        steps = [step for step in range(self.scan.steps) if (0, step) in shown[0]]
+        first = self.scan.first  # column t has the values that step t of the whole loop computes
+        steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
         yield Row("", lines, edges, heading=head)
         yield from self._parameters(sorted(shown[0]))
@@ -84,7 +85,8 @@ class Forward(Table):
     def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> tuple[Key, Cell]:
         if (name, index) in self.outputs:
             role = Role.SEED
-        step, key = self.writers.get((name, index)), self.named.cell_key(name, index, 0)
+        key = self.named.cell_key(name, index, 0)
+        step = self.writers.get(key)
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
         cell = Cell(role, label, value, key=key, label=label, id=key, moment=moment)

@@ -1,6 +1,7 @@
 """Tapes and their SSA form: every number is a number of the trace; and text twins."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -135,6 +136,14 @@ def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
     assert bool(seeds) == (cost == "sum")
     last = max(tape.final.shape[0] for tape in kept.scans[0].tapes)
     assert len(seeds) < last * 2
+
+
+def test_all_values_of_a_window_have_arrows_from_the_values_that_they_read():
+    """Each step of gap reads two of its three earlier values."""
+    loop = gallery.loops["gap"].with_steps(20)
+    scene = visual.tapes(lab.trace(loop.derivative(1), keep=slice(5, 8)))
+    groups = [g for g in scene.groups() if any(isinstance(s, Arrow) for s in g.shapes)]
+    assert Counter(g.step for g in groups if g.step in range(3)) == {0: 2, 1: 2, 2: 2}
 
 
 def factors_on_arrows(scene):
