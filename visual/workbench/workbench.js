@@ -32,7 +32,7 @@ class Requests {
 
   /** Send the first waiting request, unless a quick answer is expected. */
   next() {
-    const request = [...this.open.values()].find(({ number }) => number === undefined);
+    const request = [...this.open.values()].find(({ number }) => !number);
     if (!request || this.expectsAnswer) return;
     request.number = ++this.number;
     this.end();
@@ -60,9 +60,8 @@ class Requests {
 
   /** Remove all sent requests: the kernel combines them. @param {number} number of the latest request */
   answered(number) {
-    const sent = [...this.open].filter(([, request]) => request.number !== undefined);
-    if (number !== this.number || !sent.length) return;
-    for (const [name] of sent) this.open.delete(name);
+    if (number !== this.number) return;
+    for (const [name, request] of this.open) if (request.number) this.open.delete(name);
     this.end();
     if (this.open.size) this.next();
     else this.working(false);

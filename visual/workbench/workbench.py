@@ -360,11 +360,10 @@ def page_of(bench: Bench) -> Page | None:
 
     A page can show only the machine, a named cost, and the usual state of all other choices.
     """
-    if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
-        return None
-    if bench.state.view != "machine" or not isinstance(bench.state.cost, str):
-        return None
-    return Page([bench.loop], orders=(1, 2, 3), costs=[bench.state.cost])
+    cost = bench.state.cost
+    if isinstance(bench, LoopBench) and isinstance(cost, str) and set(bench.choices) <= {"cost"}:
+        return Page([bench.loop], orders=(1, 2, 3), costs=[cost])
+    return None
 
 
 FORMATS = ("svg", "pdf", "png", "html")
