@@ -8,9 +8,9 @@ Scan numbers start at 1: ``2 · gradient of square`` is ``trace.scans[1]``. Step
 import json
 import re
 from argparse import SUPPRESS
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from lab.errors import (
     ArgumentError,
@@ -38,7 +38,6 @@ from visual.scene.theme import THEMES
 Value = Any  # the value of an option
 Argument = Mapping[str, Value]  # the keyword arguments of `ArgumentParser.add_argument`
 Control = dict[str, object]  # the description of a form's control, as JSON
-Number = TypeVar("Number", int, float)
 
 
 def _check_name(argument: str, value: object) -> Value:
@@ -48,12 +47,14 @@ def _check_name(argument: str, value: object) -> Value:
 
 @dataclass(frozen=True)
 class Choice:
-    """An option whose value is a name. Subclasses declare options with other values.
+    """An option whose value is a name; other values need another `checker` and `reader`.
 
     `name` names the argument in Python and the option of the command line. `help` and `metavar`
     describe the option of the command line. `label` is the text next to the control in a form;
     forms omit an option without a label. `checker` returns the standard form of a value, or raises
-    an error that contains the name. `kind` is the kind of the control.
+    an error that contains the name. `reader` converts a text of the command line, or raises
+    ValueError if the text is not `expected`. `kind` is the kind of the control, and `known` are the
+    entries of its list.
     """
 
     name: str
@@ -63,7 +64,10 @@ class Choice:
     metavar: str = "NAME"
     default: Value = None
     checker: Callable[[str, object], Value] = _check_name
+    reader: Callable[[str], Value] = str
+    expected: str = ""
     kind: str = "select"
+    known: Collection[str] = ()
 
     @property
     def option(self) -> str:
@@ -80,22 +84,20 @@ class Choice:
         return self.checker(self.name, value)
 
     def parse(self, text: Value) -> Value:
-        """Convert the value from `argparse` to the argument in Python."""
-        return text
-
-    def _numbers(
-        self, text: str, parts: Iterable[str], expected: str, kind: Callable[[str], Number]
-    ) -> tuple[Number, ...]:
-        """Convert the parts of a text to numbers; an error quotes the option and the text."""
+        """Convert a text of the command line; raise ArgumentError for an unexpected text."""
         try:
-            return tuple(map(kind, parts))
-        except ValueError:
-            raise ArgumentError(f"{self.option} {shorten(text)}: expected {expected}.") from None
+            return self.reader(text)
+        except (ValueError, RecursionError):
+            raise ArgumentError(
+                f"{self.option} {shorten(text)}: expected {self.expected}."
+            ) from None
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Describe the control that shows `value`; `names` are the entries of a list."""
+        """Describe the control that shows `value`; `names` replace the known entries of a list."""
         control = {"kind": self.kind, "label": self.label, "value": value}
-        return control | ({"options": [[n, n] for n in names]} if self.kind == "select" else {})
+        if self.kind == "select":
+            control["options"] = [[name, name] for name in names or self.known]
+        return control
 
     def from_form(self, entry: object) -> object:
         """Convert the entry of a form. Leave an invalid entry unchanged, which `check` rejects."""
@@ -104,20 +106,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf(Choice):
-    """A name from a list of known names."""
-
-    _: KW_ONLY
-    known: Registry[object]
+    """A name from the list of known names."""
 
     def check(self, value: object) -> Value:
         """Return a known name, or None if None is the default; raise UnknownNameError otherwise."""
         if (value is not None or self.default is not None) and value not in self.known:
             check_choice(self.name, value, self.known)
         return value
-
-    def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a list of `names`, or of all known names."""
-        return super().control(value, names or self.known)
 
 
 @dataclass(frozen=True)
@@ -126,6 +121,9 @@ class Whole(Choice):
 
     _: KW_ONLY
     metavar: str = "N"
+    reader: Callable[[str], Value] = int
+    expected: str = "an integer"
+    kind: str = "number"
     least: int = 0
     most: int | None = None
 
@@ -137,47 +135,30 @@ class Whole(Choice):
             return check_integer(self.name, value)
         expected = f"an integer, {self.least} to {self.most}"
         number = check_integer(self.name, value, expected)
-        if number == self.default or self.least <= number <= self.most:
+        if self.least <= number <= self.most:
             return number
         raise argument_error(self.name, value, f"expected {expected}.")
 
-    def parse(self, text: Value) -> Value:
-        """Return the number in a text."""
-        return self._numbers(text, [text], "an integer", int)[0]
-
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe buttons for a few numbers, otherwise a field.
-
-        The field is empty for a default that the field does not accept.
-        """
-        shown = {"label": self.label, "value": value}
-        most = self.most or MOST
-        if most < 9 and not self._may_be_empty:
-            return {"kind": "buttons", **shown, "options": [*range(self.least, most + 1)]}
-        if value is None or (value == self.default and self._may_be_empty):
-            shown["value"] = ""
-        return {"kind": "number", **shown, "min": self.least, "max": most}
+        """Describe a button for each of a few numbers, otherwise a field; None is empty."""
+        control, most = super().control("" if value is None else value), self.most or MOST
+        if most < 9:
+            return control | {"kind": "buttons", "options": [*range(self.least, most + 1)]}
+        return control | {"min": self.least, "max": most}
 
     def from_form(self, entry: object) -> object:
         """Return the number, None for an empty field, or an invalid entry as text."""
         text = str(entry).strip()
-        if not text and self._may_be_empty:
+        if not text and self.default is None:
             return None
         return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else text
 
-    @property
-    def _may_be_empty(self) -> bool:
-        """Whether the default differs from every number that the field accepts."""
-        return self.default is None or self.default < self.least
 
-
-@dataclass(frozen=True)
-class Steps(Whole):
-    """The number of steps; or a text with the steps to show, which `check_shown` converts."""
-
-    def parse(self, text: Value) -> Value:
-        """Return the number of steps, or a text with a colon, such as ``2:5``, unchanged."""
-        return text if ":" in text else self._numbers(text, [text], STEPS_OR_SOME, int)[0]
+def switch(name: str, value: object) -> bool:
+    """Return a Boolean; raise ArgumentError for other values."""
+    if not isinstance(value, bool):
+        raise argument_error(name, value, "expected True or False.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -186,86 +167,81 @@ class Switch(Choice):
 
     _: KW_ONLY
     default: bool = False
+    checker: Callable[[str, object], Value] = switch
+    reader: Callable[[str], Value] = bool
+    kind: str = "check"
 
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument` for a flag."""
         return {"action": "store_true", "help": self.help, "default": SUPPRESS}
 
-    def check(self, value: object) -> bool:
-        """Return a Boolean; raise ArgumentError for other values."""
-        return switch(self.name, value)
 
-    def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a check box."""
-        return {"kind": "check", "label": self.label, "value": bool(value)}
+def _check_entries(name: str, value: object) -> Mapping[str, Value]:
+    """Return a dictionary of values by the names of variables."""
+    given = check_type(name, value, Mapping, "a dictionary, such as {'x': …}")
+    return values_by_name(name, given.items())
 
 
-@dataclass(frozen=True)
-class Cost(Choice):
-    """The cost of a loop: a name, or a weight for each step."""
-
-    _: KW_ONLY
-    known: tuple[str, ...]
-
-    def check(self, value: object) -> str | tuple[float, ...]:
-        """Return the weights, or the name of a cost, which the loop checks."""
-        return value if isinstance(value, str) else tuple(as_weights(value).tolist())
-
-    def parse(self, text: Value) -> Value:
-        """Return a known name, or the weights in a text such as ``0,0,1,0.5``."""
-        if text in self.known:
-            return text
-        expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        return list(self._numbers(text, text.split(","), expected, float))
+def _read_entry(text: str) -> tuple[str, Value]:
+    """Return the name and the value in ``x=0.95`` or ``x=[1,2]``."""
+    name, _, value = text.partition("=")
+    return name.strip(), json.loads(value)
 
 
 @dataclass(frozen=True)
 class ByName(Choice):
     """Values of several variables. Repeat the command-line option for each variable."""
 
+    _: KW_ONLY
+    checker: Callable[[str, object], Value] = _check_entries
+    reader: Callable[[str], Value] = _read_entry
+    expected: str = "NAME=NUMBER or NAME=[NUMBER,…], with finite numbers"
+
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument` for a repeatable option."""
         return {**super().argument, "action": "append"}
 
-    def check(self, value: object) -> Mapping[str, Value]:
-        """Return a dictionary of values by the names of variables."""
-        given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
-        return values_by_name(self.name, given.items())
-
     def parse(self, text: Value) -> dict[str, Value]:
-        """Convert texts such as ``x=0.95`` or ``x=[1,2]`` to a dictionary of values by name."""
-        return dict(map(self._parse_entry, text))
-
-    def _parse_entry(self, text: str) -> tuple[str, Value]:
-        name, equals, value = text.partition("=")
-        try:
-            if not equals:
-                raise ValueError
-            return name.strip(), json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise ArgumentError(
-                f"{self.option} {shorten(text)}: expected NAME=NUMBER or NAME=[NUMBER,…], with "
-                "finite numbers."
-            ) from error
+        """Convert the texts of all entries to a dictionary of values by name."""
+        return dict(map(super().parse, text))
 
 
-@dataclass(frozen=True)
-class Taps(ByName):
-    """The taps of states and sequences by name; the name of the first state may be empty."""
+def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
+    """Return tuples of taps by name. The name of the first state may be empty.
 
-    def check(self, value: object) -> Mapping[str, Value]:
-        """Return tuples of taps by name; the loop checks how many taps a variable has."""
-        is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
-        given = super().check({"": value} if is_unnamed else value).items()
-        quoted = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
-        return {n: None if t is None else check_taps(t, quoted[n]) for n, t in given}
+    The loop checks how many taps a variable has.
+    """
+    is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
+    given = _check_entries(argument, {"": value} if is_unnamed else value)
+    return {
+        name: None
+        if taps is None
+        else check_taps(taps, f"{argument} of {name}" if name else argument)
+        for name, taps in given.items()
+    }
 
-    def _parse_entry(self, text: str) -> tuple[str, Value]:
-        """Return the name and the taps in ``x:-2,-1``; in ``-2,-1``, the name is empty."""
-        name, _, taps = text.rpartition(":")
-        return name.strip(), self._numbers(text, words(taps) or [""], "taps as in -2,-1", int)
+
+def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return the name and the taps in ``x:-2,-1``; in ``-2,-1``, the name is empty."""
+    name, _, taps = text.rpartition(":")
+    return name.strip(), tuple(map(int, words(taps) or [""]))
+
+
+def _read_steps(text: str) -> int | str:
+    """Return a number of steps, or a range of steps such as ``2:5`` as text."""
+    return text if ":" in text else int(text)
+
+
+def _check_cost(_: str, value: object) -> str | tuple[float, ...]:
+    """Return the weights, or the name of a cost, which the loop checks."""
+    return value if isinstance(value, str) else tuple(as_weights(value).tolist())
+
+
+def _read_cost(text: str) -> str | list[float]:
+    """Return the name of a cost, or the weights in a text such as ``0,0,1,0.5``."""
+    return text if text in COSTS else [float(weight) for weight in text.split(",")]
 
 
 def check_shown(name: str, value: object) -> range:
@@ -325,21 +301,37 @@ def unknown_option(name: str, value: object, problem: str, known: Iterable[str])
 
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the largest number that a form accepts
-TAPS = Taps(
-    "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
+COSTS = ("last", "sum")
+TAPS = ByName(
+    "taps",
+    "taps of the first state (-2,-1) or of another (x:-2,-1)",
+    "taps",
+    metavar="TAPS",
+    checker=_check_taps_by_name,
+    reader=_read_taps,
+    expected="taps as in -2,-1",
 )
-STEPS = Steps(
-    "steps", "number of steps, or a range of steps to show (2:5)", "steps", least=1, most=MOST
+STEPS = Whole(
+    "steps",
+    "number of steps, or a range of steps to show (2:5)",
+    "steps",
+    reader=_read_steps,
+    expected=STEPS_OR_SOME,
+    least=1,
+    most=MOST,
 )
 ORDER = Whole("order", "order of the derivative (default: 1)", "order", default=1, most=6)
 WRT = Choice("wrt", "variable to differentiate wrt (default: the first state)", "differentiate wrt")
-COST = Cost(
+COST = Choice(
     "cost",
     "last, sum, or one weight per step (default: last)",
     "cost",
     metavar="COST",
     default="last",
-    known=("last", "sum"),
+    checker=_check_cost,
+    reader=_read_cost,
+    expected=f"{', '.join(COSTS)}, or a weight for each step, as in 0,0,1,0.5",
+    known=COSTS,
 )
 OF = Choice("of", "state or output that defines the cost (default: the first state)", "cost of")
 AT = ByName("at", "value of a variable: x=0.95 or x=[1,2]", "values", metavar="NAME=VALUE")
@@ -376,13 +368,6 @@ THEME = OneOf(
     known=THEMES,
 )
 RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
-
-
-def switch(name: str, value: object) -> bool:
-    """Return a Boolean; raise ArgumentError for other values."""
-    if not isinstance(value, bool):
-        raise argument_error(name, value, "expected True or False.")
-    return value
 
 
 def scan_index(trace: Trace, scan: object) -> int:

@@ -3,9 +3,9 @@
 Pictures read a `Study`, which builds and runs each derivative once, on first use.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,63 +22,37 @@ from lab.scans.replacing import scan_nodes
 from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.options import AT, COST, DERIVATIVE, KEEP, MODE, OF, ORDER, STEPS, TAPS, WRT, Value
-
-# Calls in Python have no upper limit for the order and the steps; forms have limits.
-CHECKS: Mapping[str, Callable[[object], Value]] = {
-    choice.name: replace(choice, most=None).check for choice in (ORDER, STEPS)
-}
+from visual.options import AT, DERIVATIVE, KEEP, MODE, ORDER, ByName, Choice, Value, Whole
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """A number or an array of numbers in hashable form, for the key of a cache."""
+    """A number or an array of numbers for the key of a cache; equal keys have equal values.
 
-    shape: tuple[int, ...]
-    dtype: str | None
-    entries: bytes
+    `value` is an array of NumPy, a number, or nested lists of numbers.
+    """
+
+    key: tuple[tuple[int, ...], str | None, bytes]
+    value: ArrayLike = field(compare=False)
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
         """Return the frozen `value` of the variable `name`; only a NumPy value fixes the dtype."""
-        array = as_value(value, f"value of {name}")
-        dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
-        plain = array if dtype else array.astype("float64")
-        return cls(array.shape, dtype, plain.tobytes())
-
-    @property
-    def value(self) -> ArrayLike:
-        """The value as an array; if the dtype is None, as a number or nested lists."""
-        array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
-        return array if self.dtype else array.tolist()
+        array = as_value(value, f"value of {name}")  # a copy
+        if isinstance(value, np.ndarray | np.generic):
+            return cls((array.shape, str(array.dtype), array.tobytes()), array)
+        array = array.astype("float64")
+        return cls((array.shape, None, array.tobytes()), array.tolist())
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The options of a loop's derivative in hashable form, for the key of a cache."""
-
-    taps: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    steps: int | None = STEPS.default
-    order: int = ORDER.default
-    wrt: str | None = WRT.default
-    cost: str | tuple[float, ...] = COST.default
-    of: str | None = OF.default
-    at: tuple[tuple[str, Frozen], ...] = ()
-    mode: str = MODE.default
-    keep: str = KEEP.default
-
-
-def choose(
-    taps: object = None, cost: object = COST.default, at: object = None, **others: Value
-) -> Chosen:
-    """Return the checked options of a loop's derivative; see `visual.options.DERIVATIVE`."""
-    at = AT.check({} if at is None else at)
-    return Chosen(
-        tuple(TAPS.check({} if taps is None else taps).items()),
-        cost=COST.check(cost),
-        at=tuple((name, Frozen.freeze(name, value)) for name, value in at.items()),
-        **{name: CHECKS.get(name, DERIVATIVE[name].check)(value) for name, value in others.items()},
-    )
+def _freeze_option(choice: Choice, value: object) -> Hashable:
+    """Return the checked value of an option of a loop's derivative, for the key of a cache."""
+    if isinstance(choice, Whole):
+        choice = replace(choice, most=None)  # only forms have an upper limit
+    if not isinstance(choice, ByName):
+        return choice.check(value)
+    entries = choice.check({} if value is None else value).items()
+    return tuple((n, Frozen.freeze(n, v) if choice is AT else v) for n, v in entries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +123,9 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
             )
         return _study_of_graph(subject, {} if given is None else given)
     expected = "a lab.Loop, a lab.Derivative, or a PyMC model"
-    return _study_of_loop(check_type("subject", subject, Loop, expected), choose(**choices))
+    loop = check_type("subject", subject, Loop, expected)
+    chosen = {**{name: choice.default for name, choice in DERIVATIVE.items()}, **choices}
+    return _study_of_loop(loop, **{n: _freeze_option(DERIVATIVE[n], v) for n, v in chosen.items()})
 
 
 def _study_of_graph(derived: Derivative, given: Values) -> Study:
@@ -164,23 +140,25 @@ def _study_of_graph(derived: Derivative, given: Values) -> Study:
 
 
 @lru_cache(maxsize=64)
-def _study_of_loop(loop: Loop, choice: Chosen) -> Study:
-    graph, differentiate = _cached_graph(loop, replace(choice, order=0, at=()))
+def _study_of_loop(
+    loop: Loop, taps: Value, steps: int | None, order: int, at: Value, keep: str, **about: Value
+) -> Study:
+    graph, differentiate = _cached_graph(loop, taps, steps, **about)
     given = graph.given
-    if choice.at:
-        shaped = with_shape(loop, dict(choice.taps), choice.steps)
-        valued = shaped.with_values({name: frozen.value for name, frozen in choice.at}, "at")
+    if at:
+        shaped = with_shape(loop, dict(taps), steps)
+        valued = shaped.with_values({name: frozen.value for name, frozen in at}, "at")
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
         if valued.steps != shaped.steps or [v.type for v in given] != [v.type for v in other.given]:
-            graph, differentiate = other, _derivatives(valued, choice, other)
-            given = other.given
+            graph, differentiate = _differentiable_graph(valued, (), None, **about)
+            given = graph.given
     return Study(
         lambda order: replace(differentiate(order), given=given),
-        choice.order,
+        order,
         given,
-        tuple(graph.node.outputs[:1]) if choice.mode == MODE.default else (),
-        choice.keep,
+        tuple(graph.node.outputs[:1]) if about["mode"] == MODE.default else (),
+        keep,
     )
 
 
@@ -190,17 +168,14 @@ def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop
     return loop if steps is None else loop.with_steps(steps)
 
 
-@lru_cache(maxsize=16)
-def _cached_graph(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
-    """Return the graph of a loop, and a function that returns the derivatives up to an order.
-
-    The values of the inputs are not part of the key of the cache.
-    """
-    loop = with_shape(loop, dict(choice.taps), choice.steps)
+def _differentiable_graph(
+    loop: Loop, taps: Value, steps: int | None, **about: Value
+) -> tuple[LoopGraph, Callable[[int], Derivative]]:
+    """Return the graph of a loop, and a function that returns the derivatives up to an order."""
+    loop = with_shape(loop, dict(taps), steps)
     graph = loop.build()
-    return graph, lru_cache(maxsize=8)(_derivatives(loop, choice, graph))
+    return graph, lru_cache(maxsize=8)(partial(loop.derivative, graph=graph, **about))
 
 
-def _derivatives(loop: Loop, choice: Chosen, graph: LoopGraph) -> Callable[[int], Derivative]:
-    arguments = (choice.wrt, choice.cost, choice.of, graph, choice.mode)
-    return lambda order: loop.derivative(order, *arguments)
+# The key does not contain the values of the inputs.
+_cached_graph = lru_cache(maxsize=16)(_differentiable_graph)

@@ -139,7 +139,7 @@ def _options(bench: Bench) -> Iterator[Control]:
     state = bench.state
     for option in view_options(state.view) if state.rule is None else ():
         if option.label:
-            value = state.options.get(option.name)
+            value = state.options.get(option.name, option.default)
             yield _control("options", option, value, key=["options", option.name])
     yield _control("look", THEME, state.theme)
 
