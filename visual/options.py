@@ -8,7 +8,7 @@ Scan numbers start at 1: ``2 · gradient of square`` is ``trace.scans[1]``. Step
 import json
 import re
 from argparse import SUPPRESS
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class Choice:
     reader: Callable[[str], Value] = str
     expected: str = ""
     kind: str = "select"
-    known: Collection[str] = ()
+    known: Mapping[str, object] | tuple[str, ...] = ()
 
     @property
     def option(self) -> str:

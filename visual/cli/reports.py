@@ -7,13 +7,11 @@ from typing import TypeVar
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError
-from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from lab.reports.compile.compile import compiled
-from lab.reports.compile.compiled import Compiled
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.runs.first import first
@@ -138,24 +136,19 @@ def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | N
 
 
 def _explain(options: argparse.Namespace) -> Report:
-    explanation = _explanation(options)
-    scan = _select_scan(options, explanation.scans)
-    report: Explanation | ScanReport = scan or explanation
+    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
+    if log_density(subject) is not None:
+        explanation = explain(subject, words(wrt) or None)
+    elif wrt is None:
+        cost, variable, _ = load_graph("NAME", options.graph, subject)
+        explanation = explain(cost, variable)
+    else:
+        raise ArgumentError(f"--wrt {wrt}: only for a PyMC model. For a graph, return (cost, wrt).")
+    report: Explanation | ScanReport = _select_scan(options, explanation.scans) or explanation
     if not options.details:
         return report
     document = report.document
     return Section(document.title, (*document.blocks, explanation.details))
-
-
-def _explanation(options: argparse.Namespace) -> Explanation:
-    """Return the explanation of a graph or of a model."""
-    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
-    if log_density(subject) is not None:
-        return explain(subject, words(wrt) or None)
-    if wrt is not None:
-        raise ArgumentError(f"--wrt {wrt}: only for a PyMC model. For a graph, return (cost, wrt).")
-    cost, variable, _ = load_graph("NAME", options.graph, subject)
-    return explain(cost, variable)
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
@@ -166,40 +159,30 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
 
 def _compiled(options: argparse.Namespace) -> Report:
-    report = _compilation(load("NAME", options.graph), typed_value(options, WRT), options.mode)
-    return _select_scan(options, report.after) or report
-
-
-def _compilation(subject: object, wrt: str | None, mode: str | None) -> Compiled:
-    """Return the report on the compilation of a loop, a graph, or a function."""
-    if isinstance(subject, Loop):
-        return compiled(subject, wrt, mode)
-    if wrt is not None:
+    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
+    if wrt is not None and not isinstance(subject, Loop):
         raise ArgumentError(
             f"--wrt {wrt}: this option is only for loops. For a graph, return (cost, wrt) from "
             "the function."
         )
+    given = None
     match subject:
-        case (Variable() as cost, Variable() as variable):
-            return compiled(cost, variable, mode)
-        case (Variable() as cost, Variable() as variable, None | Mapping() as given):
-            return compiled(cost, variable, mode, given)
-    return compiled(subject, mode=mode)  # type: ignore[arg-type]  # `compiled` checks the type
+        case (Variable(), Variable()):
+            subject, wrt = subject
+        case (Variable(), Variable(), None | Mapping()):
+            subject, wrt, given = subject
+    report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # it checks them
+    return _select_scan(options, report.after) or report
 
 
 def _why(options: argparse.Namespace) -> None:
-    run = _run(options)
+    subject, given, about = drawing_arguments(options, options.graph, "NAME")
+    study = study_of(subject, given, **about)
+    is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
+    run = study.derivative if is_long else study.trace
     origin = first(run, options.value)
     where = "any step"
     if isinstance(run, Trace):
         steps = sum(scan.steps for scan in run.scans)
         where = f"{steps:,} steps of {len(run.scans):,} Scans"
     show(f"{options.value}: not found in {where}." if origin is None else origin)
-
-
-def _run(options: argparse.Namespace) -> Trace | Derivative:
-    """Return the trace of the derivative, or the derivative itself for a loop with many steps."""
-    subject, given, about = drawing_arguments(options, options.graph, "NAME")
-    study = study_of(subject, given, **about)
-    is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
-    return study.derivative if is_long else study.trace

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from visual.drawing.paper import missing_width, on_paper, rounded_up, sheet
+from visual.drawing.paper import fit
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
@@ -60,18 +60,11 @@ class PictureKind:
         """Draw a study; raise ArgumentError for an unknown option or a width that is too small."""
         known: dict[str, Value] = self.check(options)
         paper = {c.name: known.pop(c.name) for c in (*PAPER, SHOWN) if c.name in known}
-        width = paper.get("width")
-        scene = self.make(study, sheet=sheet(**paper), **known)
-        if width is None:
-            return scene
-        least = width
-        while pixels := missing_width(scene, least):  # a wider sheet can change the layout
-            least = rounded_up(least, pixels)
-            scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
-        if least is not width:
-            needs = f"the picture {self.name} of this loop needs {least.written} or more"
-            raise argument_error("width", width.written, f"{needs} to stay legible.")
-        return on_paper(scene, width)
+
+        def make(sheet: Sheet) -> Scene:
+            return self.make(study, sheet=sheet, **known)
+
+        return fit(make, self.name, **paper)
 
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """Return the checked options; raise ArgumentError for an unknown name or a bad value."""

@@ -77,35 +77,27 @@ def _files(
 ) -> dict[str, str | bytes]:
     """Return the content of each file by its name; the final file is the index page."""
     files: dict[str, str | bytes] = {}
-    sections, titles, errors = list[str](), list[str](), list[LabError]()
+    contents, sections = list[str](), list[str]()
+    titles, errors = list[str](), list[LabError]()
     for kind in progress_bar(PICTURES.values(), "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
             errors.append(error)
-            sections.append(f"<p>Not drawn: {text(str(error))}</p>")
-            continue
-        names = {s: f"{kind.name}.{s}" for s in formats if picture.can_be(f".{s}")}
-        files |= {name: picture.rendered(f".{s}", scale) for s, name in names.items()}
-        links = ", ".join(f'<a href="{name}">{suffix}</a>' for suffix, name in names.items())
-        svg = framed(picture.svg(), f"Picture: {kind.name}")
-        sections.append(f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}")
-        titles.append(picture.title)
+            section = f"<p>Not drawn: {text(str(error))}</p>"
+        else:
+            names = {s: f"{kind.name}.{s}" for s in formats if picture.can_be(f".{s}")}
+            files |= {name: picture.rendered(f".{s}", scale) for s, name in names.items()}
+            links = ", ".join(f'<a href="{name}">{suffix}</a>' for suffix, name in names.items())
+            svg = framed(picture.svg(), f"Picture: {kind.name}")
+            section = f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}"
+            titles.append(picture.title)
+        head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
+        sections.append(f"{head}{section}</section>\n")
+        contents.append(f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>')
     if not titles:  # the loop or its options caused all errors
         raise errors[0]
-    files["index.html"] = _index(f"Pictures of {titles[0].split(',')[0]}", sections, theme)
+    title = f"Pictures of {titles[0].split(',')[0]}"
+    nav = f"<h1>{text(title)}</h1>\n<nav><ul>{''.join(contents)}</ul></nav>\n"
+    files["index.html"] = document(title, THEMES[theme], nav + "".join(sections))
     return files
-
-
-def _index(title: str, sections: Iterable[str], theme: str) -> str:
-    """Return the HTML page: a table of contents, then the section of each kind of picture."""
-    contents = "".join(
-        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>'
-        for kind in PICTURES.values()
-    )
-    pictures = "".join(
-        f'<section id="{name}"><h2>{name}</h2>\n{section}</section>\n'
-        for name, section in zip(PICTURES, sections, strict=True)
-    )
-    body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{pictures}"
-    return document(title, THEMES[theme], body)

@@ -1,8 +1,10 @@
 """Fit pictures to the width of a printed figure, with legible text."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 
+from lab.errors import argument_error
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import Length
 from visual.scene.shapes import MM, Scene, Text, moved
@@ -11,32 +13,42 @@ SMALLEST_ON_SCREEN = 11.0  # pixels
 SMALLEST_IN_PRINT = 7 * 96 / 72  # 7 points, in pixels
 
 
-def sheet(
-    width: Length | None = None, steps: range | None = None, no_legend: bool = False
-) -> Sheet:
-    """Return the sheet for a figure; in print, text of 11 pixels shrinks to 7 points."""
-    on_paper = width is not None and width.on_paper
-    wide = SCREEN.width
-    if width is not None:
-        wide = min(
-            wide, width.pixels * (SMALLEST_ON_SCREEN / SMALLEST_IN_PRINT if on_paper else 1.0)
-        )
-    return Sheet(wide, steps, not no_legend, on_paper)
+def fit(
+    make: Callable[[Sheet], Scene],
+    name: str,
+    width: Length | None = None,
+    steps: range | None = None,
+    no_legend: bool = False,
+) -> Scene:
+    """Return the picture that `make` draws on a sheet, as a figure of this width.
+
+    In print, text of 11 pixels shrinks to 7 points. Raises ArgumentError with the smallest possible
+    width, in whole millimeters or pixels, if the text of the picture `name` would be too small.
+    """
+    sheet = replace(SCREEN, steps=steps, legend=not no_legend)
+    if width is None:
+        return make(sheet)
+    shrink = SMALLEST_ON_SCREEN / SMALLEST_IN_PRINT if width.on_paper else 1.0
+    unit, suffix = (MM, "mm") if width.on_paper else (1.0, "")
+    pixels = width.pixels
+    while True:  # a wider sheet can change the layout
+        wide = min(SCREEN.width, pixels * shrink)
+        scene = make(replace(sheet, width=wide, on_paper=width.on_paper))
+        needed = _legible_width(scene, width.on_paper)
+        if needed <= pixels + 0.01:
+            break
+        pixels = ceil(needed * unit) / unit
+    if pixels > width.pixels:
+        needs = f"the picture {name} of this loop needs {round(pixels * unit)}{suffix} or more"
+        raise argument_error("width", width.written, f"{needs} to stay legible.")
+    return on_paper(scene, width)
 
 
-def missing_width(scene: Scene, width: Length) -> float:
-    """Return the width in pixels that a picture needs for legible text; 0 if `width` suffices."""
+def _legible_width(scene: Scene, on_paper: bool) -> float:
+    """Return the smallest width in pixels of a figure with legible text."""
     sizes = (shape.size for shape in scene.walk() if isinstance(shape, Text))
     smallest = min(sizes, default=SMALLEST_ON_SCREEN)
-    least = scene.width * (min(1.0, SMALLEST_IN_PRINT / smallest) if width.on_paper else 1.0)
-    return least if least > width.pixels + 0.01 else 0.0
-
-
-def rounded_up(width: Length, pixels: float) -> Length:
-    """Round `pixels` up to whole millimeters if `width` is on paper, otherwise to whole pixels."""
-    unit = MM if width.on_paper else 1.0
-    whole = ceil(pixels * unit)
-    return Length(f"{whole}{'mm' if width.on_paper else ''}", whole / unit, width.on_paper)
+    return scene.width * (min(1.0, SMALLEST_IN_PRINT / smallest) if on_paper else 1.0)
 
 
 def on_paper(scene: Scene, width: Length) -> Scene:
