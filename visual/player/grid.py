@@ -155,7 +155,7 @@ CHOICES = (
         "costs",
         "last and sum",
         one=OneOf("costs", "", metavar=COST.metavar, default="last", known=COSTS),
-        usual=COST.known,
+        usual=tuple(COST.known),
     ),
     Several(
         "rules",
