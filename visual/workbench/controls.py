@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, argument_error, check_choice, quote
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES, VIEW
+from visual.layout.names import NamedScan
 from visual.options import (
     COST,
     KEEP,
@@ -60,6 +62,14 @@ def controls(bench: Bench) -> list[Control]:
     """Return all controls, with the present values."""
     subject = _loop(bench) if isinstance(bench, LoopBench) else _graph(bench)
     return [*_views(bench), *_values(bench), *subject, *_rule(bench), *_options(bench)]
+
+
+def equation(bench: Bench) -> str:
+    """Return the equations of a step as text, or an empty text for a picture without a trace."""
+    if bench.picture.trace is None:
+        return ""
+    spell = Speller(NamedScan(bench.picture.trace, 0))
+    return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
 def _control(

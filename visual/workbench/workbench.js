@@ -161,11 +161,12 @@ class Bench {
     const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
     this.undoing = { undo: undoing("undo", "↶"), redo: undoing("redo", "↷") };
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    this.hint = element("div", { class: "scantape-hint", role: "status" });
+    this.equation = element("span", { class: "scantape-equation" });
+    this.hint = element("span", { class: "scantape-hint", role: "status" });
     const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : this.stage.requestFullscreen());
     const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
     const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
-    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, this.hint, leave, this.frame);
+    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
     const tools = element("span", { class: "scantape-tools" }, element("span", { class: "scantape-undo" }, ...Object.values(this.undoing)), present);
     const head = element("div", { class: "scantape-head" }, this.form.parts.views, element("div", { class: "scantape-working" }, working, cancel), tools);
     const line = element("div", { class: "scantape-line" }, this.form.parts.loop, this.form.parts.taps);
@@ -212,6 +213,7 @@ class Bench {
     this.form.show(shown, this.requests.open);
     const main = shown.controls.filter(({ group }) => group === "loop");
     this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
+    this.equation.textContent = this.equation.title = shown.equation;
     for (const [way, button] of Object.entries(this.undoing)) button.disabled = !shown[way];
     this.problem.textContent = this.form.rows.has(JSON.stringify(shown.problem.key)) ? "" : shown.problem.text;
     const value = (name) => shown.controls.find(({ key }) => key[0] === name).value;

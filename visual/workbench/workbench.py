@@ -40,6 +40,7 @@ from visual.workbench.controls import (
     controls,
     draw_ahead,
     draw_bench,
+    equation,
 )
 from visual.workbench.copies import bench_of, cell, link_of
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
@@ -256,6 +257,7 @@ class Workbench(Widget):
         """Send the controls to the page, and the `text` of an error about the control `key`."""
         self.form = {
             "controls": controls(self._bench),
+            "equation": equation(self._bench),
             "problem": {"key": list(key), "text": text},
             "answered": self._number if self._requested is self._bench else -1,
             "undo": bool(self._history.past),
