@@ -41,7 +41,7 @@ Control = dict[str, object]  # the description of a form's control, as JSON
 
 
 def _check_name(argument: str, value: object) -> Value:
-    """Return a name in its normal form; None stands for the default."""
+    """Return a name in its normal form; None means the default."""
     return value if value is None else identifier(check_type(argument, value, str, "a name"))
 
 

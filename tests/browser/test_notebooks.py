@@ -307,6 +307,10 @@ def test_on_a_phone_the_picture_begins_in_the_upper_part(opened, sized):
 
 def test_a_scan_is_opened_by_its_card(opened):
     opened.begin(order=2)
+    chosen = opened.bench.locator("[role=tab][aria-selected=true]")
+    chosen.press("ArrowRight")
+    opened.bench.locator("[role=tab]:focus").press("ArrowLeft")
+    assert chosen.evaluate("tab => tab.matches(':focus') && tab.tabIndex === 0")
     assert opened.bench.locator(".scantape-hint").inner_text() == "click a Scan to open it"
     assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
     opened.bench.locator("[data-cell='scan:2']").click()

@@ -216,7 +216,7 @@ def _link(field: str, value: object) -> str:
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
-    """Return the checked choices of `visual.Page`. The value None stands for a default."""
+    """Return the checked choices of `visual.Page`. None means a default."""
     loops = loops_of(loops, LOOPS)
     taps = patterns_by_loop(loops, {} if taps is None else taps)
     checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}

@@ -87,11 +87,23 @@ const MAKERS = {
     const more = element("select", { "aria-label": `more ${control.label}` }, element("option", { value: "" }, "more …"), ...others);
     more.addEventListener("change", () => more.value && ask(more.value));
     const set = (value) => {
-      for (const tab of tabs) tab.setAttribute("aria-selected", tab.textContent === value);
+      const focusable = tabs.find((tab) => tab.textContent === value) ?? tabs[0];
+      for (const tab of tabs) {
+        tab.setAttribute("aria-selected", tab.textContent === value);
+        tab.tabIndex = tab === focusable ? 0 : -1;
+      }
       more.value = others.some((option) => option.value === value) ? value : "";
       more.toggleAttribute("data-shown", Boolean(more.value));
     };
-    return { elements: [element("div", { class: "scantape-tabs", role: "tablist" }, ...tabs), more], set };
+    const list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" }, ...tabs);
+    list.addEventListener("keydown", (event) => {
+      const { length } = tabs, at = tabs.indexOf(event.target);
+      const to = { ArrowRight: (at + 1) % length, ArrowLeft: (at - 1 + length) % length, Home: 0, End: length - 1 }[event.key];
+      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      tabs[to].focus();
+      event.preventDefault();
+    });
+    return { elements: [list, more], set };
   },
   range(control, ask) {
     const { min, max, step, label } = control;

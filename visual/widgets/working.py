@@ -21,8 +21,6 @@ from lab.progress import Interrupted, watch_work
 T = TypeVar("T")
 WAKE_UP = 0.001  # seconds; enough for a waiting thread to continue
 TURN = 0.02  # seconds before a job lets other threads run
-
-
 TURNS = RLock()  # lets one job run at a time, because drawing libraries share settings
 
 

@@ -140,12 +140,19 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     sizes, slots = list[int](), list[str]()
     for scan in (forward, backward):
         # All slots of each tape, even if a loop with `until` leaves some unused.
-        arrays = [(tape.name, max(tape.initial, tape.final, key=len)) for tape in scan.held]
-        counts = Counter[str]()
-        for name, array in arrays:
-            counts[name] += len(array)
-        sizes.append(sum(array.nbytes for _, array in arrays))
-        slots.append(listing(f"{counted(n, 'slot')} of {name}" for name, n in counts.items()))
+        allocated, used, size = Counter[str](), Counter[str](), 0
+        for tape in scan.held:
+            array = max(tape.initial, tape.final, key=len)
+            allocated[tape.name] += len(array)
+            used[tape.name] += len(tape.final)
+            size += array.nbytes
+        sizes.append(size)
+        slots.append(
+            listing(
+                f"{counted(n, 'slot')} of {name}" + f" ({used[name]:,} used)" * (used[name] != n)
+                for name, n in allocated.items()
+            )
+        )
     numbers = "{:,} bytes of numbers, {:,} bytes of gradients".format(*sizes)
     yield f"Scan: {slots[0]}, and for the backward pass {slots[1]}: {numbers}"
     names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))

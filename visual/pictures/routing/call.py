@@ -34,6 +34,14 @@ RULES: Mapping[str, tuple[str, str]] = {
         "glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",
     ),
 }
+REGIONS: Mapping[tuple[str, str], str] = {  # the entries of the output that copy an input
+    ("where", "x"): "where the condition holds",
+    ("where", "y"): "where the condition does not hold",
+    ("narrow", "a"): "within the part",
+    ("clamp", "x"): "between the bounds",
+    ("clamp", "lo"): "where x < lo",
+    ("clamp", "hi"): "where x > hi",
+}
 REPEATED = "a value that is repeated forward receives a sum backward"
 
 
@@ -101,6 +109,11 @@ class RoutedCall:
         """Return the input and the index of the entry that an entry of the output copies."""
         numbers, entries = (a.reshape(-1) for a in (self.sources.input, self.sources.entry))
         return self.inputs[int(numbers[entry])], int(entries[entry])
+
+    def label(self, array: RoutedArray) -> str:
+        """Return the name of an input, and the entries of the output that copy the input."""
+        region = REGIONS.get((self.linear.primitive, array.name))
+        return array.name if region is None else f"{array.name}: {region}"
 
     def is_repeated(self, array: RoutedArray) -> bool:
         """Return whether the primitive broadcasts an input."""

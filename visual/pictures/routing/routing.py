@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lab.notation import number_text
 from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
@@ -27,6 +28,7 @@ from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_NAMES = 6  # the most names of entries in a tooltip
+MOST_LETTERS = 9  # the most letters of a sum in a cell
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)  # the roles of the inputs, in turn
 
 
@@ -56,8 +58,8 @@ def routing(
     call = route_call(primitive, inputs, cotangent, tangents, metadata)
     words: dict[Role, str] = {}
     for array in call.inputs:
-        role = _role_of(array)
-        words[role] = f"{words[role]}, {array.name}" if role in words else array.name
+        role, label = _role_of(array), call.label(array)
+        words[role] = f"{words[role]}, {label}" if role in words else label
     words[Role.UNNEEDED] = "not copied; its gradient is 0"
     words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"
     hint = ["arrows lead from row to row"] * (call.output.grid.shape[1] > 1)
@@ -165,7 +167,11 @@ class RoutingTable(Table):
         names = [self.call.output.entry_name(n, panel.prefix) for n in readers[:MOST_NAMES]]
         note = f"{arrow} {names[0] if count == 1 else f'{count:,} of {panel.prefix}z'}"
         if is_back and count > 1:
+            values = self.call.output.values[panel.number].reshape(-1)[readers[:MOST_NAMES]]
+            terms = " + ".join(map(number_text, values))
             note, verb = f"sum of {count:,}", f"the sum of {count:,}:"
+            note = terms if len(terms) <= MOST_LETTERS else note
+            names = [f"{name} = {full_text(v)}" for name, v in zip(names, values, strict=True)]
         more = ", …" * (count > MOST_NAMES)
         return _role_of(array), note, f"{verb} {', '.join(names)}{more}"
 
