@@ -153,9 +153,9 @@ CHOICES = (
     Several("orders", "orders of the derivative", one=ORDER, usual=(1, 2)),
     Several(
         "costs",
-        "last and sum",
+        "sum and last",
         one=OneOf("costs", "", metavar=COST.metavar, default="last", known=COSTS),
-        usual=tuple(COST.known),
+        usual=("sum", "last"),  # with the sum, more backward steps add to a value that is not 0
     ),
     Several(
         "rules",

@@ -68,7 +68,7 @@ class Page:
     orders
         Orders of the derivative, such as ``[1, 2]``.
     costs
-        Costs of the loop: "last", "sum", or both.
+        Costs of the loop: "sum", "last", or both. The page opens with the first.
     rules
         Rules of the derivative: "correct", or names of faulty rules in `lab.BROKEN`.
     title
