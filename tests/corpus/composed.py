@@ -3,7 +3,7 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from graphs import scan
+from graphs import graph, scan
 
 try:
     from pytensor.conditional.op import ifelse
@@ -13,6 +13,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.replace import vectorize_graph
 
 LINE = np.array([0.4, -0.7, 1.1])
+LINES = [LINE, 2 * LINE]
 
 
 def last(step, start, n_steps=3, *parameters):
@@ -28,135 +29,134 @@ def roots(x, a):
     return last(lambda x, a: (x + a / x) / 2, x, 2, a)
 
 
-def a_loop_in_a_step():
-    a, x = pt.dscalar("a"), pt.dscalar("x")
-    return last(lambda x, a: 1 + roots(x, a), x, 3, a), a, {a: 2.0, x: 1.5}
+@graph("a", a=2.0, x=1.5)
+def a_loop_in_a_step(a, x):
+    return last(lambda x, a: 1 + roots(x, a), x, 3, a)
 
 
-def a_batch():
-    x, many = pt.dscalar("x"), pt.dvector("xs")
-    return vectorize_graph(squares(x), {x: many}).sum(), many, {many: LINE}
+@graph("xs", xs=LINE)
+def a_batch(xs):
+    x = pt.dscalar("x")
+    return vectorize_graph(squares(x), {x: xs}).sum()
 
 
-def a_batch_of_two_axes():
+@graph("weights", xs=LINES, weights=LINE)
+def a_batch_of_two_axes(xs, weights):
     x, a = pt.dscalar("x"), pt.dscalar("a")
     y = last(lambda y, a: pt.tanh(a * y) + 0.1, x, 3, a)
-    many, weights = pt.dmatrix("xs"), pt.dvector("weights")
-    return (
-        vectorize_graph(y, {x: many, a: weights}).sum(),
-        weights,
-        {many: [LINE, 2 * LINE], weights: LINE},
-    )
+    return vectorize_graph(y, {x: xs, a: weights}).sum()
 
 
-def rows_with_weights():
+@graph("w", x=[LINE, 1 - LINE], w=LINE, start=0.4)
+def rows_with_weights(x, w, start):
     """Return a loop over the rows of a matrix, with a loop over the entries of each row."""
-    x, w, start = pt.dmatrix("x"), pt.dvector("w"), pt.dscalar("start")
 
     def row(row, s, w):
-        made = scan(lambda v, k, s: s * k + pt.sin(v), sequences=[row, w], outputs_info=[s])
-        return made[-1], made.sum()
+        sums = scan(lambda v, k, s: s * k + pt.sin(v), sequences=[row, w], outputs_info=[s])
+        return sums[-1], sums.sum()
 
     last, sums = scan(row, sequences=[x], outputs_info=[start, None], non_sequences=[w])
-    return last[-1] + sums.sum(), w, {x: [LINE, 1 - LINE], w: LINE, start: 0.4}
+    return last[-1] + sums.sum()
 
 
-def by_a_gradient_of_pytensors():
+@graph("x", x=0.9)
+def by_a_gradient_of_pytensors(x):
     """Return a cost that contains a gradient, for example a penalty on slopes."""
-    x = pt.dscalar("x")
     cost = squares(x)
-    return cost + pt.grad(cost, x) ** 2, x, {x: 0.9}
+    return cost + pt.grad(cost, x) ** 2
 
 
-def of_one_step():
+@graph("x", x=0.9)
+def of_one_step(x):
     """Return a loop of one constant step; PyTensor builds the step without a Scan."""
-    x = pt.dscalar("x")
-    return squares(x, n_steps=1), x, {x: 0.9}
+    return squares(x, n_steps=1)
 
 
-def of_no_step():
-    x, k = pt.dscalar("x"), pt.lscalar("k")
-    xs = scan(lambda x: x**2, outputs_info=[x], n_steps=k)
-    return xs.sum(), x, {x: 0.9, k: 0}
+@graph("x", x=0.9, k=0)
+def of_no_step(x, k):
+    return scan(lambda x: x**2, outputs_info=[x], n_steps=k).sum()
 
 
-def nothing_depends():
+@graph("other", x=0.9, other=0.3)
+def nothing_depends(x, other):
     """Return a cost whose derivative with respect to the variable is zero."""
-    x, other = pt.dscalar("x"), pt.dscalar("other")
-    return squares(x) + 0.0 * pt.floor(other), other, {x: 0.9, other: 0.3}
+    return squares(x) + 0.0 * pt.floor(other)
 
 
-def through_whole_numbers():
-    n = pt.lscalar("n")
-    return last(lambda x: x + 1, n) * 1.0, n, {n: 2}
+@graph("n", n=2)
+def through_whole_numbers(n):
+    return last(lambda x: x + 1, n) * 1.0
 
 
-def through_complex_numbers():
-    angle = pt.dscalar("angle")
+@graph("angle", angle=0.4)
+def through_complex_numbers(angle):
     turn = pt.complex(pt.cos(angle), pt.sin(angle))
-    z = last(lambda z, turn: z * turn, pt.constant(1.0 + 0.0j), 3, turn)
-    return pt.real(z), angle, {angle: 0.4}
+    return pt.real(last(lambda z, turn: z * turn, pt.constant(1.0 + 0.0j), 3, turn))
 
 
-def by_an_unknown_operation():
+@graph("x", x=LINE)
+def by_an_unknown_operation(x):
     """Return a loop whose step sorts its state."""
-    x = pt.dvector("x")
-    return (last(lambda x: pt.sort(x) * 0.9, x) * LINE).sum(), x, {x: LINE}
+    return (last(lambda x: pt.sort(x) * 0.9, x) * LINE).sum()
 
 
-def of_a_walk():
+@graph("x", x=0.5)
+def of_a_walk(x):
     """Return a loop whose steps draw from the same generator, without updates."""
-    rng, x = pytensor.shared(np.random.default_rng(3), name="rng"), pt.dscalar("x")
+    rng = pytensor.shared(np.random.default_rng(3), name="rng")
     draw = lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1]  # noqa: E731
-    return (scan(draw, outputs_info=[x], n_steps=3) ** 2).sum(), x, {x: 0.5}
+    return (scan(draw, outputs_info=[x], n_steps=3) ** 2).sum()
 
 
-def in_operations():
+@graph("x", x=0.8, u=np.full(3, 0.5))
+def in_operations(x, u):
     """Return a loop that starts with a Scan in two operations; PyTensor loses a contribution."""
-    x, u, a, v = pt.dscalar("x"), pt.dvector("u"), pt.dscalar("a"), pt.dvector("v")
+    a, v = pt.dscalar("a"), pt.dvector("v")
     inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
     hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])
     outer = OpFromGraph([a, v], [hidden(a, v) + 0.1])
-    return squares(outer(x, u), n_steps=2), x, {x: 0.8, u: np.full(3, 0.5)}
+    return squares(outer(x, u), n_steps=2)
 
 
-def in_the_selected_branch():
-    x = pt.dscalar("x")
-    return ifelse(x > 0, squares(x), roots(x, x)) * 2, x, {x: 0.9}
+@graph("x", x=0.9)
+def in_the_selected_branch(x):
+    return ifelse(x > 0, squares(x), roots(x, x)) * 2
 
 
-def in_the_other_branch():
-    x = pt.dscalar("x")
-    return ifelse(x < 0, squares(x), roots(x, 2 * x)), x, {x: 0.9}
+@graph("x", x=0.9)
+def in_the_other_branch(x):
+    return ifelse(x < 0, squares(x), roots(x, 2 * x))
 
 
-def operations_in_a_step():
+@graph("x", x=0.4, flag=np.int8(1))
+def operations_in_a_step(x, flag):
     """Return a loop with an IfElse, an OpFromGraph, and a shared variable in its step."""
-    x, flag, a = pt.dscalar("x"), pt.bscalar("flag"), pt.dscalar("a")
+    a = pt.dscalar("a")
     twice = OpFromGraph([a], [a * a * 2 + 1])
     weight = pytensor.shared(0.7, name="weight")
-    result = last(lambda x, w: twice(ifelse(flag, pt.sin(x) * w, x + 1)), x, 3, weight)
-    return result * weight, x, {x: 0.4, flag: 1}
+    return last(lambda x, w: twice(ifelse(flag, pt.sin(x) * w, x + 1)), x, 3, weight) * weight
 
 
-def a_result_returned_twice():
-    x = pt.dscalar("x")
+@graph("x", x=0.6)
+def a_result_returned_twice(x):
     xs, ys = scan(lambda x, y: [pt.sin(x * y)] * 2, outputs_info=[x, x * 2], n_steps=3)
-    return xs[-1] + 3 * ys[-1] * ys[0], x, {x: 0.6}
+    return xs[-1] + 3 * ys[-1] * ys[0]
 
 
-def a_batch_of_sequences():
+@graph("rows", rows=LINES, x=0.5)
+def a_batch_of_sequences(rows, x):
     """Return a batch of loops that read two earlier values of their state."""
-    u, rows, x = pt.dvector("u"), pt.dmatrix("rows"), pt.dscalar("x")
+    u = pt.dvector("u")
     xs = scan(
         lambda u, before, x: pt.tanh(0.8 * x) + u * before,
         sequences=[u],
         outputs_info=[{"initial": pt.stack([x, x]), "taps": [-2, -1]}],
     )
-    return vectorize_graph(xs[-1], {u: rows}).sum(), rows, {rows: [LINE, 2 * LINE], x: 0.5}
+    return vectorize_graph(xs[-1], {u: rows}).sum()
 
 
-def a_batch_of_gradients():
-    x, many = pt.dscalar("x"), pt.dvector("xs")
+@graph("xs", xs=LINE)
+def a_batch_of_gradients(xs):
+    x = pt.dscalar("x")
     slope = pytensor.grad(squares(pt.sin(x)), x)
-    return vectorize_graph(slope, {x: many}).sum(), many, {many: LINE}
+    return vectorize_graph(slope, {x: xs}).sum()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from graphs import scan
+from graphs import graph, scan
 
 RNG = np.random.default_rng(4)
 U = RNG.normal(size=(4, 2)) / 2
@@ -11,27 +11,27 @@ W = RNG.normal(size=(3, 3)) / 2
 V = RNG.normal(size=(2, 3)) / 2
 STACK = RNG.normal(size=(4, 3, 3)) / 2
 STACK_IN = RNG.normal(size=(4, 2, 3)) / 2
+MATRICES = np.linspace(-0.8, 0.9, 12).reshape(3, 2, 2)
 
 
-def lstm():
-    u, w, into = pt.dmatrix("u"), pt.dtensor3("W"), pt.dtensor3("V")
-
+@graph("W", u=U, W=STACK, V=STACK_IN)
+def lstm(u, W, V):  # noqa: N803 (matrices)
     def step(u, h, c, w, into):
         keep, take, show = (pt.sigmoid(h @ w[n] + u @ into[n]) for n in range(3))
         c = keep * c + take * pt.tanh(h @ w[3] + u @ into[3])
         return show * pt.tanh(c), c
 
     start = pt.constant(np.full(3, 0.1))
-    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w, into])
-    return (hs[-1] ** 2).sum(), w, {u: U, w: STACK, into: STACK_IN}
+    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[W, V])
+    return (hs[-1] ** 2).sum()
 
 
-def residual():
-    h0, scale = pt.dvector("h0"), pt.dvector("scale")
+@graph("scale", h0=[0.5, -0.3, 0.8], scale=[0.1, 0.4, 0.2, 0.3])
+def residual(h0, scale):
     hs = scan(
         lambda scale, h: h + scale * pt.maximum(h @ W, 0.0), sequences=[scale], outputs_info=[h0]
     )
-    return (hs[-1] ** 2).sum(), scale, {h0: [0.5, -0.3, 0.8], scale: [0.1, 0.4, 0.2, 0.3]}
+    return (hs[-1] ** 2).sum()
 
 
 RETURNS = np.sin(np.arange(6.0)) / 2
@@ -42,28 +42,25 @@ def normal(value, mean, scale):
     return -(((value - mean) / scale) ** 2) / 2 - pt.log(scale)
 
 
-def kalman():
-    q, r = pt.dscalar("q"), pt.dscalar("r")
-
+@graph("q", q=0.2, r=0.5)
+def kalman(q, r):
     def step(y, mean, variance, q, r):
         ahead = variance + q
         gain = ahead / (ahead + r)
         return mean + gain * (y - mean), (1 - gain) * ahead, normal(y, mean, pt.sqrt(ahead + r))
 
     start = {"outputs_info": [ZERO, ONE, None], "non_sequences": [q, r]}
-    *_, told = scan(step, sequences=[pt.constant(RETURNS)], **start)
-    return told.sum(), q, {q: 0.2, r: 0.5}
+    *_, log_densities = scan(step, sequences=[pt.constant(RETURNS)], **start)
+    return log_densities.sum()
 
 
-def newton_root():
-    a, x = pt.dscalar("a"), pt.dscalar("x")
-    xs = scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=5)
-    return xs[-1], a, {a: 2.0, x: 1.5}
+@graph("a", a=2.0, x=1.5)
+def newton_root(a, x):
+    return scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=5)[-1]
 
 
-def runge_kutta():
-    rate, y = pt.dscalar("rate"), pt.dvector("y")
-
+@graph("rate", rate=0.3, y=[0.7, 0.0])
+def runge_kutta(rate, y):
     def slope(y, rate):
         return pt.stack([y[1], -pt.sin(y[0]) - rate * y[1]])
 
@@ -75,51 +72,50 @@ def runge_kutta():
         return y + 0.1 / 6 * (a + 2 * b + 2 * c + d)
 
     ys = scan(step, outputs_info=[y], non_sequences=[rate], n_steps=4)
-    return ys[-1].sum(), rate, {rate: 0.3, y: [0.7, 0.0]}
+    return ys[-1].sum()
 
 
-def gradient_in_a_step():
+@graph("rate", rate=0.1, x=[1.0, -0.5])
+def gradient_in_a_step(rate, x):
     """Return a loop of gradient descent, whose step contains PyTensor's gradient."""
-    rate, x = pt.dscalar("rate"), pt.dvector("x")
 
     def step(x, rate):
         return x - rate * pt.grad((pt.cos(x) * x).sum(), x)
 
     xs = scan(step, outputs_info=[x], non_sequences=[rate], n_steps=4)
-    return (xs[-1] ** 2).sum(), rate, {rate: 0.1, x: [1.0, -0.5]}
+    return (xs[-1] ** 2).sum()
 
 
-def noise():
+@graph("drift", drift=0.1)
+def noise(drift):
     """Return a random walk with a generator as a state."""
-    drift, rng = pt.dscalar("drift"), pytensor.shared(np.random.default_rng(3), name="rng")
+    rng = pytensor.shared(np.random.default_rng(3), name="rng")
 
     def step(x, rng, drift):
         rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
         return 0.9 * x + drift + draw, rng
 
     xs, _ = scan(step, outputs_info=[ZERO, rng], non_sequences=[drift], n_steps=4)
-    return (xs**2).sum(), drift, {drift: 0.1}
+    return (xs**2).sum()
 
 
-def matrices_with_gaps():
+@graph("m", m=MATRICES, u=np.linspace(0.4, 1.3, 6))
+def matrices_with_gaps(m, u):
     """Return a loop over 2 × 2 matrices with the taps −3 and −1, and a sequence with −1 and 1."""
-    m, u = pt.dtensor3("m"), pt.dvector("u")
     ms = scan(
         lambda before, after, oldest, newest: pt.sin(oldest @ newest.T) * before + after,
         sequences=[{"input": u, "taps": [-1, 1]}],
         outputs_info=[{"initial": m, "taps": [-3, -1]}],
     )
-    values = np.linspace(-0.8, 0.9, 12).reshape(3, 2, 2)
-    return (ms[-1] * values[0]).sum(), m, {m: values, u: np.linspace(0.4, 1.3, 6)}
+    return (ms[-1] * MATRICES[0]).sum()
 
 
-def linear_algebra():
+@graph("a", p=np.array([0.4, -0.3]), a=0.7)
+def linear_algebra(p, a):
     """Return a loop whose step contains a linear system, a determinant, and an inverse."""
-    p, a = pt.dvector("p"), pt.dscalar("a")
 
     def step(p, a):
         matrix = pt.stack([pt.stack([2 + a, p[0]]), pt.stack([0.3 * a, 1.5 + p[1] ** 2])])
         return pt.linalg.solve(matrix, p) * pt.linalg.det(matrix) + pt.linalg.inv(matrix)[0]
 
-    ps = scan(step, outputs_info=[p], non_sequences=[a], n_steps=2)
-    return ps.sum(), a, {p: np.array([0.4, -0.3]), a: 0.7}
+    return scan(step, outputs_info=[p], non_sequences=[a], n_steps=2).sum()

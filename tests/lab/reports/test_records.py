@@ -56,7 +56,7 @@ def impurities(record):
 
 
 def compiled():
-    outputs = to_compile.two_loops()
+    outputs = [to_compile.output_of("two_loops")]
     inputs = [v for v in explicit_graph_inputs(outputs) if v.name in GIVEN]
     return lab.compiled(outputs, given={v: GIVEN[v.name] for v in inputs})
 

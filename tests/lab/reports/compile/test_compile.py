@@ -68,7 +68,7 @@ def rows_and_retention(found):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CASES)
 def test_outcomes_and_rows(name, mode):
-    outputs = getattr(to_compile, name)()
+    outputs = [to_compile.output_of(name)]
     found = lab.compiled(outputs, mode=mode, given=given_for(outputs))
     counts, effect, buffers = CASES[name]
     assert (found.original, len(found.after)) == counts
@@ -104,7 +104,7 @@ def assert_as_in_a_real_function(ours, outputs, mode):
 
 
 def test_another_function_is_told_apart():
-    outputs = to_compile.last()
+    outputs = [to_compile.output_of("last")]
     with pytest.raises(AssertionError):
         assert_as_in_a_real_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
     with pytest.raises(AssertionError):
@@ -130,7 +130,7 @@ def shapes(nodes):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_compiled_function(mode):
     """Apply the rewrites of a mode, and run the function without a compiler."""
-    (cost,) = to_compile.last_two()
+    cost = to_compile.output_of("last_two")
     inputs = inputs_of([cost])
     rewrites = Mode("py", get_mode(mode).provided_optimizer)
     function = pytensor.function(inputs, cost, mode=rewrites)
@@ -187,7 +187,7 @@ def test_the_gradient_keeps_all_rows(name):
     assert ("only the gradient reads the others" in " ".join(str(found).split())) != linear
 
 
-(COST,), Z = to_compile.last(), pt.zscalar("z")
+COST, Z = to_compile.output_of("last"), pt.zscalar("z")
 X0, SQUARE = inputs_of([COST])[0], gallery.loops["square"]
 COMPLEX = abs(scan(lambda v: v * X0, outputs_info=[Z], n_steps=3)[-1])
 test_errors = error_test(
@@ -226,7 +226,7 @@ def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
         assert (report.after, report.enclosing) == ((), ("Blockwise",) * inside)
         assert f"Scans inside Blockwise: {inside}" in report.summary
         assert lab.compiled(function).enclosing == report.enclosing
-    assert "inside" not in lab.compiled(to_compile.last()).summary
+    assert "inside" not in lab.compiled(to_compile.output_of("last")).summary
 
 
 def two_loops():

@@ -69,7 +69,7 @@ def test_pytensor_differentiates_one_step():
 @pytest.mark.parametrize("mode", MODES)
 def test_full_buffers_lose_nothing(mode):
     """The sum over all steps needs all rows."""
-    (cost,) = to_compile.summed()
+    cost = to_compile.output_of("summed")
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")
     found = lab.compiled(cost, x0, mode, {x0: 0.95}).late
     assert found.effect is Effect.RIGHT
@@ -86,7 +86,7 @@ def test_an_infinite_gradient_is_wrong():
 
 def test_missing_values():
     """Without a value of n, or wrt a computed variable, the late gradient is undefined."""
-    (cost,) = to_compile.last_two()
+    cost = to_compile.output_of("last_two")
     cost = cost.sum()
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")
     report = lab.compiled(cost, x0, "CVM", {x0: 0.5})
