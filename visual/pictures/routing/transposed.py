@@ -13,21 +13,16 @@ from types import MappingProxyType
 
 import numpy as np
 
+from lab.equations.events.events import Events
 from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
-from lab.traces.trace import Trace
+from lab.traces.trace import TapeTrace, Trace
 from visual.layout.arrows import Edge
 from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import check_trace
-from visual.pictures.routing.step import (
-    TransposedStep,
-    Values,
-    differentiated_scans,
-    transposed_step,
-)
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -41,6 +36,7 @@ WORDS: Mapping[Role, str] = {
     Role.UNNEEDED: "zero",
     Role.SPENT: "unchanged; no later step reads this slot",
 }
+Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
 NO_VALUES: Values = MappingProxyType({})
 NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 
@@ -66,9 +62,8 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     if check_integer("step", step) not in range(source.steps):
         raise argument_error("step", step, f"{source.name} has steps 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
-    result = transposed_step(trace, tape, later, reverse, step)
     return table_scene(
-        StepTable(trace, number, later, result),
+        StepTable(trace, tape, later, reverse, step),
         WORDS,
         title=f"Step {step} of {source.name}, transposed",
         description=(
@@ -78,18 +73,88 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     )
 
 
+def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
+    """Return for each differentiated Scan a tape, the backward Scan, and the tape of its gradient.
+
+    The tape is the first tape that overwrites a slot or, without such a tape, the first tape.
+    """
+    result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
+    for later, scan in enumerate(trace.scans):
+        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:
+            continue
+        pairs = [
+            (tape, later, reverse)
+            for tape in trace.scans[scan.parent].tapes
+            for reverse in scan.tapes
+            if reverse.gradient_of == tape.name
+            and not tape.is_total
+            and not reverse.is_total
+            and len(tape.initial) >= len(reverse.initial)
+        ]
+        if pairs:
+            first = max(pairs, key=lambda pair: bool(pair[0].tape.overwritten))
+            result.setdefault(scan.parent, first)
+    return result
+
+
 class StepTable(Table):
-    """The step, its transpose, and the step of the backward Scan. A column is a slot."""
+    """A step of `tape`, its transpose, and the same step of Scan `later` on the tape `reverse`.
+
+    A column is a slot. All values have the rows of `tape`. `read` are the values in the slots that
+    the step reads, and `written` the values in the slots that the step writes. The gradients wrt
+    these values are `gradient_read` and `gradient_written`. `gradient_rest` is the gradient wrt the
+    slots that the step does not write, with zero for the other slots. `spent` are the slots that no
+    later step reads: their gradients remain on the `traced` tape of the gradient.
+    """
 
     parts = (TablePart(narrow=50, height=44),)
 
-    def __init__(self, trace: Trace, number: int, later: int, step: TransposedStep) -> None:
-        self.trace, self.number, self.later, self.step = trace, number, later, step
-        self.named, self.scan = NamedScan(trace, number), trace.scans[number]
+    def __init__(
+        self, trace: Trace, tape: TapeTrace, later: int, reverse: TapeTrace, step: int
+    ) -> None:
+        from lab import structural  # only this picture imports the package
+
+        self.tape, self.reverse, self.step, taps = tape, reverse, step, tape.tape
+        self.backward = NamedScan(trace, later)
+        self.named, steps = self.backward.parent or self.backward, self.backward.scan.steps
+        self.back = steps - 1 - step
+        reads = [taps.row(step, tap) for tap in taps.reads]
+        writes = [taps.row(step, tap) for tap in taps.writes]
+        self.gradient_after = reverse.contents(self.back - 1)[::-1]
+        before = tape.contents(step - 1)[: len(self.gradient_after)]  # shorter after an early stop
+        written = np.stack([access.values[step] for access in tape.writes])
+        event = Events(trace).step(later, self.back)
+        gradient_read = np.zeros((len(reads), *before.shape[1:]), before.dtype)
+        for n, tap in enumerate(taps.reads):
+            write = event.write(reverse.argument, -tap)
+            total = sum(term.value for term in write.terms)
+            gradient_read[n] = write.new if tap in taps.overwritten else total
+        results, pullback = structural.vjp(structural.tape_step(taps, step), [before, written])
+        zeros = np.zeros_like(gradient_read)
+        rest, gradient_written = pullback(np.concatenate([zeros, self.gradient_after]))
+        whole, _ = pullback(np.concatenate([gradient_read, self.gradient_after]))
+        self.gradient_rest, self.gradient_before = rest, whole
+        self.before = self._initialized(before, step)
+        self.after = self._initialized(results[len(reads) :], step + 1)
+        self.read = dict(zip(reads, results[: len(reads)], strict=True))
+        self.written = dict(zip(writes, written, strict=True))
+        self.gradient_read = dict(zip(reads, gradient_read, strict=True))
+        self.gradient_written = dict(zip(writes, gradient_written, strict=True))
+        self.traced, unread = reverse.contents(self.back)[::-1], {*taps.writes} - {*taps.reads}
+        self.spent = {taps.row(n, tap) for n in range(step, steps) for tap in unread}
+        self.used = {
+            row: Role.OVERWRITTEN if row in writes else Role.PRESERVED for row in self.read
+        }
+
+    def _initialized(self, values: np.ndarray, steps: int) -> Values:
+        """Return the values by row, with None for slots that `steps` steps leave uninitialized."""
+        filled = {int(access.rows[n]) for access in self.tape.writes for n in range(steps)}
+        empty = {*np.flatnonzero(self.tape.unwritten).tolist()} - filled
+        return {row: None if row in empty else value for row, value in enumerate(values)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the first and last slots, the slots of the step, and the slots next to them."""
-        slots, size = (*self.step.read, *self.step.written), len(self.step.before)
+        slots, size = (*self.read, *self.written), len(self.before)
         neighbors = {row + d for row in slots for d in (-1, 0, 1)} & {*range(size)}
         return ({(0, row) for row in numbers(shown_numbers(size, MOST_SLOTS, neighbors))},)
 
@@ -102,36 +167,34 @@ class StepTable(Table):
 
     def _forward(self) -> Row:
         """Return the step: the tape before, the values read and written, and the tape after."""
-        step, read, written = self.step, self.step.read, self.step.written
-        used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
-        old = {row: step.before[row] for row in written if row in read}
-        note = f"set_subtensor at pos {integers(*map(step.tape.position, written))}"
+        read, written = self.read, self.written
+        old = {row: self.before[row] for row in written if row in read}
+        note = f"set_subtensor at pos {integers(*map(self.tape.position, written))}"
         replaced = dict.fromkeys(old, Role.OVERWRITTEN)
         lines = [
-            self._line(0, "tape before", step.before, used),
+            self._line(0, "tape before", self.before, self.used),
             self._line(0, "read", read, dict.fromkeys(read, Role.READ), note="narrow: a copy"),
             self._line(0, "written", written, note="the step computes it"),
-            self._line(0, "tape after", step.after, replaced, old, note),
+            self._line(0, "tape after", self.after, replaced, old, note),
         ]
         lines[0] = replace(lines[0], heads=self._heads())
-        title = f"step {step.step} of {self.scan.name}, as routing"
-        words = [f"{step.tape.name}: {step.tape.tape}"]
+        title = f"step {self.step} of {self.named.scan.name}, as routing"
+        words = [f"{self.tape.name}: {self.tape.tape}"]
         edges = [*_edges(lines[:2], read), *_edges(lines[2:], written)]
         return _block(0, "forward", title, words, lines, edges)
 
     def _transposed(self) -> Row:
         """Return the transpose of the step, by the rules of routing."""
-        step, read, written = self.step, self.step.gradient_read, self.step.gradient_written
-        zero = np.zeros_like(step.gradient_after[0])
-        scattered = {**dict.fromkeys(self.slots, zero), **read}
+        read, written = self.gradient_read, self.gradient_written
+        after, before = self.gradient_after, self.gradient_before
+        scattered = {**dict.fromkeys(self.slots, np.zeros_like(after[0])), **read}
         roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
-        old = {row: step.gradient_after[row] for row in written}
+        old = {row: after[row] for row in written}
         ended, result = dict.fromkeys(old, Role.OVERWRITTEN), dict.fromkeys(read, Role.RESULT)
-        after, before = step.gradient_after, step.gradient_before
         lines = [
             self._line(1, "gradient after", after, note="from later steps"),
             self._line(1, "wrt written", written, note="moves to the value"),
-            self._line(1, "wrt the rest", step.gradient_rest, ended, old, "zero remains"),
+            self._line(1, "wrt the rest", self.gradient_rest, ended, old, "zero remains"),
             self._line(1, "+ wrt read", scattered, roles, note="narrow transposed: a scatter"),
             self._line(1, "gradient before", before, result, note="the sum of the two above"),
         ]
@@ -142,33 +205,30 @@ class StepTable(Table):
 
     def _traced(self) -> Row:
         """Return the tape of the gradient before and after the same step of the backward Scan."""
-        step, scan = self.step, self.trace.scans[self.later]
-        alive = [row for row in range(len(step.traced)) if row not in step.spent]
-        distance = np.max(np.abs(step.traced - step.gradient_before)[alive], initial=0)
-        roles = {r: Role.OVERWRITTEN if r in step.written else Role.PRESERVED for r in step.read}
-        roles |= dict.fromkeys(step.spent, Role.SPENT)
-        old = {row: step.gradient_after[row] for row in step.read}
-        after, note = step.gradient_after, "the gradient after, from above"
+        alive = [row for row in range(len(self.traced)) if row not in self.spent]
+        distance = np.max(np.abs(self.traced - self.gradient_before)[alive], initial=0)
+        roles = self.used | dict.fromkeys(self.spent, Role.SPENT)
+        after, note = self.gradient_after, "the gradient after, from above"
+        old = {row: after[row] for row in self.read}
         lines = [
             self._line(2, "tape before", after, note=note),
-            self._line(2, "tape after", step.traced, roles, old, "preserved: old + new value"),
+            self._line(2, "tape after", self.traced, roles, old, "preserved: old + new value"),
         ]
-        title = f"step {scan.steps - 1 - step.step} of {scan.name}"
+        title = f"step {self.back} of {self.backward.scan.name}"
         words = [
-            f"{step.reverse.name}: {step.reverse.tape}; its slots have the order from above",
+            f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
             f"largest difference from the gradient before, above: {float(distance)!r}",
         ]
         return _block(2, "traced", title, words, lines, [])
 
     def _heads(self) -> dict[Key, Head]:
-        tape = self.step.tape
         return {
-            (0, row): Head(self._label(row), f"pos {integers(tape.position(row))}")
+            (0, row): Head(self._label(row), f"pos {integers(self.tape.position(row))}")
             for row in self.slots
         }
 
     def _label(self, row: int) -> str:
-        return self.named.tape_label(self.step.tape, row) or self.step.tape.name
+        return self.named.tape_label(self.tape, row) or self.tape.name
 
     def _line(
         self,
@@ -184,9 +244,9 @@ class StepTable(Table):
         In blocks 1 and 2, the values are gradients.
         """
         known = values if isinstance(values, Mapping) else dict(enumerate(values))
-        prefix, tape, named = "", self.step.tape, self.named
+        prefix, tape, named = "", self.tape, self.named
         if block:
-            prefix, tape, named = "g of ", self.step.reverse, NamedScan(self.trace, self.later)
+            prefix, tape, named = "g of ", self.reverse, self.backward
         cells = list[tuple[Key | None, Cell]]()
         for row in self.slots:
             if row in known:

@@ -51,19 +51,18 @@ def unrolling(
             if source is not None and target is not None and source != target:
                 uses.setdefault((source, target), []).append((value, read))
     edges = dict.fromkeys([*quantities.parts, *uses])
-    results = {*_results(quantities)}
-    nodes = [
-        replace(node, role=Role.RESULT) if number in results else node
-        for number, node in enumerate(quantities.nodes)
-    ]
-    seeds = {number for number, node in enumerate(nodes) if node.role is Role.SEED}
+    results, numbered = {*_results(quantities)}, [*enumerate(quantities.nodes)]
+    seeds = {number for number, node in numbered if node.role is Role.SEED}
     sources: dict[int, list[int]] = {}
     for source, target in edges:
         sources.setdefault(target, []).append(source)
-    goals = results | {*_further_goals(quantities)} or seeds or range(len(nodes))
+    goals = results | {*_further_goals(quantities)} or seeds or range(len(numbered))
     needed = find_reachable(goals, lambda node: sources.get(node, ()))
-    faded = (n if number in needed else replace(n, faded=True) for number, n in enumerate(nodes))
-    return Unrolling(tuple(faded), tuple(edges), uses, quantities.flow)
+    nodes = list[QuantityNode]()
+    for number, node in numbered:
+        role = Role.RESULT if number in results else node.role
+        nodes.append(replace(node, role=role, faded=node.faded or number not in needed))
+    return Unrolling(tuple(nodes), tuple(edges), uses, quantities.flow)
 
 
 def _results(quantities: QuantityNodes) -> Iterator[int]:

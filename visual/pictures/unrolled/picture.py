@@ -9,6 +9,7 @@ from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_notes
 from lab.notation import counted
 from lab.traces.trace import Trace
+from visual.layout.arrows import Moment
 from visual.layout.canvas import HEIGHT
 from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap
@@ -177,7 +178,10 @@ class Picture:
         obstacles = [outside, *map(envelope_of, boxes.values())]
         texts = factor_labels(arrows, self.factors, obstacles)
         for number, (_, last) in enumerate(self.placing.arrows):
-            yield self._at(self.nodes[last], (arrows[number], *texts.get(number, ())))
+            shapes, (step, moment) = texts.get(number, ()), self._moment(self.nodes[last])
+            is_group = shapes or step is not None
+            arrow = arrows[number]
+            yield Group((arrow, *shapes), step, moment=moment) if is_group else arrow
 
     def _is_faint(self, first: int, last: int) -> bool:
         """Return whether an arrow connects two Scans."""
@@ -190,40 +194,29 @@ class Picture:
         left, top = grid.lefts[spot.column], grid.tops[spot.lane]
         return Box(left, top, grid.width, grid.height, node.role, faded=faded)
 
-    def _cell(self, node: QuantityNode, box: Box) -> Shape:
-        cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
-        return self._at(node, (draw_cell(cell, box),))
+    def _cell(self, node: QuantityNode, box: Box) -> Group:
+        name, moment = node.label, self._moment(node)
+        cell = Cell(node.role, name, node.value, key=node.key, label=name, moment=moment)
+        return draw_cell(cell, box)
 
-    def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
-        """Return the shapes as one shape, which belongs to the moment of the node, if any."""
-        moment = self._moment(node)
-        if moment is None or moment[0] < self.begin:
-            return shapes[0] if len(shapes) == 1 else Group(shapes)
-        (number, name), first = moment, shapes[0]
-        if node.lane.scan not in self.chosen:
-            name = f"given by {name}"
-        if len(shapes) == 1 and isinstance(first, Group):
-            return replace(first, step=number, moment=name)
-        return Group(shapes, number, moment=name)
-
-    def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
-        """Return the moment that computes the value of a node, or None for an earlier value.
+    def _moment(self, node: QuantityNode) -> Moment:
+        """Return the moment that computes the value of a node. An earlier value has no moment.
 
         An input has the final moment of the last Scan whose results its Scan reads.
         """
-        named, flow = NamedScan(self.trace, node.lane.scan), self.graph.flow
-        if node.step is not None:
-            return named.moment(node.step)
+        named, flow, step = NamedScan(self.trace, node.lane.scan), self.graph.flow, node.step
         tape = named.scan.tape(node.lane.argument)
-        if tape is not None and (node.lasting or named.number not in self.chosen):
+        if step is None and tape and (node.lasting or named.number not in self.chosen):
             write = flow.writes.get(flow.latest(named.number, tape, node.row))
-            if write is not None:
-                return named.moment(write.step)
-        feeds = feeding(named.scan)
-        if not feeds or (node.lasting and tape is None):  # no feeds, or a parameter
-            return None
-        last = NamedScan(self.trace, feeds[-1])
-        return last.moment(last.scan.steps - 1) if last.scan.steps else None
+            step = write.step if write is not None else None
+        feeds = feeding(named.scan) if tape or not node.lasting else []  # none for a parameter
+        if step is None and feeds:
+            named = NamedScan(self.trace, feeds[-1])
+            step = named.scan.steps - 1 if named.scan.steps else None
+        number, name = (None, "") if step is None else named.moment(step)
+        if number is None or number < self.begin:
+            return None, ""
+        return number, name if node.lane.scan in self.chosen else f"given by {name}"
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         """Yield the number of hidden columns in each lane."""

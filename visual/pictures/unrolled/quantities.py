@@ -14,7 +14,7 @@ from lab.equations.quantities import index_of
 from lab.notation import Leaf, integers
 from lab.traces.flow import SlotWrite, Value, adds_old, flow
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
 from visual.scene.theme import Role
 
@@ -67,7 +67,7 @@ class QuantityNodes:
 
     def __init__(self, trace: Trace, chosen: tuple[int, ...], all_direct: bool) -> None:
         self.trace, self.chosen, self.all_direct = trace, chosen, all_direct
-        self.flow, self.fed = flow(trace), fed_rows(trace)
+        self.flow = flow(trace)
         self.nodes: list[QuantityNode] = []
         self.of: dict[Value, int] = {}
         self.parts: list[tuple[int, int]] = []
@@ -117,7 +117,7 @@ class QuantityNodes:
         changes = (self.flow.writes[value] for value in written)
         change = next((write for write in changes if not is_copy(write)), None)
         is_sum, initial = change is not None and adds_old(change.formula), tape.initial[row]
-        is_zero = (named.number, tape.argument, row) not in self.fed and not np.any(initial)
+        is_zero = not is_fed(named, tape.argument, row) and not np.any(initial)
         has_part = self.all_direct and tape.gradient_of is not None and tape.axis is not None
         has_part |= is_sum and (first in self.read or not is_zero)
         is_early = row in named.scan.arrived(tape)  # written by steps that were not recorded
@@ -194,20 +194,24 @@ class QuantityNodes:
             return self._node(named, tape, value.row, Role.INPUT, tape.final[value.row])
         name, index = value.variable, value.row
         lane = Lane(value.scan, name, value.argument, name)
-        for parameter in named.scan.parameters:
-            if parameter.name == name:
-                key, content = named.cell_key(name, None, 0), parameter.value
-                node = QuantityNode(lane, "", None, 0, name, content, Role.INPUT, key)
-                return replace(node, lasting=True)
-        sequence, step = _first_read(named.scan, value)
+        for parameter in (each for each in named.scan.parameters if each.name == name):
+            key, content = named.cell_key(name, None, 0), parameter.value
+            node = QuantityNode(lane, "", None, 0, name, content, Role.INPUT, key)
+            return replace(node, lasting=True)
+        sequence, step = next(  # the first step that reads the value
+            (each, int(step))
+            for each in named.scan.sequences
+            if each.name == name
+            for step in np.flatnonzero(each.axis.index == index)
+        )
         content, variable = sequence.values[step], sequence.axis.variable
         lane = replace(lane, name=named.row_name(sequence))
         label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
         node = QuantityNode(lane, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:
             return node
-        is_fed = (value.scan, sequence.argument, step) in self.fed
-        return replace(node, role=Role.SEED, faded=not (is_fed or np.any(content)))
+        is_zero = not is_fed(named, sequence.argument, step) and not np.any(content)
+        return replace(node, role=Role.SEED, faded=is_zero)
 
 
 def is_copy(write: SlotWrite) -> bool:
@@ -215,16 +219,10 @@ def is_copy(write: SlotWrite) -> bool:
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
 
-def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
-    """Return the (Scan, argument, row) of each input of a derivative from another derivative."""
-    return frozenset(
-        (number, feed.into, row)
-        for number, scan in enumerate(trace.scans)
-        for feed in scan.feeds
-        if scan.parent is not None and trace.scans[feed.scan].parent is not None
-        for row, _, _ in feed.rows
-        if row is not None
-    )
+def is_fed(of: ScanOf, argument: int, row: int) -> bool:
+    """Return whether a derivative reads a row of an argument from another derivative."""
+    scans = [origin.scan for origin in of.trace.origins[of.number].get((argument, row), ())]
+    return of.parent is not None and any(of.trace.scans[n].parent is not None for n in scans)
 
 
 def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
@@ -232,34 +230,27 @@ def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
 
     An initial value that the derivative of another loop computes is not a seed.
     """
-    fed = fed_rows(of.trace) if of.parent is None else frozenset()
     reached: set[int] = set()
-    for number, scan in enumerate(of.trace.scans):
+    for later in ScanOf.each(of.trace):
+        scan = later.scan
         if scan.parent != of.number or scan.order != of.scan.order + 1 or tape.axis is None:
             continue
-        starts = [
-            (gradient.argument, gradient.axis, gradient.initial, scan.arrived(gradient))
+        starts: list[tuple[TapeTrace | SequenceTrace, np.ndarray, set[int]]] = [
+            (gradient, gradient.initial, scan.arrived(gradient))
             for gradient in scan.tapes
-            if gradient.gradient_of == tape.name and gradient.axis is not None
+            if gradient.gradient_of == tape.name
         ]
         starts += [
-            (sequence.argument, sequence.axis, sequence.values, set[int]())
+            (sequence, sequence.values, set[int]())
             for sequence in scan.sequences
             if sequence.is_outer_gradient
             and sequence.source
             and sequence.source.argument == tape.argument
         ]
-        for argument, axis, values, skipped in starts:
-            for row, (entry, value) in enumerate(zip(axis.index.tolist(), values, strict=False)):
-                if row not in skipped and np.any(value) and (number, argument, row) not in fed:
+        for variable, values, skipped in starts:
+            entries = variable.axis.index.tolist() if variable.axis is not None else ()
+            for row, (entry, value) in enumerate(zip(entries, values, strict=False)):
+                is_seed = of.parent is not None or not is_fed(later, variable.argument, row)
+                if row not in skipped and np.any(value) and is_seed:
                     reached.add(tape.axis.rows[entry])
     return reached
-
-
-def _first_read(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
-    """Return the sequence that contains a value, and the first step that reads the value."""
-    for sequence in scan.sequences:
-        steps = np.flatnonzero(sequence.axis.index == value.row)
-        if sequence.name == value.variable and len(steps):
-            return sequence, int(steps[0])
-    raise LookupError(value)

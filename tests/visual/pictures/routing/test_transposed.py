@@ -10,7 +10,7 @@ from twins import assert_twin
 
 import visual
 from lab.loops import gallery
-from visual.pictures.routing.step import differentiated_scans, transposed_step
+from visual.pictures.routing.transposed import StepTable, differentiated_scans
 from visual.scene.theme import Role
 
 
@@ -95,7 +95,7 @@ def test_routing_gives_what_was_traced(name):
         for number, (tape, later, reverse) in differentiated_scans(trace).items():
             source = trace.scans[number]
             for step in range(source.steps):
-                found = transposed_step(trace, tape, later, reverse, step)
+                found = StepTable(trace, tape, later, reverse, step)
                 spent = {
                     tape.tape.row(s, tap)
                     for s in range(step, source.steps)
@@ -119,8 +119,8 @@ def test_a_trace_with_another_rule_differs():
     tapes = tuple(faulty if each is reverse else each for each in trace.scans[later].tapes)
     scans = [*trace.scans]
     scans[later] = replace(scans[later], tapes=tapes)
-    found = transposed_step(replace(trace, scans=tuple(scans)), tape, later, faulty, 1)
-    right = transposed_step(trace, tape, later, reverse, 1)
+    found = StepTable(replace(trace, scans=tuple(scans)), tape, later, faulty, 1)
+    right = StepTable(trace, tape, later, reverse, 1)
     assert np.max(np.abs(right.traced - right.gradient_before)) == 0
     row = tape.tape.row(1, 1)
     assert found.traced[row] == 2 * right.traced[row]
