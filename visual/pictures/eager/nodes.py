@@ -71,27 +71,23 @@ class NodeEvents:
     @property
     def digits(self) -> int:
         """The least number of digits, 4 or 5, for which the printed sum is exact; otherwise 4."""
-        if isinstance(self.end, Summed):
-            gradients = [sent.gradient for _, sent in self.received]
-            values = [gradient.value for gradient in (*gradients, self.end.total)]
-            if all(_is_finite_number(value) for value in values):
-                for digits in (4, 5):
-                    *parts, total = (Decimal(number_text(value, digits)) for value in values)
-                    if sum(parts) == total:
-                        return digits
+        if not isinstance(self.end, Summed):
+            return 4
+        values = [*(sent.gradient.value for _, sent in self.received), self.end.total.value]
+        numbers = [v for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "fiu"]
+        is_exact = len(numbers) == len(values) and all(
+            not v.ndim and np.isfinite(v) for v in numbers
+        )
+        for digits in (4, 5) if is_exact else ():
+            *parts, total = (Decimal(number_text(value, digits)) for value in numbers)
+            if sum(parts) == total:
+                return digits
         return 4
-
-
-def _is_finite_number(value: object) -> bool:
-    if not isinstance(value, np.ndarray) or value.ndim or value.dtype.kind not in "fiu":
-        return False
-    return bool(np.isfinite(value))
 
 
 def node_events(recording: Recording) -> list[NodeEvents]:
     """Return the events of each node of a recording."""
-    nodes, number = list[NodeEvents](), 0
-    moment = number, ""
+    nodes, number, moment = list[NodeEvents](), 0, (0, "")
     for event in recording.events:
         number += isinstance(event, Appended | Sent)
         match event:
@@ -100,9 +96,9 @@ def node_events(recording: Recording) -> list[NodeEvents]:
                 moment = number, f"{name} is appended to tape {record.tape}"
                 nodes.append(NodeEvents(record, moment))
             case Sent(source, node):
-                origin = (
-                    "its seed" if source is None else f"a contribution from {node_name(source)}"
-                )
+                origin = "its seed"
+                if source is not None:
+                    origin = f"a contribution from {node_name(source)}"
                 moment = number, f"{node_name(node)} receives {origin}"
                 nodes[node].received.append((moment, event))
                 if source is not None:
