@@ -5,6 +5,7 @@
 A curve next to the map shows the last row of the map.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,22 +15,23 @@ import numpy as np
 
 from lab.errors import check_type
 from lab.gradients.derivative import Derivative
-from lab.notation import value_symbol
+from lab.notation import number_text, value_symbol
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section
-from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.cells import WRITTEN, color_span, draw_map, shown_cells
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, table_of
 from visual.scene.combinators import Piece, above, beside
 from visual.scene.shapes import picture_function
+from visual.scene.theme import LIGHT, Theme, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HIGH = 64.0  # the height of the curve, in pixels
 WIDEST, NARROWEST = 440.0, 300.0  # largest width of a map, least width of a curve next to it
+MOST_CELLS, WRITTEN = 28, 8  # the most cells in a row, and the most with numbers
+DECADES, PALEST = 6.0, 0.12  # the powers of ten that colors show; the share of the palest color
 CELL = 48.0, 34.0  # the width and the height of a cell with a number
 
 
@@ -63,8 +65,8 @@ def influence(
     shown = shown_cells(report, sheet.steps_of(report.steps, report.loop))
     notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
-    parts = [heading(title, (*report.summary(), *notes), sheet), _plots(shown, report, sheet.line)]
-    return plot_scene(parts, title, about, _tables(report), sheet)
+    lines, parts = (*report.summary(), *notes), [_plots(shown, report, sheet.line)]
+    return plot_scene(title, lines, parts, about, _tables(report), sheet)
 
 
 def _notes(report: Influence, shown: Influence) -> Iterator[str]:
@@ -92,21 +94,17 @@ def _plots(shown: Influence, report: Influence, line: float) -> Piece:
     if max(shown.sizes.shape) <= WRITTEN:
         rows, columns = shown.sizes.shape
         wide, high = min(wide, columns * CELL[0]), rows * CELL[1]
-    name = (
-        f"{report.derivative_label('t', 's')}: t, of {report.of}, down; s, of {report.by}, across"
-    )
+    label, last = report.derivative_label("t", "s"), _last(report)
+    name = f"{label}: t, of {report.of}, down; s, of {report.by}, across"
     left = line - wide - LABELS - APART
     is_narrow = left < NARROWEST
-    width = line if is_narrow else left
-
-    last = _last(report)
-
-    def fill(panel: Panel) -> None:
-        draw_map(panel.axes, shown, color_span(report))
-
     sizes = PlottedQuantity(last.name, (last,), is_size=True)
-    curve = draw_panel(width, HIGH, last.name, partial(Panel.add_curves, plotted=sizes))
-    whole = draw_panel(wide + LABELS, high, name, fill, right=0.0)
+    draw_curve = partial(Panel.add_curves, plotted=sizes)
+    curve = draw_panel(line if is_narrow else left, HIGH, last.name, draw_curve)
+    span = color_span(report)
+    whole = draw_panel(
+        wide + LABELS, high, name, lambda panel: draw_map(panel.axes, shown, span), right=0.0
+    )
     return above(whole, curve) if is_narrow else beside(whole, curve, apart=APART)
 
 
@@ -129,3 +127,60 @@ def _tables(report: Influence) -> Iterator[str | Section]:
         report.derivative_label("t", "s"), (*_block_note("an entry", report), table_of(columns))
     )
     yield Section("Last row", (table_of([replace(_last(report), across="k")]),))
+
+
+# The map.
+
+
+def shown_cells(report: Influence, steps: range) -> Influence:
+    """Return the report of the values that `steps` read or write, with few enough rows for a map.
+
+    A value is the largest derivative in a block of pairs; nan is the largest of all. The index of a
+    row or a column is the first index of its block.
+    """
+    down, across = (
+        np.array_split(places, max(1, min(len(places), MOST_CELLS)))
+        for those in (report.rows, report.columns)
+        for places in np.nonzero((those >= steps.start) & (those <= steps.stop))
+    )
+    blocks = [[report.sizes[np.ix_(rows, columns)] for columns in across] for rows in down]
+    sizes = [[block.flat[np.argmax(np.abs(block))] for block in row] for row in blocks]
+    first = [places[0] for places in down], [places[0] for places in across]
+    rows, columns = report.rows[first[0]], report.columns[first[1]]
+    return replace(report, rows=rows, columns=columns, values=np.array(sizes))
+
+
+def color_span(report: Influence) -> tuple[float, float]:
+    """Return log10 of the largest derivative, and the number of powers of ten that colors show."""
+    sizes = np.abs(report.sizes)
+    known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
+    top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
+    return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
+
+
+def draw_map(
+    axes: "Axes", shown: Influence, span: tuple[float, float], theme: Theme = LIGHT
+) -> None:
+    """Draw the map on matplotlib axes. A small map has numbers above its cells."""
+    from matplotlib.colors import ListedColormap
+
+    table, (top, decades) = shown.sizes, span
+    high, wide = table.shape
+    with np.errstate(divide="ignore"):
+        logs = np.minimum(np.log10(np.abs(table)), top) - top
+    shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
+    shares = np.where(table == 0, 0.0, np.sign(table) * shares)
+    edges = np.arange(high + 1.0)
+    if max(table.shape) <= WRITTEN:  # the numbers are in empty cells above each row
+        edges = np.sort([*edges, *(edges[:-1] + 0.55)])
+        shares = np.insert(shares, np.arange(high), 0.0, axis=0)
+        for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):
+            words = number_text(table[row, column], 3)
+            axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
+    *colors, nan = shades(theme)
+    colormap = ListedColormap(colors).with_extremes(bad=nan)
+    axes.pcolormesh(np.arange(wide + 1.0), edges, shares, cmap=colormap, vmin=-1.0, vmax=1.0)
+    axes.invert_yaxis()
+    for axis, numbers in ((axes.yaxis, shown.rows), (axes.xaxis, shown.columns)):
+        places = range(0, len(numbers), -(-len(numbers) // 14))
+        axis.set_ticks([n + 0.5 for n in places], [f"{numbers[n]:,}" for n in places])

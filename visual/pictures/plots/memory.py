@@ -17,7 +17,6 @@ from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.reports.tables import size_text
 from lab.traces.trace import Trace
-from visual.layout.canvas import heading
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene
@@ -57,7 +56,7 @@ def memory(
         return ax
     title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
-    parts = [heading(title, (read,), sheet), *_lifetimes(report, sheet.line)]
+    parts = [*_lifetimes(report, sheet.line)]
     if sheet.legend:
         roles = {Role.INTERMEDIATE, *map(_role, report.buffers)}
         shown = {role: WORDS[role] for role in WORDS if role in roles}
@@ -65,7 +64,7 @@ def memory(
         parts.append(sized(sheet.line, bottom, *shapes))
     parts += _plans(report, sheet.line) if report.plans else ()
     about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
-    return plot_scene(parts, title, about, report.document.blocks, sheet)
+    return plot_scene(title, (read,), parts, about, report.document.blocks, sheet)
 
 
 def _role(buffer: BufferLifetime) -> Role:

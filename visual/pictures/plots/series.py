@@ -13,6 +13,7 @@ from lab.equations.tables import ReportTable
 from lab.notation import integers, number_text
 from lab.reports.tables import Block, Section, as_text
 from lab.traces.trace import TapeTrace
+from visual.layout.canvas import heading
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
@@ -21,7 +22,6 @@ from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
 FEW = 4  # the most entries of an array with a curve for each entry
-SUMS = "steps"  # the axis of a running total: the number of added steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,58 +98,50 @@ class PlottedQuantity:
         return "" if others else ends if self.series[0].is_scalar else f"‖ ‖ {ends}"
 
 
-def series_of(named: NamedScan, steps: range | None = None) -> tuple[Series, ...]:
-    """Return the values on the tapes of a Scan after the final step, without empty rows.
+def series_of(
+    named: NamedScan, steps: range | None = None, tapes: Iterable[TapeTrace] | None = None
+) -> Iterator[Series]:
+    """Yield the values on tapes of a Scan (default: all) after the final step, without empty rows.
 
-    With `steps`, return only values that these steps read or write.
+    With `steps`, yield only values that these steps read or write.
     """
-    every = (_series(named, tape, steps) for tape in named.scan.held)
-    return tuple(series for series in every if series.values.size)
-
-
-def growth_of(loop: NamedScan, steps: range | None) -> tuple[Series, ...]:
-    """Return the sizes |dC/dx|, |dC′/dx| … of the gradients wrt the states of a loop."""
-    return tuple(
-        series.sizes
-        for named in NamedScan.each(loop.trace)
-        if named.scan.parent == loop.number and loop.parent is None
-        for tape in named.scan.tapes
-        if tape.gradient_of is not None and not tape.is_total
-        if (series := _series(named, tape, steps)).values.size
-    )
-
-
-def _series(named: NamedScan, tape: TapeTrace, steps: range | None) -> Series:
-    """Return the values of a tape that `steps` read or write, or all values for None."""
-    filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
-    for write in tape.writes:
-        filled[write.rows] = True
-    rows = np.flatnonzero(filled)
-    if tape.axis is not None and len(tape.axis.index) >= len(tape.final):
-        index, across = tape.axis.index[rows], "index"
-    elif tape.is_total:
-        index, across = rows - tape.tape.origin + 1, SUMS
-    else:
+    for tape in named.scan.held if tapes is None else tapes:
+        filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
+        for write in tape.writes:
+            filled[write.rows] = True
+        rows = np.flatnonzero(filled)
         index, across = rows - tape.tape.origin, "pos"
-    order = np.argsort(index, kind="stable")
-    if steps is not None:
-        order = order[(index[order] >= steps.start) & (index[order] <= steps.stop)]
-    values = tape.final[rows[order]]
-    values = np.abs(values) if values.dtype.kind == "c" else values
-    return Series(
-        " ".join(named.row_name(tape).split()), index[order], values.astype(float), across
-    )
+        if tape.axis is not None and len(tape.axis.index) >= len(tape.final):
+            index, across = tape.axis.index[rows], "index"
+        elif tape.is_total:
+            index, across = index + 1, "steps"  # the number of added steps
+        order = np.argsort(index, kind="stable")
+        if steps is not None:
+            order = order[(index[order] >= steps.start) & (index[order] <= steps.stop)]
+        values, name = tape.final[rows[order]], " ".join(named.row_name(tape).split())
+        values = np.abs(values) if values.dtype.kind == "c" else values
+        if values.size:
+            yield Series(name, index[order], values.astype(float), across)
+
+
+def growth_of(loop: NamedScan, steps: range | None) -> Iterator[Series]:
+    """Yield the sizes |dC/dx|, |dC′/dx| … of the gradients wrt the states of a loop."""
+    for named in NamedScan.each(loop.trace):
+        if named.scan.parent == loop.number and loop.parent is None:
+            tapes = [t for t in named.scan.tapes if t.gradient_of is not None and not t.is_total]
+            yield from (series.sizes for series in series_of(named, steps, tapes))
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:
     """Return a table with a column for each series, and with both ends of a long series."""
     places = np.unique(np.concatenate([each.index for each in series])).tolist()
-    rows = (
-        (f"⋯ {item.hidden:,} more", *[""] * len(series))
-        if isinstance(item, Gap)
-        else (integers(places[item]), *(_entry(each, places[item]) for each in series))
-        for item in shown_steps(len(places))
-    )
+    rows = list[tuple[str, ...]]()
+    for item in shown_steps(len(places)):
+        if isinstance(item, Gap):
+            rows.append((f"⋯ {item.hidden:,} more", *[""] * len(series)))
+            continue
+        entries = (each.values[each.index == places[item]][:1] for each in series)
+        rows.append((integers(places[item]), *("".join(map(values_text, e)) for e in entries)))
     return ReportTable((series[0].across, *(each.name for each in series)), tuple(rows))
 
 
@@ -161,15 +153,17 @@ def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
     yield from (Section(title, (table_of(group),)) for (title, _), group in groups.items())
 
 
-def _entry(series: Series, place: int) -> str:
-    return "".join(values_text(value) for value in series.values[series.index == place][:1])
-
-
 def plot_scene(
-    parts: Iterable[Piece], title: str, about: str, blocks: Iterable[Block], sheet: Sheet
+    title: str,
+    lines: Iterable[str],
+    parts: Iterable[Piece],
+    about: str,
+    blocks: Iterable[Block],
+    sheet: Sheet,
 ) -> Scene:
-    """Return the parts of a plot, from top to bottom, as a scene whose text twin has `blocks`."""
+    """Return a title, `lines`, and the parts of a plot as a scene whose text twin has `blocks`."""
     margin, twin = sheet.margin, "\n".join([*as_text(Section(title, tuple(blocks))), ""])
-    drawn = shifted(above(gap(sheet.line), *parts, apart=8), margin, margin)
+    whole = above(gap(sheet.line), heading(title, lines, sheet), *parts, apart=8)
+    drawn = shifted(whole, margin, margin)
     right, bottom = drawn.envelope.right + margin, drawn.envelope.bottom + margin
     return Scene(right, bottom, drawn.shapes, title, about, twin=twin)

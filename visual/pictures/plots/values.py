@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lab.traces.trace import Trace
-from visual.layout.canvas import heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
@@ -21,7 +20,7 @@ from visual.pictures.plots.series import (
     series_of,
     tables_of,
 )
-from visual.scene.combinators import words
+from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def values(
         return _draw_sizes(ax, shown)
     order = max((each.order for each in trace.scans), default=0)
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
-    parts = [heading(title, NOTES if sheet.legend else (), sheet)]
+    parts = list[Piece]()
     if shown:
         from visual.pictures.plots.axes import multiples
 
@@ -77,7 +76,7 @@ def values(
         parts.append(words(more, 12, muted=True))
     about = f"States, gradients, and outputs over the steps of {loop}."
     tables = tables_of((quantity.table, s) for quantity in known for s in quantity.series)
-    return plot_scene(parts, title, about, tables, sheet)
+    return plot_scene(title, NOTES if sheet.legend else (), parts, about, tables, sheet)
 
 
 def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[PlottedQuantity]:
