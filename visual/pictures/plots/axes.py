@@ -18,10 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike
 
 from lab.errors import check_type, printable
 from lab.notation import integers
+from visual.layout.arrows import Point
 from visual.pictures.plots.series import PlottedQuantity
 from visual.scene.combinators import Piece, above, beside, sized
 from visual.scene.fonts import text_width
@@ -152,7 +152,7 @@ class Panel:
         for sign, down, marks in (("↓0", 0.97, zeros), ("×", 0.1, odd)):
             places = np.unique(np.concatenate(marks))  # several curves share a mark
             for place in places[:: -(-len(places) // MARKS) or 1]:
-                ((x, _),) = self._down([(place, 0)])
+                x, _ = self._pixel(place, 0)
                 self.write(x - LABELS, down * self.high, sign, "middle", ink=True)
         if len(curves) > 1:
             self._write_names([curve.name for curve in curves], scaled)
@@ -160,10 +160,9 @@ class Panel:
     def _write_names(self, names: Sequence[str], scaled: Sequence[np.ndarray]) -> None:
         """Write the name of each curve to the right of its end. Names do not overlap."""
         ends = [
-            (height - TITLE, name)
+            (self._pixel(0, height)[1] - TITLE, name)
             for name, heights in zip(names, scaled, strict=True)
-            for y in heights[np.isfinite(heights)][-1:]
-            for _, height in self._down([(0, y)])
+            for height in heights[np.isfinite(heights)][-1:]
         ]
         bottom, low = self.high - LINE * (len(ends) - 1), -self.high
         for number, (y, name) in enumerate(sorted(ends)):
@@ -180,42 +179,41 @@ class Panel:
     def _shapes(self) -> Iterator[Shape]:
         """Yield the shapes of matplotlib's artists: ticks, bars, heat maps, lines, and texts."""
         for place, label in zip(self.axes.get_xticks(), self.axes.get_xticklabels(), strict=True):
-            ((x, _),) = self._down([(place, 0)])
-            y = TITLE + self.high + 16
+            (x, _), y = self._pixel(place, 0), TITLE + self.high + 16
             yield Text(x, y, label.get_text(), SMALL, "middle", muted=True)
         for tick in self.axes.yaxis.get_major_ticks():
-            ((_, y),) = self._down([(0, tick.get_loc())])
+            _, y = self._pixel(0, tick.get_loc())
             yield Text(LABELS - 6, y + 4, tick.label1.get_text(), SMALL, "end", muted=True)
             if tick.gridline.get_visible():
                 yield Polyline(((LABELS, y), (LABELS + self.wide, y)), faded=True)
         for bar in self.axes.patches:
-            (x, low), (right, y) = self._flip(bar.get_window_extent().get_points())
+            (x, low), (right, y) = map(self._flip, bar.get_window_extent().get_points())
             yield Box(x, y, right - x, low - y, BARS)
         for mesh in self.axes.findobj(QuadMesh):
             corners = np.asarray(mesh.get_coordinates())
             for (i, j), share in np.ndenumerate(np.asarray(mesh.get_array())):
-                (x, y), (right, low) = self._down([corners[i, j], corners[i + 1, j + 1]])
+                (x, y), (right, low) = (self._pixel(*corners[i + n, j + n]) for n in (0, 1))
                 if share != 0:
                     yield Box(x, y, right - x - 1, low - y - 1, Role.PANEL, float(share))
         for line in self.axes.lines:
             yield from self._pieces(line)
         for text in self.axes.texts:
-            ((x, y),) = self._down([text.get_position()])
-            yield Text(x, y, text.get_text(), SMALL, "middle")
+            yield Text(*self._pixel(*text.get_position()), text.get_text(), SMALL, "middle")
 
-    def _down(self, points: ArrayLike) -> list[tuple[float, float]]:
-        """Convert points of the data to pixels from the upper left corner of the panel."""
-        return self._flip(self.axes.transData.transform(points))
+    def _pixel(self, x: float, y: float) -> Point:
+        """Convert a point of the data to pixels from the upper left corner of the panel."""
+        return self._flip(self.axes.transData.transform((x, y)))
 
-    def _flip(self, pixels: np.ndarray) -> list[tuple[float, float]]:
-        return [(round(x, 1), round(TITLE + self.high - y, 1)) for x, y in pixels.tolist()]
+    def _flip(self, pixel: np.ndarray) -> Point:
+        x, y = pixel.tolist()
+        return round(x, 1), round(TITLE + self.high - y, 1)
 
     def _pieces(self, line: Line2D) -> Iterator[Polyline]:
         """Yield the pieces of a line between its nan values. A single point is drawn as a dot."""
         xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
             path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
-            points = tuple(self._flip(np.asarray(path.vertices)[:-1]))  # without the vertex of STOP
+            points = tuple(map(self._flip, np.asarray(path.vertices)[:-1]))  # without STOP
             yield Polyline(points, dots=dots or len(points) == 1)
 
 
