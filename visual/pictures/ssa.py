@@ -23,17 +23,7 @@ from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.layout.table import (
-    Cell,
-    Fold,
-    Head,
-    Key,
-    Line,
-    Row,
-    Table,
-    TableHeading,
-    TablePart,
-)
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import check_trace, selected_scan
 from visual.pictures.tapes.headings import scan_heading
 from visual.pictures.tapes.slots import Slots

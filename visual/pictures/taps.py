@@ -70,9 +70,7 @@ class TapsTable(Table):
     parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
     def __init__(
-        self,
-        names: Sequence[tuple[str, ...]],
-        strips: Sequence[Sequence[Generation]],
+        self, names: Sequence[tuple[str, ...]], strips: Sequence[Sequence[Generation]]
     ) -> None:
         self.names, self.strips = names, strips
 

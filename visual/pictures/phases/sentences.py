@@ -84,11 +84,7 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
     scan = f"one Scan of {len(variables)} variables"
     phases: list[tuple[Sequence[object], str, str]] = [
         (steps, "", f"As many steps as forward, {order}"),
-        (
-            differentiable,
-            "no input can have a gradient",
-            INPUTS[len(differentiable) < len(inputs)],
-        ),
+        (differentiable, "no input can have a gradient", INPUTS[len(differentiable) < len(inputs)]),
         (results, "", "PyTensor differentiates one step, not the whole loop"),
         (
             incoming,
