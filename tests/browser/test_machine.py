@@ -239,6 +239,8 @@ def test_a_turn_of_the_phone_keeps_the_moment(page, opened):
     boxes = page.evaluate(CELLS)
     assert [text for _, _, text, _ in boxes] == [cell.at(7).text for cell in machine.cells]
     assert page.locator(".scantape-machine").get_attribute("data-moment") == "7"
+    page.evaluate("document.body.style.width = '400px'")  # as when a sidebar opens
+    page.wait_for_selector(".scantape-machine.narrow")
 
 
 OVERLAPS = """(count) => {

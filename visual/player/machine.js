@@ -50,7 +50,8 @@ class Machine {
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
-    addEventListener("resize", () => this.fit());
+    addEventListener("resize", () => this.fit()); // a new height of the window
+    new ResizeObserver(() => this.root.offsetWidth !== this.width && this.fit()).observe(this.root); // as when a sidebar opens
     this.open(data, options.moment ?? 0);
   }
 
@@ -89,6 +90,7 @@ class Machine {
   /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
   fit() {
     if (!this.root.isConnected) return;
+    this.width = this.root.offsetWidth;
     if (this.fittingData() !== this.data) {
       this.draw(this.fittingData());
       this.refresh();
