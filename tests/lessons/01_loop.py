@@ -13,8 +13,6 @@ def after_weeks(start, weeks=6):
 assert isclose(x[6], after_weeks(0.01), rel_tol=1e-14)
 assert isclose(gradient, rates(after_weeks, 0.01), rel_tol=1e-8)
 assert round(gradient) == 24
-assert round(1.8**6, 2) == 34.01
-assert round(1.8**5, 1) == 18.9
 # Slot k holds the derivative of the last state wrt state k.
 slopes = [rates(lambda start, k=k: after_weeks(start, 6 - k), x[k]) for k in range(7)]
 assert np.allclose(tape, slopes, rtol=1e-8)

@@ -1,5 +1,3 @@
-from math import isclose
-
 from lab.checks import check
 
 assert [str(call) for call in calls] == ["x0[t-1]"]
@@ -22,9 +20,7 @@ for value in (0.1, 0.2, 0.3):
     states.append(0.9 * states[-1] + value)
 check.compare(loop.trace().scans[0].tapes[0].final, states, 1e-14)
 assert "y₁:  3.61 = 1.9²" in visual.machine(loop.trace(order=0), moment=2).text()
-assert isclose(squares[1], 3.61)
 assert "y[t] = h[t−1]²" in str(loop.system())
-assert isclose(states[2], 1.91)
 
 line_values = lab.trace([good], {start: [1.0, 2.0]}).outputs[0]
 assert list(line_values) == [3, 4, 5, 6, 7]

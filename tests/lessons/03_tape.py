@@ -18,11 +18,9 @@ powers = [2**k * 0.95 ** (2**k - 1) for k in (1, 2, 3, 4)]  # of x**2, x**4, x**
 assert isclose(tape[0], sum(powers), rel_tol=1e-13)
 summed = square.trace(cost="sum")
 assert isclose(float(summed.outputs[1]), sum(powers), rel_tol=1e-13)
-assert isclose(rate(lambda s: sum(s[1:])), sum(powers), rel_tol=1e-8)
 finished = summed.scans[1].tapes[0].final[::-1]
 assert np.allclose(finished, tape)
 assert round(float(finished[3]), 3) == 2.327
-assert round(2 * 0.95**8, 3) == 1.327
 assert list(square.trace(cost=[0, 1, 0, 1]).scans[1].tapes[0].initial) == [1, 0, 1, 0, 0]
 
 
@@ -33,7 +31,6 @@ def seventh(first, second):
     return pair[1]
 
 
-assert seventh(1, 1) == 21
 assert fibonacci[:2] == [seventh(1, 0), seventh(0, 1)]
 assert fibonacci[1:4] == [13, 8, 5]
 assert list(gallery.loops["fibonacci"].trace().scans[1].tapes[0].final[::-1]) == fibonacci

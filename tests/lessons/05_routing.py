@@ -53,7 +53,6 @@ bounds = [np.array([0.2, 1.5, -0.3]), np.array([0.0]), np.array([1.0])]
 g = np.array([10.0, 20.0, 30.0])
 expected = moved(np.clip, bounds, g)
 ours = structural.vjp(clamp, [np.array([0.2, 1.5, -0.3]), lo, hi])[1](g)
-assert [list(np.round(np.atleast_1d(one), 6)) for one in expected] == [[10, 0, 0], [30], [20]]
 compare_all(expected, ours)
 
 before, newest = np.array([1.0, 2.0, 3.0]), np.array([4.0])

@@ -12,9 +12,7 @@ for place, found in enumerate(direct):  # every x of the backward loop, moved a 
     moved = [[x[i] + (i == place) * by for i in range(4)] for by in (1e-6, -1e-6)]
     assert isclose(found, (backward(moved[0]) - backward(moved[1])) / 2e-6, rel_tol=1e-8)
 assert len(dC1_d_dC_dx) == 5
-for place, found in enumerate(
-    dC1_d_dC_dx
-):  # each g is multiplied by the factors of all steps after it
+for place, found in enumerate(dC1_d_dC_dx):  # the product of the factors of all later steps
     assert isclose(found, backward(x[:place]), rel_tol=1e-12)
 third_scan = square.trace(order=2).scans[2]
 assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in dC1_d_dC_dx]
@@ -39,10 +37,8 @@ for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
 assert isclose(tape[0], 27 * 26 * 0.9**25, rel_tol=1e-12)
 assert "after all steps" in turn.check(lambda _: tape).reason
 assert "tape of Scan 2" in turn.check(lambda _: [27 * 0.9**26, *slopes]).reason
-assert (
-    "dC1_d_dC_dx[k] is missing"
-    in turn.check(lambda _: [6 * x * g for x, g in zip(states, slopes, strict=True)]).reason
-)
+without_factor = [6 * x * g for x, g in zip(states, slopes, strict=True)]
+assert "dC1_d_dC_dx[k] is missing" in turn.check(lambda _: without_factor).reason
 
 solve(first, 11.17, 12.5, 0)
 assert f"{direct[3] + 2 * x[3] * 0:.4g}" == "11.17"

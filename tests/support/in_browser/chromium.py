@@ -1,4 +1,4 @@
-"""Chromium, and measurements of texts in it."""
+"""Pages in Chromium."""
 
 import shutil
 
@@ -17,7 +17,7 @@ FLAGS = [
 ]
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to measure texts"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
 ]
 
 
@@ -26,37 +26,6 @@ def needs_browser(test):
     for mark in pytestmark:
         test = mark(test)
     return test
-
-
-MEASURE = """svgs => {
-    if (!document.body.dataset.measures) return null;
-    document.body.innerHTML = svgs.join('');
-    const inside = (a, b) => a.left >= b.left - .5 && a.right <= b.right + .5;
-    return [...document.querySelectorAll('svg')].map(svg => {
-        const page = svg.getBoundingClientRect();
-        const texts = [...svg.querySelectorAll('text')].map(t => {
-            const cell = t.closest('g[data-cell]');
-            return {words: t.textContent, box: t.getBoundingClientRect(),
-                    room: cell && cell.querySelector('rect')?.getBoundingClientRect()};
-        });
-        const wrong = [];
-        for (const t of texts) {
-            if (!inside(t.box, page)) wrong.push('leaves the picture: ' + t.words);
-            if (t.room && !inside(t.box, t.room)) wrong.push('leaves its box: ' + t.words);
-        }
-        texts.sort((a, b) => a.box.top - b.box.top);
-        for (let i = 0; i < texts.length; i++)
-            for (let j = i + 1; j < texts.length && texts[j].box.top < texts[i].box.bottom; j++) {
-                const a = texts[i].box, b = texts[j].box;
-                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                // Line boxes are taller than letters: a quarter of a line is empty.
-                if (wide > 1 && high > 0.3 * Math.min(a.height, b.height))
-                    wrong.push('overlap: ' + texts[i].words + ' and ' + texts[j].words);
-            }
-        return wrong;
-    });
-}"""
 
 
 class Opened:
@@ -98,15 +67,3 @@ def violations(page, **options):
 
     found = Axe().run(page, **options).response["violations"]
     return [f"{v['id']}: {v['help']} {v['nodes'][0]['html'][:200]}" for v in found]
-
-
-def faults_of(page, svgs):
-    """Return the faulty texts of each picture. One page contains all pictures.
-
-    The next call reuses the page, because loading takes longer than measuring.
-    """
-    found = page.evaluate(MEASURE, svgs)
-    if found is None:
-        page.set_content("<body style='margin:0' data-measures='texts'></body>")
-        found = page.evaluate(MEASURE, svgs)
-    return found

@@ -26,6 +26,7 @@ WIDEST, SMALLEST = 840, 11  # pixels
 UNBOUND = 10.5  # the smallest letters of an unrolled picture of any size, as in the figures
 POINTS = 6.99  # on paper
 LONGEST = 200_000  # bytes
+ABOVE, BELOW = 0.93, 0.24  # the height of a line above and below its baseline, in sizes
 MARK = "×"  # a mark for nan and infinity on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
@@ -208,6 +209,22 @@ def _points(line: Arrow | Polyline) -> np.ndarray:
     return np.concatenate(found)
 
 
+def overlapping(drawn: Drawn) -> Iterable[object]:
+    """No two texts overlap; `tests/visual/scene` compares widths of texts with Chromium."""
+    texts = [s for s in drawn.scene.walk() if isinstance(s, Text) and s.content.strip()]
+    lines = [(t.y - ABOVE * t.size, t.y + BELOW * t.size, t) for t in texts]
+    lines.sort(key=lambda line: line[0])
+    for n, (_, low, one) in enumerate(lines):
+        for top, bottom, other in lines[n + 1 :]:
+            if top >= low:
+                break
+            wide = min(one.left + one.width, other.left + other.width) - max(one.left, other.left)
+            high = min(low, bottom) - top
+            # Lines are taller than letters: a quarter of a line is empty.
+            if wide > 1 and high > 0.3 * (ABOVE + BELOW) * min(one.size, other.size):
+                yield f"{one.content} and {other.content}"
+
+
 def explained(drawn: Drawn) -> Iterable[object]:
     """The legend explains every visible role with the words of the role."""
     scene = drawn.scene
@@ -325,6 +342,7 @@ CHECKERS: tuple[Checker, ...] = (
     routed,
     crowded,
     crossed,
+    overlapping,
     explained,
     twinned,
     escaped,

@@ -11,14 +11,19 @@ from in_browser.chromium import CHROMIUM
 
 import visual
 from lab.loops import gallery
+from visual.drawing.catalogue import PICTURES
 from visual.scene.combinators import above, beside, envelope_of, piece
 from visual.scene.fonts import EM, advances, folder, text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Text, shortened, walk
 from visual.scene.theme import Role
 
-LENGTHS = """svg => {
+BOUNDS = """svg => {
     document.body.innerHTML = svg;
-    return [...document.querySelectorAll('text')].map(t => t.getComputedTextLength());
+    const texts = [...document.querySelectorAll('text')].filter(text => text.textContent);
+    return texts.map(text => {
+        const start = text.getStartPositionOfChar(0);
+        return [start.x, start.y, text.getComputedTextLength()];
+    });
 }"""
 
 
@@ -34,13 +39,16 @@ def test_widths_are_those_of_the_font(bold, mono):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to compare with")
-@pytest.mark.parametrize("kind", ["tapes", "phases", "stepgraph", "unrolled"])
-def test_no_text_is_drawn_wider_than_it_is_measured(page, kind):
+@pytest.mark.parametrize("loop", ["coupled", "rnn"])
+@pytest.mark.parametrize("kind", PICTURES)
+def test_no_text_is_drawn_elsewhere_or_wider_than_it_is_measured(page, kind, loop):
     """Kerning moves some pairs of letters closer, by a few hundredths of the width."""
-    scene = visual.draw(gallery.loops["coupled"], kind, order=2)
-    texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
-    for text, drawn in zip(texts, page.evaluate(LENGTHS, scene.svg()), strict=True):
-        assert 0.97 * text.width - 0.1 <= drawn <= text.width + 0.1, text.content
+    scene = visual.draw(gallery.loops[loop], kind, order=2)
+    texts = [shape for shape in scene.walk() if isinstance(shape, Text) and shape.content]
+    for text, (left, line, width) in zip(texts, page.evaluate(BOUNDS, scene.svg()), strict=True):
+        assert 0.97 * text.width - 0.1 <= width <= text.width + 0.1, text.content
+        assert abs(left - text.left) <= 0.02 * text.width + 0.1, text.content
+        assert line == pytest.approx(text.y, abs=0.1), text.content
 
 
 def test_unknown_letters_take_an_em_and_texts_are_shortened_to_their_width():
