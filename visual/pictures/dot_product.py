@@ -95,15 +95,11 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     backward = [(f"step {k}", list[Product]()) for k in range(steps)]
     for name, tangent in test.tangents.items():
         gradient, reads = test.gradients[name], _first_reads(scan.sequences, name)
-        if not reads:
-            product = Product((f"g{name}", gradient), (f"d{name}", tangent))
-            backward.append(("at the end", [product]))
-            continue
         entries: dict[int | None, list[int]] = {}  # by the first step that reads them, if any
-        for entry in range(len(gradient)):
+        for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)
-        for step, some in entries.items():
-            product = _product_of_entries(name, gradient, tangent, some)
+        for step, some in (entries or {None: []}).items():
+            product = _product(name, gradient, tangent, some)
             if step is None:
                 backward.append(("at the end", [product]))
             else:
@@ -118,14 +114,14 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int
     return {entry: step for step, entry in reversed(reads)}
 
 
-def _product_of_entries(
-    name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]
-) -> Product:
-    """Return the product of the gradient and the tangent of some `entries` of a sequence."""
-    label, index = f"{name}[{entries[0]}…{entries[-1]}]", np.array(entries)
+def _product(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
+    """Return the product of `entries` of the gradient and of the tangent (default: of all)."""
+    label = f"{name}[{entries[0]}…{entries[-1]}]" if entries else name
+    if entries:
+        gradient, tangent = gradient[entries], tangent[entries]
     if len(entries) == 1:
-        label, index = value_symbol(name, entries[0]), index[0]
-    return Product((f"g{label}", gradient[index]), (f"d{label}", tangent[index]))
+        label, gradient, tangent = value_symbol(name, entries[0]), gradient[0], tangent[0]
+    return Product((f"g{label}", gradient), (f"d{label}", tangent))
 
 
 class ProductTable(Table):
@@ -141,22 +137,12 @@ class ProductTable(Table):
         self.products = products_by_step(test)
         # A pullback without a backward Scan has no tapes.
         self.tapes = [t for t in back.tapes if t.writes] if back.order > 0 else []
-        gradients = [
-            Head(f"g{tape.gradient_of}", "total" if tape.is_total else "tape")
-            for tape in self.tapes
-        ]
         most = max([1, *(len(products) for _, products in self.products[1])])
-        factors = [Head("J* g", "gradient"), Head("v", "tangent")] * most
-        total = Head("sum", "so far")
-        self.heads = (
-            [
-                Head(f"d{test.of}", "tangent J v"),
-                Head("g", "cotangent"),
-                Head("g · J v", "product"),
-                total,
-            ],
-            [*gradients, *factors, Head("J* g · v", "product"), total],
-        )
+        forward = [(f"d{test.of}", "tangent J v"), ("g", "cotangent"), ("g · J v", "product")]
+        backward = [(f"g{t.gradient_of}", "total" if t.is_total else "tape") for t in self.tapes]
+        backward += [("J* g", "gradient"), ("v", "tangent")] * most
+        columns = forward, [*backward, ("J* g · v", "product")]
+        self.heads = [[Head(*words) for words in (*each, ("sum", "so far"))] for each in columns]
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns of both derivatives."""
@@ -210,15 +196,15 @@ class ProductTable(Table):
         if not products:
             return
         first, end = is_back * len(self.tapes), len(self.heads[is_back])
-        roles = (Role.RESULT, Role.INPUT) if is_back else (Role.SEED, Role.INTERMEDIATE)
-        for n, product in enumerate(products):
-            pairs = [*zip(roles, (product.left, product.right), strict=True)]
-            for m, (role, (name, value)) in enumerate(pairs if is_back else reversed(pairs)):
-                short = name.partition("[")[0] if "…" in name else name
-                cell = Cell(role, name, value, key=f"dot:{name}", label=short)
-                yield (0, first + 2 * n + m), cell
-        names, value = " + ".join(map(str, products)), sum(product.value for product in products)
+        roles = (Role.RESULT, Role.INPUT) if is_back else (Role.INTERMEDIATE, Role.SEED)
+        factors = [
+            factor for p in products for factor in (p.left, p.right)[:: 1 if is_back else -1]
+        ]
+        for n, (name, value) in enumerate(factors):
+            short = name.partition("[")[0] if "…" in name else name
+            yield (0, first + n), Cell(roles[n % 2], name, value, key=f"dot:{name}", label=short)
+        names, total_of_row = " + ".join(map(str, products)), sum(p.value for p in products)
         last = f"sum up to {products[-1].left[0]}"
-        cell = Cell(Role.INTERMEDIATE, names, np.asarray(value), key=f"dot:{names}")
+        cell = Cell(Role.INTERMEDIATE, names, np.asarray(total_of_row), key=f"dot:{names}")
         yield (0, end - 2), cell
         yield (0, end - 1), Cell(Role.OVERWRITTEN, last, np.asarray(total), key=f"dot:{last}")

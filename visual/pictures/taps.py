@@ -94,24 +94,23 @@ class TapsTable(Table):
     def _row(self, number: int, order: int, each: Generation) -> Row:
         """Return the slots of a step, with curved arrows from reads to writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
-        cells: list[tuple[Key | None, Cell]] = []
+        cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         for time in _times(first.tape.taps):
-            tap = sign * time
-            role, name = role_of(each.tape, tap), tap_symbol(each.name, tap)
-            access = each.access(tap)
-            cell = Cell(
-                role,
-                f"{name}, tap {integers(tap)}: {access or WORDS[role]}",
-                None,
-                key=f"{first.name}:order {order}:{tap}",
-                label="" if role is Role.UNNEEDED else name,
-                lines=(access,),
-                id=(number, order, time),
+            tap, id = sign * time, (number, order, time)
+            role, name, access = (
+                role_of(each.tape, tap),
+                tap_symbol(each.name, tap),
+                each.access(tap),
             )
+            title = f"{name}, tap {integers(tap)}: {access or WORDS[role]}"
+            key = f"{first.name}:order {order}:{tap}"
+            label = "" if role is Role.UNNEEDED else name
+            cell = Cell(role, title, None, key=key, label=label, lines=(access,), id=id)
             cells.append(((0, time), cell))
-        heads = {key: Head(_time_name(key[1]), "") for key, _ in cells if key}
+            if not order:
+                heads[0, time] = Head(_time_name(time), "")
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
-        line = Line(cells, [*["its gradient"] * bool(order), steps], {} if order else heads)
+        line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
         edges = [
             Edge(
                 (number, order, sign * read),
@@ -180,8 +179,5 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 def _times(taps: Sequence[int]) -> list[int]:
     """Return the times of the taps, and the times between taps that are not far apart."""
-    shown = set(taps)
-    for before, after in pairwise(taps):
-        if after - before <= LONGEST:
-            shown |= set(range(before, after))
-    return sorted(shown)
+    near = (range(a, b) for a, b in pairwise(taps) if b - a <= LONGEST)
+    return sorted({*taps, *chain.from_iterable(near)})

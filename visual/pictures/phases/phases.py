@@ -15,7 +15,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
 from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
-from visual.scene.combinators import Piece, above, beside, gap, grouped, over, sized
+from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
 
 PURPOSES = (
@@ -68,31 +68,29 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
     parts = {phase.number: pieces.draw(phase.number) for phase in record.phases}
     widest = max(piece.envelope.width for piece in parts.values())
     room = sheet.line - NAMES - widest - 20
-    is_narrow = room < LEAST  # each part is below its name, and the sentence is below the part
+    is_narrow = room < LEAST
+
+    def row_of(sign: Piece, purpose: str, part: Piece, *more: Piece, muted: bool = False) -> Piece:
+        """Draw the name of a part, the part, and `more`: side by side or, if narrow, stacked."""
+        text = Text(INDENT, 15, purpose, 13, bold=True, muted=muted)
+        name = sized(NAMES, LINE, *sign.shapes, text)
+        if is_narrow:
+            return above(name, *(beside(gap(INDENT), each) for each in (part, *more)))
+        return beside(name, over(gap(widest + 20), part), *more)
+
     for phase, sentence in zip(record.phases, sentences(record, pieces.source), strict=True):
         number, muted = phase.number, sentence.startswith(NOTHING)
-        name = sized(
-            NAMES,
-            LINE,
-            outline(0, 2, 24, 18),
-            Text(12, 15, str(number), SMALL, "middle", bold=True, muted=muted),
-            Text(INDENT, 15, PURPOSES[number - 1], 13, bold=True, muted=muted),
-        )
+        digits = Text(12, 15, str(number), SMALL, "middle", bold=True, muted=muted)
+        sign, purpose = piece(outline(0, 2, 24, 18), digits), PURPOSES[number - 1]
         lines = folded(sentence, sheet.line - INDENT if is_narrow else room, SMALL)
         texts = (Text(0, 15 + 16 * n, line, SMALL, muted=muted) for n, line in enumerate(lines))
         text = sized(0, LINE + 16 * (len(lines) - 1), *texts)
-        if is_narrow:
-            row = above(name, *(beside(gap(INDENT), part) for part in (parts[number], text)))
-        else:
-            row = beside(name, over(gap(widest + 20), parts[number]), text)
+        row = row_of(sign, purpose, parts[number], text, muted=muted)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
         yield grouped(over(row, sized(0, 0, thread)), moment(phase))
     if step := [*pieces.finished(sheet.line - (INDENT if is_narrow else NAMES))]:
-        sign = Text(12, 15, "=", 13, "middle", bold=True)
-        name = sized(NAMES, LINE, sign, Text(INDENT, 15, "The step", 13, bold=True))
-        whole = above(*step, apart=4)
-        row = above(name, beside(gap(INDENT), whole)) if is_narrow else beside(name, whole)
-        yield grouped(row, moment(phase))
+        sign = piece(Text(12, 15, "=", 13, "middle", bold=True))
+        yield grouped(row_of(sign, "The step", above(*step, apart=4)), moment(phase))
 
 
 def moment(phase: Phase) -> Group:
