@@ -5,26 +5,40 @@ uses more than once. Formulas contain all other operations. The heading lists th
 that the step reuses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import shorten
 
 import numpy as np
 
+from lab.equations.numbers import equation
 from lab.equations.spelling import Speller
 from lab.gradients.decisions import ReadingGroup
+from lab.notation import Expression, Leaf, leaves_of, number_text, render
 from lab.reports.runs.first import nan_notes
+from lab.tape import Kind
 from lab.traces.faults import values_of
-from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import heading, scene_with_legend
+from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
+from visual.layout.canvas import formula_lines, heading, scene_with_legend
+from visual.layout.cells import full_text, quantity, value_text, values_text
 from visual.layout.graphviz import GraphEdge, draw_graph
+from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_step, check_trace, selected_scan
-from visual.pictures.stepgraph.cards import LEGEND, StepCards
-from visual.pictures.stepgraph.nodes import StepNodes
-from visual.scene.combinators import above, gap
-from visual.scene.shapes import Scene, picture_function
+from visual.pictures.stepgraph.nodes import StepNode, StepNodes
+from visual.scene.combinators import Piece, above, gap, piece
+from visual.scene.fonts import MONO_WIDTH, text_width
+from visual.scene.shapes import Box, Group, Scene, Text, fitted, picture_function
+from visual.scene.theme import Role
 
+VALUE, CAPTION = 12, 11  # font sizes
+LINE, INDENT = 17, 8  # the height and the left margin of a line
+MIN_WIDTH = 58
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest width of an argument, on screen and on paper
+FORMULA, LINES = 0.5, 4  # largest fraction of the sheet for a formula; most lines
+HANGING = 2  # the indent of the second and later lines of a formula, in letters
+LEGEND: Mapping[Role, str] = {**EVERY_ROLE, Role.RESULT: "output of the step"}
 LONGEST = 300  # the most characters of a formula in the heading
 
 
@@ -88,6 +102,143 @@ def _lines(named: NamedScan, why: str) -> Iterator[str]:
     formulas = {formula.target: formula for formula in parent.scan.formulas}
     for sequence in scan.sequences:
         if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
-            equation = Speller(parent).equation(formulas[sequence.source])
-            yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
+            reused = Speller(parent).equation(formulas[sequence.source])
+            yield shorten(f"reused, not recomputed: {reused}", LONGEST, placeholder=" …")
     yield from nan_notes(named.trace)
+
+
+# The boxes.
+
+
+class StepCards:
+    """The boxes of the nodes of a step, drawn by `draw`."""
+
+    def __init__(self, named: NamedScan, step: int, sheet: Sheet, graph: StepNodes) -> None:
+        self.named, self.step, self.sheet, self.graph = named, step, sheet, graph
+        self.speller = Speller(named)
+
+    def draw(self, node: StepNode, number: int) -> Piece:
+        """Draw an argument with its value, or a formula in symbols and in numbers."""
+        role, name, caption = self._look(node)
+        value = self.graph.value(node.place, self.step)
+        is_result = isinstance(node.place, StepResult)
+        key = f"{self.named.number}:node {number}"
+        if node.target is not None and (is_result or node.is_argument):
+            key = self.named.leaf_key(node.target, self.step)  # as in other pictures
+        width = ON_PAPER if self.sheet.on_paper else ARGUMENT
+        formula, bold, numbers = "", [name], list[str]()
+        if node.term is not None:
+            width = max(ARGUMENT, self.sheet.line * FORMULA * is_result)
+            letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
+            formula, written = self._formula(node, node.term, name)
+            bold = formula_lines(formula, letters, LINES, HANGING)
+            numbers = formula_lines(written, letters, LINES, HANGING)
+            caption *= caption != name
+        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
+            numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
+        title = name if value is None else f"{name} = {full_text(value)}"
+        shapes = _shapes(role, caption, bold, numbers, width, formula)
+        return piece(Group(shapes, cell=key, title=title, quantity=quantity(name), value=value))
+
+    def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
+        """Return a formula in symbols and, if all its values are numbers, in numbers."""
+        graph, sign = self.graph, ":="
+        leaves = {leaf: graph.value(leaf, self.step) for leaf in leaves_of(term)}
+        scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
+
+        def name(leaf: Leaf) -> str:
+            return leaf.variable if leaf in graph.terms else self._name(leaf)
+
+        if isinstance(node.place, StepResult) and node.place.target is not None:
+            sign = self.speller.sign(Formula(node.place.target, term))
+        value, written = graph.value(node.place, self.step), ""
+        if value is not None and not value.ndim and len(scalars) == len(leaves):
+            written = equation(value, term, scalars)
+        return f"{label} {sign} {render(term, name)}", written
+
+    def _look(self, node: StepNode) -> tuple[Role, str, str]:
+        """Return the role, the name, and the caption of a node."""
+        place, scan = node.place, self.named.scan
+        if isinstance(place, StepResult):
+            if place.target is None:
+                return Role.RESULT, "until", "the loop stops if this is true"
+            role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
+            return role, self._name(place.target), self._quantity(place.target, False)
+        if not node.is_argument:
+            return Role.INTERMEDIATE, place.variable, ""
+        name, variable, is_forward = self._name(place), scan.variable(place), scan.parent is None
+        if isinstance(variable, SequenceTrace):
+            if variable.group is ReadingGroup.RESULT:
+                return Role.REUSED, name, "forward result"
+            return (Role.INPUT, name, "sequence") if is_forward else (Role.READ, name, "")
+        if not isinstance(variable, TapeTrace) or place.tap is None:
+            untraced = "untraced state" if place.variable in scan.untraced else ""
+            return Role.INPUT, name, untraced if variable is None else "parameter"
+        if is_forward and variable.kind is not Kind.MIT_MOT:
+            if variable.tape.row(self.step, place.tap) < variable.tape.origin:
+                return Role.INPUT, name, "initial value"
+            return Role.INTERMEDIATE, name, ""
+        role = Role.OVERWRITTEN if self._is_overwritten(place) else Role.PRESERVED
+        return role, name, self._quantity(place, True)
+
+    def _name(self, leaf: Leaf) -> str:
+        return self.speller.position(leaf, self.step)
+
+    def _quantity(self, leaf: Leaf, reads: bool) -> str:
+        """Return the name of the gradient in a slot: before the step if `reads`, else after it.
+
+        Return "" for a leaf that contains no gradient.
+        """
+        tape = self.named.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
+            return ""
+        if tape.is_total:
+            part = " (a part)" if self.named.share(tape) else ""
+            whole = self.named.whole_label(tape, None)
+            return f"{'old' if reads else 'new'} total of {whole}{part}"
+        label = self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
+        return f"{label} so far" if reads and self._is_overwritten(leaf) else label
+
+    def _is_overwritten(self, leaf: Leaf) -> bool:
+        """Return whether the step replaces the value in a slot.
+
+        A running total counts as a single slot, as in the picture `tapes`, although the Scan stores
+        the totals of all steps until PyTensor compiles the Scan.
+        """
+        tape = self.named.scan.variable(leaf)
+        return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
+
+
+def _shapes(
+    role: Role,
+    caption: str,
+    bold: Sequence[str],
+    numbers: Sequence[str],
+    width: float,
+    formula: str,
+) -> tuple[Box | Text, ...]:
+    """Return a box at most `width` wide with a caption, bold lines, and lines of numbers.
+
+    A shortened line has the tooltip `formula`.
+    """
+    texts, room = list[Text](), width - 2 * INDENT
+    if caption:
+        texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
+    for number, line in enumerate((*bold, *numbers)):
+        x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
+        y, right, is_bold = 16 + LINE * len(texts), width - INDENT, number < len(bold)
+        text = fitted(x, y, line.lstrip(), right - x, VALUE, mono=True, bold=is_bold, role=role)
+        texts.append(replace(text, title=formula) if line.endswith("…") else text)
+    right = max(text.x + text.width for text in texts) + INDENT
+    return Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role), *texts
+
+
+def _value_line(value: np.ndarray | None, room: float) -> str:
+    """Return a value as text: a number, the entries of a short vector, or a norm and a shape."""
+    if value is None or value.ndim == 0:
+        return "" if value is None else number_text(value)
+    line = values_text(value)
+    is_short = value.ndim == 1 and 0 < len(value) <= 4
+    if is_short and text_width(line, VALUE, mono=True) <= room:
+        return line
+    return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
