@@ -150,9 +150,15 @@ class Table(ABC):
     parts: tuple[TablePart, ...] = (TablePart(),)
     label_width: float | None = None
 
-    @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return, for each part, the columns that the selected steps read or write."""
+        """Return, for each part, the columns of the heads and cells in the selected rows.
+
+        A table whose rows depend on the shown columns overrides this method.
+        """
+        columns = [set[Key]() for _ in self.parts]
+        for line in (line for row in self.rows(fold, ()) for line in row.lines):
+            columns[line.part] |= {*line.heads} | {key for key, _ in line.cells if key is not None}
+        return columns
 
     @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:

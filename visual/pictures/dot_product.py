@@ -144,10 +144,6 @@ class ProductTable(Table):
         columns = forward, [*backward, ("J* g · v", "product")]
         self.heads = [[Head(*words) for words in (*each, ("sum", "so far"))] for each in columns]
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns of both derivatives."""
-        return ({(0, n) for n in range(max(map(len, self.heads)))},)
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown rows of both derivatives, then both sums."""
         steps, name = len(self.test.tangent), self.test.backward.scans[0].name

@@ -74,10 +74,6 @@ class TapsTable(Table):
     ) -> None:
         self.names, self.strips = names, strips
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the times of all slots."""
-        return ({(0, time) for strip in self.strips for time in _times(strip[0].tape.taps)},)
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the heading and the rows of every strip."""
         for number, (names, strip) in enumerate(zip(self.names, self.strips, strict=True)):

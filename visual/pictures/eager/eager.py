@@ -115,10 +115,6 @@ class EagerTable(Table):
         part = TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26)
         self.parts = (part,) * max(1, len(self.contents))
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return for each part the key of its only column."""
-        return [{COLUMN} for _ in self.parts]
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown operations in the order of the recording."""
         yield Row(heading=self._heading())

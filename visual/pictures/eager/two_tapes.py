@@ -122,10 +122,6 @@ class TwoTapes(Table):
     def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
         self.title, self.sides, self.steps, self.step = title, sides, steps, step
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return all columns."""
-        return [{(0, column) for column in range(len(HEADS))}]
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the initial values, the shown steps, and the values after the loop."""
         line = f"{counted(self.steps, 'step')} of the loop, from top to bottom, with equal numbers "

@@ -82,15 +82,12 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
     result = incoming[0].subject if len(incoming) == 1 else "each result"
     gradient = f"the gradient of {shares[0].subject}" if len(shares) == 1 else "each gradient"
     scan = f"one Scan of {len(variables)} variables"
+    origin = f"Gradient of {result}, from {source} and later steps"
     phases: list[tuple[Sequence[object], str, str]] = [
         (steps, "", f"As many steps as forward, {order}"),
         (differentiable, "no input can have a gradient", INPUTS[len(differentiable) < len(inputs)]),
         (results, "", "PyTensor differentiates one step, not the whole loop"),
-        (
-            incoming,
-            "no result has a gradient",
-            f"Gradient of {result}, from {source} and later steps",
-        ),
+        (incoming, "no result has a gradient", origin),
         (shares, "no argument has a gradient", f"Contribution of the step to {gradient}"),
         (added, "no state has a gradient", _select(ADDED, added)),
         (saved, "the formulas read no forward value", "The forward values in the formulas"),

@@ -89,7 +89,7 @@ class RoutingTable(Table):
         self.pairs = call.copied_rows()
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns of the inputs and of the output for each panel of a row."""
+        """Return the columns of the inputs and of the output, also of arrays without rows."""
         sides = [self.call.arguments, [self.call.output]] * len(self.panels[0])
         widths = (max(array.grid.shape[1] for array in arrays) for arrays in sides)
         return [{(0, -column) for column in range(1, max(width, 1) + 1)} for width in widths]

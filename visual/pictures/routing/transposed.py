@@ -8,8 +8,6 @@ shows the same numbers on the tape of the backward Scan.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -37,8 +35,8 @@ WORDS: Mapping[Role, str] = {
     Role.SPENT: "unchanged; no later step reads this slot",
 }
 Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
-NO_VALUES: Values = MappingProxyType({})
-NO_ROLES: Mapping[int, Role] = MappingProxyType({})
+# The content of a line: its name, its values, a note, and roles and old values by row.
+LineContent = tuple[str, Values | np.ndarray, str, Mapping[int, Role], Values]
 
 
 @picture_function
@@ -167,59 +165,94 @@ class StepTable(Table):
 
     def _forward(self) -> Row:
         """Return the step: the tape before, the values read and written, and the tape after."""
-        read, written = self.read, self.written
+        read, written, tape = self.read, self.written, self.tape
         old = {row: self.before[row] for row in written if row in read}
-        note = f"set_subtensor at pos {integers(*map(self.tape.position, written))}"
+        note = f"set_subtensor at pos {integers(*map(tape.position, written))}"
         replaced = dict.fromkeys(old, Role.OVERWRITTEN)
-        lines = [
-            self._line(0, "tape before", self.before, self.used),
-            self._line(0, "read", read, dict.fromkeys(read, Role.READ), note="narrow: a copy"),
-            self._line(0, "written", written, note="the step computes it"),
-            self._line(0, "tape after", self.after, replaced, old, note),
+        lines: list[LineContent] = [
+            ("tape before", self.before, "", self.used, {}),
+            ("read", read, "narrow: a copy", dict.fromkeys(read, Role.READ), {}),
+            ("written", written, "the step computes it", {}, {}),
+            ("tape after", self.after, note, replaced, old),
         ]
-        lines[0] = replace(lines[0], heads=self._heads())
         title = f"step {self.step} of {self.named.scan.name}, as routing"
-        words = [f"{self.tape.name}: {self.tape.tape}"]
-        edges = [*_edges(lines[:2], read), *_edges(lines[2:], written)]
-        return _block(0, "forward", title, words, lines, edges)
+        words = [f"forward: {title}", f"{tape.name}: {tape.tape}"]
+        return self._block(0, words, lines, {0: read, 2: written})
 
     def _transposed(self) -> Row:
         """Return the transpose of the step, by the rules of routing."""
-        read, written = self.gradient_read, self.gradient_written
-        after, before = self.gradient_after, self.gradient_before
+        read, written, after = self.gradient_read, self.gradient_written, self.gradient_after
         scattered = {**dict.fromkeys(self.slots, np.zeros_like(after[0])), **read}
         roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
-        old = {row: after[row] for row in written}
-        ended, result = dict.fromkeys(old, Role.OVERWRITTEN), dict.fromkeys(read, Role.RESULT)
-        lines = [
-            self._line(1, "gradient after", after, note="from later steps"),
-            self._line(1, "wrt written", written, note="moves to the value"),
-            self._line(1, "wrt the rest", self.gradient_rest, ended, old, "zero remains"),
-            self._line(1, "+ wrt read", scattered, roles, note="narrow transposed: a scatter"),
-            self._line(1, "gradient before", before, result, note="the sum of the two above"),
+        old, result = {row: after[row] for row in written}, dict.fromkeys(read, Role.RESULT)
+        ended = dict.fromkeys(old, Role.OVERWRITTEN)
+        lines: list[LineContent] = [
+            ("gradient after", after, "from later steps", {}, {}),
+            ("wrt written", written, "moves to the value", {}, {}),
+            ("wrt the rest", self.gradient_rest, "zero remains", ended, old),
+            ("+ wrt read", scattered, "narrow transposed: a scatter", roles, {}),
+            ("gradient before", self.gradient_before, "the sum of the two above", result, {}),
         ]
-        words = ["from the gradient of the tape after the step to its gradient before the step"]
-        edges = [*_edges(lines[:2], written), *_edges(lines[3:], read)]
-        title = "the same step backward, as routing"
-        return _block(1, "transposed", title, words, lines, edges)
+        words = [
+            "transposed: the same step backward, as routing",
+            "from the gradient of the tape after the step to its gradient before the step",
+        ]
+        return self._block(1, words, lines, {0: written, 3: read})
 
     def _traced(self) -> Row:
         """Return the tape of the gradient before and after the same step of the backward Scan."""
         alive = [row for row in range(len(self.traced)) if row not in self.spent]
         distance = np.max(np.abs(self.traced - self.gradient_before)[alive], initial=0)
         roles = self.used | dict.fromkeys(self.spent, Role.SPENT)
-        after, note = self.gradient_after, "the gradient after, from above"
-        old = {row: after[row] for row in self.read}
-        lines = [
-            self._line(2, "tape before", after, note=note),
-            self._line(2, "tape after", self.traced, roles, old, "preserved: old + new value"),
+        old = {row: self.gradient_after[row] for row in self.read}
+        lines: list[LineContent] = [
+            ("tape before", self.gradient_after, "the gradient after, from above", {}, {}),
+            ("tape after", self.traced, "preserved: old + new value", roles, old),
         ]
-        title = f"step {self.back} of {self.backward.scan.name}"
         words = [
+            f"traced: step {self.back} of {self.backward.scan.name}",
             f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
             f"largest difference from the gradient before, above: {float(distance)!r}",
         ]
-        return _block(2, "traced", title, words, lines, [])
+        return self._block(2, words, lines, {})
+
+    def _block(
+        self,
+        number: int,
+        words: Sequence[str],
+        contents: Sequence[LineContent],
+        arrows: Mapping[int, Values],
+    ) -> Row:
+        """Return a row with the heading `words`, and with a line for each content.
+
+        Blocks 1 and 2 contain gradients. `arrows` are the slots with an arrow from a line to the
+        next line, by the number of the line.
+        """
+        prefix, tape, named, lines = "", self.tape, self.named, list[Line]()
+        if number:
+            prefix, tape, named = "g of ", self.reverse, self.backward
+        for name, content, note, roles, old in contents:
+            values = content if isinstance(content, Mapping) else dict(enumerate(content))
+            cells = list[tuple[Key | None, Cell]]()
+            for row in (row for row in self.slots if row in values):
+                role, title = (
+                    roles.get(row, Role.INTERMEDIATE),
+                    f"{prefix}{self._label(row)}: {name}",
+                )
+                key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
+                id, value, before = (number, name, row), values[row], old.get(row)
+                cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
+            heads = {} if number or lines else self._heads()
+            lines.append(Line(cells, [note] if note else [], heads, name))
+        ids = [{key: cell.id for key, cell in line.cells} for line in lines]
+        edges = [
+            Edge(ids[line][0, row], ids[line + 1][0, row])
+            for line, slots in arrows.items()
+            for row in slots
+            if (0, row) in ids[line]
+        ]
+        moment = Group((), number, moment=words[0].partition(":")[0])
+        return Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
 
     def _heads(self) -> dict[Key, Head]:
         return {
@@ -229,49 +262,3 @@ class StepTable(Table):
 
     def _label(self, row: int) -> str:
         return self.named.tape_label(self.tape, row) or self.tape.name
-
-    def _line(
-        self,
-        block: int,
-        name: str,
-        values: Values | np.ndarray,
-        roles: Mapping[int, Role] = NO_ROLES,
-        old: Values = NO_VALUES,
-        note: str = "",
-    ) -> Line:
-        """Return a line with a cell for each slot that has a value.
-
-        In blocks 1 and 2, the values are gradients.
-        """
-        known = values if isinstance(values, Mapping) else dict(enumerate(values))
-        prefix, tape, named = "", self.tape, self.named
-        if block:
-            prefix, tape, named = "g of ", self.reverse, self.backward
-        cells = list[tuple[Key | None, Cell]]()
-        for row in self.slots:
-            if row in known:
-                role = roles.get(row, Role.INTERMEDIATE)
-                title = f"{prefix}{self._label(row)}: {name}"
-                key = named.row_key(tape, len(tape.initial) - 1 - row if block else row)
-                value, before = known[row], old.get(row)
-                cell = Cell(role, title, value, old=before, key=key, id=(block, name, row))
-                cells.append(((0, row), cell))
-        return Line(cells, [note] if note else [], name=name)
-
-
-def _block(
-    number: int,
-    name: str,
-    title: str,
-    words: Sequence[str],
-    lines: Sequence[Line],
-    edges: Sequence[Edge],
-) -> Row:
-    head = TableHeading(f"{name}: {title}", words)
-    return Row("", lines, edges, moment=Group((), number, moment=name), heading=head)
-
-
-def _edges(lines: Sequence[Line], slots: Values) -> Iterator[Edge]:
-    """Yield arrows from a line to the next line, in the columns of `slots`."""
-    upper, lower = ({key: cell.id for key, cell in line.cells} for line in lines)
-    yield from (Edge(upper[0, row], lower[0, row]) for row in slots if (0, row) in upper)

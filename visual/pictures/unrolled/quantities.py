@@ -232,22 +232,15 @@ def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
     """
     reached: set[int] = set()
     for later in ScanOf.each(of.trace):
-        scan = later.scan
+        scan, starts = later.scan, list[tuple[TapeTrace | SequenceTrace, np.ndarray]]()
         if scan.parent != of.number or scan.order != of.scan.order + 1 or tape.axis is None:
             continue
-        starts: list[tuple[TapeTrace | SequenceTrace, np.ndarray, set[int]]] = [
-            (gradient, gradient.initial, scan.arrived(gradient))
-            for gradient in scan.tapes
-            if gradient.gradient_of == tape.name
-        ]
-        starts += [
-            (sequence, sequence.values, set[int]())
-            for sequence in scan.sequences
-            if sequence.is_outer_gradient
-            and sequence.source
-            and sequence.source.argument == tape.argument
-        ]
-        for variable, values, skipped in starts:
+        starts += [(each, each.initial) for each in scan.tapes if each.gradient_of == tape.name]
+        for sequence in (each for each in scan.sequences if each.is_outer_gradient):
+            if sequence.source and sequence.source.argument == tape.argument:
+                starts.append((sequence, sequence.values))
+        for variable, values in starts:
+            skipped = scan.arrived(variable) if isinstance(variable, TapeTrace) else ()
             entries = variable.axis.index.tolist() if variable.axis is not None else ()
             for row, (entry, value) in enumerate(zip(entries, values, strict=False)):
                 is_seed = of.parent is not None or not is_fed(later, variable.argument, row)
