@@ -5,7 +5,7 @@ and a column shows the results of the same step. A run without an event of this 
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from visual.layout.columns import Gap, numbers, with_gaps
 from visual.pictures.machine.content import (
@@ -84,111 +84,114 @@ def merge(
     Of the second machine, the result contains only the rows `shown`. Every cell of another row has
     a twin with the same numbers. A row of the second machine is below the row of the same Scan with
     the same name. If `below` is the number of Scans of the first machine, all rows of the second
-    machine are below the first machine.
+    machine are below the first machine, and a group has the reasons of both runs.
     """
-    names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
-    moved_rows = [replace(row, scan=row.scan + below, is_second=True) for row in second.rows]
-    places = {(False, n): (row.scan, n) for n, row in enumerate(first.rows)}
-    for n in shown:
-        row = moved_rows[n]
-        places[True, n] = row.scan, names.get((row.scan, row.name), len(names))
-    order = sorted(places, key=lambda row: (*places[row], *row))
-    cells = [replace(cell, row=order.index((False, cell.row))) for cell in first.cells]
-    targets: list[int] = []
+    count, names = len(first.rows), {(r.scan, r.name): n for n, r in enumerate(first.rows)}
+    moved = (replace(row, scan=row.scan + below, is_second=True) for row in second.rows)
+    rows = [*first.rows, *moved]
+
+    def place(number: int) -> tuple[int, int, int]:
+        """Return the position of a row: its Scan, its twin in the first machine, its number."""
+        scan, name = rows[number].scan, rows[number].name
+        return scan, number if number < count else names.get((scan, name), count), number
+
+    order = sorted([*range(count), *(count + n for n in shown)], key=place)
+    cells = [replace(cell, row=order.index(cell.row)) for cell in first.cells]
+    targets: dict[int, int | None] = {}  # the twin of each cell of the second machine
+    indices = []  # the new index of each cell of the second machine
     for twin, cell in zip(twins, second.cells, strict=True):
+        index = twin
         if cell.row in shown:
-            targets.append(len(cells))
-            cells.append(replace(cell, row=order.index((True, cell.row))))
-        else:
-            assert twin is not None  # each cell of a row that is not in `shown` has a twin
-            targets.append(twin)
-    pairing = _Pairing(runs, twins, targets, has_both_reasons=below > 0)
-    events = [
-        replace(
-            event,
-            scan=event.scan if event.groups else other.scan + below,
-            groups=tuple(pairing.groups(event, other)),
-        )
-        for event, other in zip(first.events, second.events, strict=True)
-    ]
+            index = len(cells)
+            cells.append(replace(cell, row=order.index(count + cell.row)))
+        assert index is not None  # each cell of a row that is not in `shown` has a twin
+        indices.append(index)
+        targets[index] = twin
+    events = []
+    for event, other in zip(first.events, second.events, strict=True):
+        groups = [_of_run(group, runs[0], range(len(cells))) for group in event.groups]
+        others = [_of_run(group, runs[1], indices, is_second=True) for group in other.groups]
+        scan = event.scan if groups else other.scan + below
+        pairs = _pairs(groups, others, targets, runs, has_both_reasons=below > 0)
+        events.append(replace(event, scan=scan, groups=tuple(pairs)))
     return replace(
         first,
         runs=runs,
-        rows=tuple((first.rows, moved_rows)[is_second][n] for is_second, n in order),
+        rows=tuple(rows[n] for n in order),
         cells=tuple(cells),
         scans=(*first.scans, *second.scans[len(first.scans) - below :]),
         events=tuple(events),
     )
 
 
-@dataclass(frozen=True)
-class _Pairing:
-    """The groups that contain the sums of both runs.
+def _of_run(
+    group: PartGroup, run: str, indices: Sequence[int], is_second: bool = False
+) -> PartGroup:
+    """Return a group of a run: its sentences begin with the sign of the run.
 
-    `targets` has the new index of each cell of the second run. If `has_both_reasons`, a group has
-    the reasons of both runs, otherwise only the reason of the first run.
+    `indices` has the new index of each cell.
     """
+    sign = Phrase(f"{run} ")
 
-    runs: tuple[str, str]
-    twins: Twins
-    targets: Sequence[int]
-    has_both_reasons: bool
-
-    def groups(self, event: MachineEvent, other: MachineEvent) -> Iterator[PartGroup]:
-        """Yield groups with the unpaired sums of the second run, then the groups of the first run.
-
-        A sum of the second run plays together with the sum of the first run in the same slot.
-        """
-        groups = [_signed(group, self.runs[0]) for group in event.groups]
-        owners = {part.target: n for n, group in enumerate(groups) for part in group.parts}
-        pairs: list[list[tuple[PartGroup, Part]]] = [[] for _ in groups]
-        for group in (_signed(group, self.runs[1]) for group in other.groups):
-            rest = []
-            for part in group.parts:
-                twin, moved = self.twins[part.target], self._moved(part)
-                owner = None if twin is None else owners.get(twin)
-                if group.summary and groups:
-                    owner = 0  # both events fill tapes
-                if twin == moved.target:
-                    continue
-                if owner is None:
-                    rest.append(moved)
-                else:
-                    pairs[owner].append((group, moved))
-            if rest:
-                yield replace(group, parts=tuple(rest))
-        for group, others in zip(groups, pairs, strict=True):
-            yield self._pair(group, others[0][0], [part for _, part in others]) if others else group
-
-    def _pair(self, group: PartGroup, other: PartGroup, others: Sequence[Part]) -> PartGroup:
-        """Return `group` with the sums `others` from the group `other` of the second run."""
-        both = [*zip(self.runs, (group, other), strict=True)]
-        reason, summary = group.reason, group.summary
-        if self.has_both_reasons and other.reason != reason:
-            reason = "  ".join(f"{run}: {each.reason}" for run, each in both if each.reason)
-        if other.summary != summary:
-            summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
-        return replace(group, parts=(*group.parts, *others), summary=summary, reason=reason)
-
-    def _moved(self, part: Part) -> Part:
-        """Return a sum of the second run with the new indices of its cells."""
-        terms = tuple(
+    def of_run(part: Part) -> Part:
+        terms = (
             replace(
                 term,
-                source=None if term.source is None else self.targets[term.source],
-                saved=tuple(self.targets[cell] for cell in term.saved),
+                source=None if term.source is None else indices[term.source],
+                saved=tuple(indices[cell] for cell in term.saved),
             )
             for term in part.terms
         )
-        return replace(part, target=self.targets[part.target], terms=terms, is_second=True)
+        return replace(
+            part,
+            target=indices[part.target],
+            terms=tuple(terms),
+            sentence=(sign, *part.sentence),
+            by_entry=tuple((sign, *pieces) for pieces in part.by_entry),
+            is_second=is_second,
+        )
+
+    return replace(group, parts=tuple(map(of_run, group.parts)))
 
 
-def _signed(group: PartGroup, run: str) -> PartGroup:
-    """Return a group in which the sentence of each sum begins with the sign of its run."""
-    sign = Phrase(f"{run} ")
+def _pairs(
+    groups: Sequence[PartGroup],
+    others: Sequence[PartGroup],
+    twins: Mapping[int, int | None],
+    runs: tuple[str, str],
+    has_both_reasons: bool,
+) -> Iterator[PartGroup]:
+    """Yield groups with the unpaired sums of the second run, then the groups of the first run.
 
-    def signed(part: Part) -> Part:
-        entries = tuple((sign, *pieces) for pieces in part.by_entry)
-        return replace(part, sentence=(sign, *part.sentence), by_entry=entries)
-
-    return replace(group, parts=tuple(map(signed, group.parts)))
+    A sum of the second run plays together with the sum of the first run in the same slot. `twins`
+    has the twin of each cell of the second run. A cell that is its own twin is not drawn again.
+    """
+    owners = {part.target: n for n, group in enumerate(groups) for part in group.parts}
+    pairs: list[list[tuple[PartGroup, Part]]] = [[] for _ in groups]
+    for other in others:
+        rest = []
+        for part in other.parts:
+            twin = twins[part.target]
+            owner = None if twin is None else owners.get(twin)
+            if twin == part.target:
+                continue
+            if other.summary and groups:  # both events fill tapes
+                owner = 0
+            if owner is None:
+                rest.append(part)
+            else:
+                pairs[owner].append((other, part))
+        if rest:
+            yield replace(other, parts=tuple(rest))
+    for group, paired in zip(groups, pairs, strict=True):
+        if not paired:
+            yield group
+            continue
+        other, reason, summary = paired[0][0], group.reason, group.summary
+        both = [*zip(runs, (group, other), strict=True)]
+        if has_both_reasons and other.reason != reason:
+            reason = "  ".join(f"{run}: {each.reason}" for run, each in both if each.reason)
+        if other.summary != summary:
+            summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
+        parts = (*group.parts, *(part for _, part in paired))
+        yield replace(group, parts=parts, summary=summary, reason=reason)
