@@ -5,19 +5,19 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
 import numpy as np
 
-from lab.equations.events.events import events
+from lab.equations.events.events import Events, events
 from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Read, Slot, SlotRole, Write
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.traces.program import Program
-from lab.traces.trace import Trace
+from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.cells import full_text
 from visual.pictures.machine.columns import (
     MOST_COLUMNS,
@@ -63,32 +63,27 @@ def machine_of(
     GraphError for a run without Scans or steps, with more than `MOST_ROWS` tapes, or with numbers
     that a page cannot compute.
     """
-    return _Builder(trace, around, entry, most, program).machine()
+    if not any(scan.steps for scan in trace.scans):
+        raise GraphError("trace: expected a run with at least one step of a Scan.")
+    run = events(trace) if program is None else PlacedEvents(trace, program)
+    columns = Columns(trace, around, most)
+    if len(columns.rows) > MOST_ROWS:
+        raise GraphError(
+            f"trace: the run has {len(columns.rows):,} tapes; the machine plays at most "
+            f"{MOST_ROWS}. Choose a lower order, or draw the tapes of one Scan."
+        )
+    return _Builder(trace, run, columns, Wording(run, entry)).machine()
 
 
+@dataclass(frozen=True, eq=False)
 class _Builder:
-    def __init__(
-        self,
-        trace: Trace,
-        around: int | None,
-        entry: int | None,
-        most: int,
-        program: Program | None,
-    ) -> None:
-        self.trace = trace
-        self.events = events(trace) if program is None else PlacedEvents(trace, program)
-        self.columns = Columns(trace, around, most)
-        self.wording = Wording(self.events, entry)
+    trace: Trace
+    events: Events
+    columns: Columns
+    wording: Wording
 
     def machine(self) -> MachineContent:
-        if not any(scan.steps for scan in self.trace.scans):
-            raise GraphError("trace: expected a run with at least one step of a Scan.")
-        count = len(self.columns.rows)
-        if count > MOST_ROWS:
-            raise GraphError(
-                f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. "
-                "Choose a lower order, or draw the tapes of one Scan."
-            )
+        """Return the machine. Only the last event of a series of hidden events remains."""
         every = groupby(self._events(), lambda event: bool(event.groups))
         played = [each for is_shown, series in every for each in [*series][0 if is_shown else -1 :]]
         cells = tuple(self._cell(place, played) for place in self.columns.places)
@@ -106,9 +101,10 @@ class _Builder:
     # Cells.
 
     def _cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
+        """Return the cell of a slot, or of a given value of a sequence."""
         row, column = self.columns.places[place]
-        if self.columns.rows[row].taps:
-            return self._given_cell(place, played)
+        if taps := self.columns.rows[row].taps:
+            return self._given_cell(place, taps, played)
         slot, scan = self.events.slot(*place), self.trace.scans[place[0]]
         keys = keys_of(self.wording, self._states(slot, [event.number for event in played]))
         has_seed = any(
@@ -119,18 +115,19 @@ class _Builder:
         name = self.wording.quantity(slot)
         return SlotCell(row, column, slot.position, name, keys, has_seed)
 
-    def _given_cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
-        """Return the cell of a given value: an entry of a sequence that no Scan computes."""
-        (row, column), (scan, _, index) = self.columns.places[place], place
-        tap = next(tap for tap in self.columns.rows[row].taps if index in tap.axis.rows)
-        step = self.events.step(scan, tap.axis.rows[index])
-        read = next(read for read in step.reads if read.argument == tap.argument)
-        number = self.columns.numbers[place]
-        states = [(0, SlotRole.INPUT, read.value)]
-        for moment, event in enumerate(played, start=1):
-            is_read = any(number in part.reads for part in event.parts)
-            states.append((moment, SlotRole.READ if is_read else SlotRole.INPUT, read.value))
-        return SlotCell(row, column, index, read.name, keys_of(self.wording, states))
+    def _given_cell(
+        self, place: Address, taps: Sequence[SequenceTrace], played: Sequence[MachineEvent]
+    ) -> SlotCell:
+        """Return the cell of a value of a sequence, which has the taps `taps`."""
+        number, (scan, _, index) = self.columns.numbers[place], place
+        tap = next(tap for tap in taps if index in tap.axis.rows)
+        reads = self.events.step(scan, tap.axis.rows[index]).reads
+        read = next(read for read in reads if read.argument == tap.argument)
+        used = [False, *(any(number in part.reads for part in event.parts) for event in played)]
+        roles = (SlotRole.READ if is_read else SlotRole.INPUT for is_read in used)
+        states = ((moment, role, read.value) for moment, role in enumerate(roles))
+        keys = keys_of(self.wording, states)
+        return SlotCell(*self.columns.places[place], index, read.name, keys)
 
     def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change.
@@ -170,7 +167,7 @@ class _Builder:
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
         parts: dict[Write, Part] = {}  # the `Part` of each write to a shown slot
         for write in event.writes:
-            slot, cell_of = write.slot, partial(self._cell_of, event.scan)
+            slot, cell_of = write.slot, partial(self.columns.cell_of, event.scan)
             target = self.columns.numbers.get((slot.scan, slot.argument, slot.row))
             is_shown = event.step is not None or write.terms or np.any(write.new)
             if target is not None and is_shown:
@@ -191,11 +188,6 @@ class _Builder:
             yield PartGroup(together, reason=reason, hides_factors=zeros > 1)
         for write in loud:  # after `quiet`: the words of the final group end the event
             yield PartGroup((parts[write],), reason=self.wording.reason(event, write))
-
-    def _cell_of(self, scan: int, read: Read) -> int | None:
-        """Return the index of the cell of a value that a Scan reads, or None without a cell."""
-        place = self.columns.address(scan, read)
-        return None if place is None else self.columns.numbers.get(place)
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:

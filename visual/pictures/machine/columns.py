@@ -102,17 +102,18 @@ class Columns:
         """For each slot or given value that has a cell, the index of the cell."""
         return {place: n for n, place in enumerate(self.places)}
 
-    def address(self, number: int, read: Read) -> Address | None:
-        """Return the address of a value that Scan `number` reads, or None without an address."""
+    def cell_of(self, number: int, read: Read) -> int | None:
+        """Return the index of the cell of a value that Scan `number` reads. None: no cell."""
         if read.slot is not None:
-            return read.slot.scan, read.slot.argument, read.slot.row
+            return self.numbers.get((read.slot.scan, read.slot.argument, read.slot.row))
         sequences = self.trace.scans[number].sequences
         sequence = next((each for each in sequences if each.argument == read.argument), None)
         if sequence is None or read.index is None:
             return None
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
         rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
-        return next(((row.scan, row.variable.argument, read.index) for row in rows), None)
+        places = ((row.scan, row.variable.argument, read.index) for row in rows)
+        return next(map(self.numbers.get, places), None)
 
     def runs_backward(self, number: int) -> bool:
         """Return whether later steps of a Scan write values of earlier times."""

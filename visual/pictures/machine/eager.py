@@ -55,23 +55,22 @@ class _Wording(Wording):
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
             return super().sentence(event, write)
-        name = Phrase(f"{write.slot.quantity}:  ", Ink.NAME)
         values = {read.name: self.number(read.value) for read in write.reads}
         call, pieces, end = write.formula.partition(" = ")[2], [], 0
         for node in NODE.finditer(call):
             pieces += [Phrase(call[end : node.start()]), Phrase(values[node[0]], Ink.PRESERVED)]
             end = node.end()
-        new = self._new_value(write)
-        return Sentence((name, new, Phrase(" ← "), *pieces, Phrase(call[end:])), write.formula)
+        pieces = [*self._left(write), Phrase(" ← "), *pieces, Phrase(call[end:])]
+        return Sentence(tuple(pieces), write.formula)
 
     def quantity(self, slot: Slot) -> str:
         """Return the name of the value or the gradient in a slot."""
         return slot.quantity
 
-    def _in_symbols(self, event: RunEvent, write: Write, name: Phrase) -> Sentence:
+    def _in_symbols(self, event: RunEvent, write: Write) -> Sentence:
         """Return the sentence of a sum of arrays, in symbols."""
-        new = self._new_value(write)
-        return Sentence((name, new, Phrase(f" ← {write.formula.partition(' ← ')[2]}")))
+        right = Phrase(f" ← {write.formula.partition(' ← ')[2]}")
+        return Sentence((*self._left(write), right))
 
 
 class _Builder:

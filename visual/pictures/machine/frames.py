@@ -5,13 +5,13 @@ layer.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
 from visual.pictures.machine.content import LISTED, Key, Part, PartKind, key_at
-from visual.pictures.machine.foot import words_below
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import (
     Track,
@@ -22,12 +22,13 @@ from visual.pictures.machine.tracks import (
     track,
 )
 from visual.pictures.machine.wording import parenthesize
+from visual.scene.combinators import envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline
+from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, TextLook, fitted, outline
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
-LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel", "foot")
+LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
 Frame = dict[str, list[Shape]]  # the shapes of each layer
 NEW = ("result", "written")  # roles with a heavy border
 ROLES = {
@@ -43,10 +44,9 @@ ROLES = {
 
 def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     """Return all shapes of a frame, by layer."""
-    frame = Frame({layer: [] for layer in LAYERS})
+    frame, adders = Frame({layer: [] for layer in LAYERS}), dict[int, Shape]()
     _add_headings(arrangement, frame)
     frame["arrow"] += _arrows(arrangement, moment)
-    adders = dict[int, Shape]()
     if moment.group is not None:
         tracks = group_tracks(arrangement, moment.group)
         for part, ways in zip(moment.group.parts, tracks, strict=True):
@@ -57,25 +57,18 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
                 adders[part.target] = added
     frame["adder"] += adders.values()
     _add_cells(arrangement, moment, frame, adders)
-    covers = [*_covers(frame)]
-    names = (name for name in frame["name"] if isinstance(name, Text))
-    frame["name"] = [name for name in names if not any(_meet(name, box) for box in covers)]
-    frame["foot"] += words_below(arrangement, moment)
+    frame["name"] = [name for name in frame["name"] if not _is_hidden(name, frame)]
     return frame
 
 
-def _covers(frame: Frame) -> Iterator[Box]:
-    """Yield the areas that hide names: factors, and segments of lines from saved values."""
-    yield from (shape for shape in frame["pill"] if isinstance(shape, Box))
-    for shape in frame["move"]:
-        if isinstance(shape, Arrow) and shape.saved:
-            for (x0, y0), (x1, y1) in pairwise(shape.points):
-                yield Box(min(x0, x1), min(y0, y1), abs(x1 - x0), abs(y1 - y0), Role.READ)
-
-
-def _meet(name: Text, box: Box) -> bool:
-    across = box.x < name.left + name.width and name.left < box.x + box.width
-    return across and box.y < name.y and name.y - name.size < box.y + box.height
+def _is_hidden(name: Shape, frame: Frame) -> bool:
+    """Return whether a factor or a line from a saved value covers a name."""
+    covers: list[Shape] = [shape for shape in frame["pill"] if isinstance(shape, Box)]
+    saved = (shape for shape in frame["move"] if isinstance(shape, Arrow) and shape.saved)
+    covers += (Polyline(line) for arrow in saved for line in pairwise(arrow.points))
+    area = envelope_of(name)
+    area = replace(area, top=name.y - name.size, bottom=name.y) if isinstance(name, Text) else area
+    return any(envelope_of(cover).meets(area) for cover in covers)
 
 
 def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
@@ -84,16 +77,8 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
         size = 13 if label.is_bold else 11
         role = Role.WRONG if label.is_second and arrangement.machine.mistake else None
         muted = not (label.is_bold or label.has_ground or role)
-        text = fitted(
-            label.x,
-            label.y,
-            label.text,
-            label.room,
-            size,
-            bold=label.is_bold,
-            muted=muted,
-            role=role,
-        )
+        look = TextLook(bold=label.is_bold, muted=muted)
+        text = fitted(label.x, label.y, label.text, label.room, size, role=role, **look)
         layer = frame["heading" if label.has_ground or role else "ground"]
         if label.has_ground:  # a strip behind the text covers the lines of the picture
             layer.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))

@@ -40,11 +40,6 @@ class Numeral(str):
         return numeral
 
 
-def numeral(text: str, place: int | None, style: NumberStyle = NumberStyle.PLAIN) -> str:
-    """Return the text as a `Numeral` with this `place`, or unchanged if `place` is None."""
-    return text if place is None else Numeral(text, place, style)
-
-
 def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Instruction, ...]:
     """Return the right side of an equation as instructions. The inputs are the operands."""
     instructions = Instructions()

@@ -1,4 +1,4 @@
-"""A machine at a moment as a `Scene`, and a film with up to three frames for each sum.
+"""A machine at a moment as a `Scene`, its text twin, and a film with up to three frames per sum.
 
 If successive frames of a film have the same shape, the film contains the shape once.
 """
@@ -6,19 +6,19 @@ If successive frames of a film have the same shape, the film contains the shape 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 from lab.equations.events.events import events
 from lab.traces.trace import Trace
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import Arrangement, arrange, most_columns
+from visual.pictures.machine.arrange import NARROW, Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
-from visual.pictures.machine.content import MachineContent, PartKind, key_at
-from visual.pictures.machine.foot import heading, text_twin, words_height
-from visual.pictures.machine.frames import LAYERS, NEW, Frame, frame_of
+from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase, key_at
+from visual.pictures.machine.frames import LAYERS, NEW, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
@@ -29,6 +29,13 @@ HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE = 30.0  # the height of the title, in pixels
 READING = 0.3  # the progress of a sum at which its values move
+INKS = {
+    Ink.OVERWRITTEN: Role.OVERWRITTEN,
+    Ink.PRESERVED: Role.PRESERVED,
+    Ink.SAVED: Role.READ,
+    Ink.WRONG: Role.WRONG,
+}
+SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
 def still(
@@ -37,7 +44,7 @@ def still(
     """Return the picture of a machine at the end of event `number`."""
     moment = locate(arrangement.machine, number)
     frame = frame_of(arrangement, moment)
-    shapes = [shape for layer in LAYERS for shape in frame[layer]]
+    shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, moment)]
     scene = _scene(arrangement, shapes, moment, sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
@@ -71,7 +78,8 @@ def film(arrangement: Arrangement) -> Scene:
         Shapes((), n, moment=heading(machine, moment)) for n, moment in enumerate(moments)
     ]
     for layer in LAYERS:
-        shapes += _runs(layer, frames)
+        shapes += _runs([frame[layer] for frame in frames], is_travel=layer == "travel")
+    shapes += _runs([[*_words(arrangement, moment)] for moment in moments])
     return _scene(arrangement, shapes, moments[-1], SCREEN)
 
 
@@ -79,7 +87,8 @@ def _scene(
     arrangement: Arrangement, shapes: Sequence[Shape], moment: Moment, sheet: Sheet
 ) -> Scene:
     """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
-    machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
+    machine = arrangement.machine
+    bottom = arrangement.height + (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
     below: list[Shape] = []
     if sheet.legend:
         drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
@@ -123,21 +132,19 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
             yield from (past + start + (end - start) * share for share in shares)
 
 
-def _runs(layer: str, frames: Sequence[Frame]) -> Iterator[Shape]:
-    """Yield the shapes of a layer of a film, once for each series of frames with the same shape."""
-    within = [dict.fromkeys(frame[layer]) for frame in frames]
-    for shape in dict.fromkeys(shape for shapes in within for shape in shapes):
+def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterator[Shape]:
+    """Yield the shapes of the same layer of all frames, once for each series of frames."""
+    within = [dict.fromkeys(shapes) for shapes in layers]
+    for shape in dict.fromkeys(chain.from_iterable(within)):
         start = 0
         for is_shown, series in groupby(shape in shapes for shapes in within):
             end = start + len([*series])
-            if not is_shown:
-                pass
-            elif layer == "travel" and isinstance(shape, Shapes):
+            if is_shown and is_travel and isinstance(shape, Shapes):
                 yield from _timed_values(shape, start, end)
-            elif end - start == len(frames):
+            elif is_shown and end - start == len(layers):
                 yield shape
-            else:
-                yield Shapes((shape,), start, until=None if end == len(frames) else end)
+            elif is_shown:
+                yield Shapes((shape,), start, until=None if end == len(layers) else end)
             start = end
 
 
@@ -147,3 +154,70 @@ def _timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shape]:
     for n, value in enumerate(travel.shapes):
         if isinstance(value, Shapes):
             yield replace(value, step=start + share * n, until=start + share * (n + 1))
+
+
+def _sentence_lines(arrangement: Arrangement) -> int:
+    return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
+
+
+def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
+    """Yield the shapes of the sentence of a group, of its reason, and of the name of the moment."""
+    y, room = arrangement.height + 14, arrangement.width - 16
+    machine, group = arrangement.machine, moment.group
+    for n, line in enumerate(group.lines[: len(machine.runs) or 1] if group else ()):
+        yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
+    values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
+    y += _sentence_lines(arrangement) * LINE_HEIGHT
+    yield fitted(8, y, group.reason if group else values, room, 12)
+    yield fitted(8, y + LINE_HEIGHT - 2, heading(machine, moment), room, 11, muted=True)
+
+
+def heading(machine: MachineContent, moment: Moment) -> str:
+    """Return the name of a moment, such as ``moment 7 of 9: Scan 2, step 1``."""
+    if moment.event is None:
+        return f"moment 0 of {machine.moments}: before the first event"
+    return f"moment {moment.number} of {machine.moments}: {moment.event.heading}"
+
+
+def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
+    """Yield the shapes of a sentence in one or two lines. A number with a role has a box."""
+    whole = "".join(piece.text for piece in pieces)
+    size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
+    end = x + room
+    for piece in pieces:
+        role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME, Ink.SIGN)
+        wide = text_width(piece.text, size, bold=bold)
+        if x + wide + 10 > end:
+            x, y = end - room + 12, y + LINE_HEIGHT
+        if role is not None:
+            yield Box(x, y - size - 1, wide + 10, size + 6, role)
+            x += 5
+        content = piece.text.strip()
+        indent = piece.text[: piece.text.find(content)]
+        if content:
+            left, muted = x + text_width(indent, size, bold=bold), piece.ink is Ink.NAME
+            yield Text(left, y, content, size, role=role, bold=bold, muted=muted)
+        x += wide + (5 if role else 0)
+
+
+def text_twin(machine: MachineContent, moment: Moment) -> str:
+    """Return the numbers of every tape at `moment`, then the sentences of the event, as text."""
+    lines = [machine.title, f"{heading(machine, moment)}.", ""]
+    for number, row in enumerate(machine.rows):
+        cells = sorted((c for c in machine.cells if c.row == number), key=lambda cell: cell.column)
+        numbers = []
+        for cell in cells:
+            key = cell.at(moment.number)
+            numbers.append(f"{cell.name} = {key.text or '—'} ({key.role})")
+        scan = machine.scans[row.scan - 1]
+        lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(numbers)}")
+    lines.append("")
+    for group in moment.event.groups if moment.event else ():
+        sentences = group.summary or [part.sentence for part in group.parts]
+        lines += ["".join(piece.text for piece in pieces) for pieces in sentences]
+        lines += [f"  {group.reason}"] if group.reason else []
+    if moment.event is None:
+        lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
+    for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():
+        lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {estimate}")
+    return "\n".join(lines).rstrip() + "\n"

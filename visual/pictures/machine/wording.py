@@ -21,7 +21,7 @@ from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
-from visual.pictures.machine.places import NumberStyle, PlacedEvents, check_of, numeral
+from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
 
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the most characters of a formula in a reason
@@ -55,6 +55,7 @@ class Operand:
     leaf: Leaf
     value: np.ndarray
     ink: Ink
+    style: NumberStyle = NumberStyle.FACTOR
 
 
 RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its text in pieces
@@ -101,15 +102,22 @@ class Wording:
         if value is None:
             return ""
         index = self._index(value, entry)
-        place = self._place(value, index)
         if index is None:
             size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
-            return numeral(f"‖{size}‖", place, NumberStyle.NORM)
-        return numeral(number_text(np.ravel(value)[index]), place)
+            return self._numeral(f"‖{size}‖", value, None, NumberStyle.NORM)
+        return self._numeral(number_text(np.ravel(value)[index]), value, index)
 
-    def _place(self, value: np.ndarray, entry: int | None) -> int | None:
-        """Return the place of a value in the program of a page, or None without a page."""
-        return self.events.place(value, entry) if isinstance(self.events, PlacedEvents) else None
+    def _numeral(
+        self,
+        text: str,
+        value: np.ndarray,
+        entry: int | None,
+        style: NumberStyle = NumberStyle.PLAIN,
+    ) -> str:
+        """Return a number as text. With a page, the text has the place of the number."""
+        events = self.events
+        place = events.place(value, entry) if isinstance(events, PlacedEvents) else None
+        return text if place is None else Numeral(text, place, style)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
         """Return the numbers of a small array as texts. Empty for other values or with `entry`."""
@@ -143,57 +151,56 @@ class Wording:
         is_partial = tape is not None and tape.is_total and slot.row + 1 < len(tape.final)
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
-    def _new_value(self, write: Write) -> Phrase:
-        """Return the new value. Its ink is `WRITTEN` unless the step has read the old value."""
-        ink = Ink.WRITTEN if write.kind is SlotRole.WRITTEN else Ink.OVERWRITTEN
-        return Phrase(self.number(write.new), ink)
+    def _left(self, write: Write) -> tuple[Phrase, Phrase]:
+        """Return the left side of a sentence: the quantity, and the new value.
+
+        The ink of a new value is `WRITTEN` unless the step has read the old value.
+        """
+        inks = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
+        ink = inks.get(write.kind, Ink.OVERWRITTEN)
+        name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
+        return name, Phrase(self.number(write.new), ink)
 
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: a sum, a formula, or a value that is written back."""
-        name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is SlotRole.RESTORED:
-            value = Phrase(self.number(write.new), Ink.PRESERVED)
-            return Sentence((name, value, Phrase(" is written back unchanged")))
+            return Sentence((*self._left(write), Phrase(" is written back unchanged")))
         right = self._sum(event, write) if write.terms else self._formula(event, write)
-        if np.ndim(write.new) and any(term.factor is None and term.reads for term in write.terms):
-            right = None  # the numbers of one entry do not explain a product of arrays
         expression, pieces = right or (None, [])
         operands = [piece for piece in pieces if isinstance(piece, Operand)]
-        numbers = [n for each in operands if (n := self.scalar(each.value)) is not None]
+        numbers = {operand.leaf: self.scalar(operand.value) for operand in operands}
         new = self.scalar(write.new)
-        if expression is None or new is None or len(numbers) < len(operands):
-            return self._in_symbols(event, write, name)
-        leaves = {operands[n].leaf: n for n in reversed(range(len(operands)))}
-        styles = [NumberStyle.FACTOR] * len(operands)
-        if write.terms:
-            styles[0] = NumberStyle.PLAIN
+        if expression is None or new is None or None in numbers.values():
+            return self._in_symbols(event, write)
+        known = {leaf: number for leaf, number in numbers.items() if number is not None}
+        is_finite = all(map(np.isfinite, map(float, known.values())))
 
         def right_value(digits: int) -> float | None:
             """Return the value of the right side for numbers that are printed with `digits`."""
-            values = [float(number) for number in numbers]
-            if np.isfinite(values).all():
-                values = [as_printed(number_text(number, digits)) for number in numbers]
-            return value_of(expression, lambda leaf: values[leaves[leaf]])
+            texts = {leaf: number_text(number, digits) for leaf, number in known.items()}
+            values = (
+                {leaf: as_printed(text) for leaf, text in texts.items()} if is_finite else known
+            )
+            return value_of(expression, values.__getitem__)
 
         def right_phrases(digits: int) -> Iterator[Phrase]:
             """Yield the texts and the numbers of the right side, with this number of digits."""
-            written = iter(zip(numbers, styles, strict=True))
             for piece in pieces:
                 if isinstance(piece, str):
                     yield Phrase(piece)
                     continue
-                number, style = next(written)
-                text = number_text(number, digits)
-                text = text if style is NumberStyle.PLAIN else parenthesize(text)
-                place = self._place(piece.value, self._index(piece.value))
-                yield Phrase(numeral(text, place, style), piece.ink)
+                text, value = number_text(known[piece.leaf], digits), piece.value
+                text = text if piece.style is NumberStyle.PLAIN else parenthesize(text)
+                numeral = self._numeral(text, value, self._index(value), piece.style)
+                yield Phrase(numeral, piece.ink)
 
         result = number_text(new)
         digits = next((d for d in DIGITS if holds(result, right_value(d))), None)
         sign = Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN)
         exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
+        leaves = {operands[n].leaf: n for n in reversed(range(len(operands)))}
         return Sentence(
-            (name, self._new_value(write), sign, *right_phrases(FOUR)),
+            (*self._left(write), sign, *right_phrases(FOUR)),
             f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {exact}",
             check_of(expression, leaves) if isinstance(self.events, PlacedEvents) else (),
         )
@@ -203,6 +210,8 @@ class Wording:
         products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source, ink = term.factor, term.source, self.ink(event, term.source)
+            if factor is None and term.reads and np.ndim(write.new):
+                return None  # the numbers of one entry do not explain a product of arrays
             if factor is None or source is None:
                 products.append([(term.value, ink)])
             elif term.symbols == "1":
@@ -215,26 +224,23 @@ class Wording:
             products.append([(write.old, Ink.OLD)])
         calls, pieces, count = list[Call](), list[str | Operand](), itertools.count()
         for product in products:
-            factors = [Operand(Leaf("", None, next(count)), *each) for each in product]
-            for n, operand in enumerate(factors):
+            leaves = [Leaf("", None, next(count)) for _ in product]
+            for n, (leaf, (value, ink)) in enumerate(zip(leaves, product, strict=True)):
                 pieces += [" × " if n else " + "] if pieces else []
-                pieces.append(operand)
-            calls.append(Call("Mul", tuple(operand.leaf for operand in factors)))
+                style = NumberStyle.FACTOR if pieces else NumberStyle.PLAIN
+                pieces.append(Operand(leaf, value, ink, style))
+            calls.append(Call("Mul", tuple(leaves)))
         return Call("Add", tuple(calls)), pieces
 
     def _formula(self, event: Event, write: Write) -> RightSide | None:
         """Return the right side of a forward write in numbers, or None if it reads arrays."""
         expression = self._expression(event, write)
-        if expression is None:
+        if expression is None or any(np.ndim(read.value) for read in write.reads):
             return None
-        leaves = leaves_of(expression)
-        operands = [
-            Operand(leaf, read.value, INKS.get(read.role, Ink.SAVED))
-            for leaf, read in zip(leaves, write.reads, strict=False)
-        ]
-        if any(np.ndim(operand.value) for operand in operands):
-            return None
-        line = render(expression, lambda leaf: f"{MARK}{leaves.index(leaf)}{MARK}")
+        reads = zip(leaves_of(expression), write.reads, strict=False)
+        operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
+        numbers = {operand.leaf: f"{MARK}{n}{MARK}" for n, operand in enumerate(operands)}
+        line = render(expression, numbers.__getitem__)
         pieces = [  # texts and numbers alternate
             operands[int(piece)] if n % 2 else piece for n, piece in enumerate(line.split(MARK))
         ]
@@ -248,30 +254,29 @@ class Wording:
             (f.expression for f in formulas if (f.target.argument, f.target.tap) == target), None
         )
 
-    def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
+    def _in_symbols(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write with symbols instead of the numbers of the right side."""
-        new, expression = self._new_value(write), self._expression(event, write)
+        left, expression = self._left(write), self._expression(event, write)
         if expression is None:
-            return Sentence((name, new))
+            return Sentence(left)
         names = {
             leaf: read.name if read.slot is None else read.slot.quantity
             for leaf, read in zip(leaves_of(expression), write.reads, strict=True)
         }
-        right = render(expression, names.__getitem__)
         part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
-        norm = f" is {part} of " if np.ndim(write.new) else " = "
-        return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
+        sign = f" is {part} of " if np.ndim(write.new) else " = "
+        right = render(expression, names.__getitem__)
+        return Sentence((*left, Phrase(sign), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
         """Return the reason for a write, such as the forward step that the write differentiates."""
         if event.step is None:
             return ""
         named = self.named[event.scan]
-        parent = named.parent
+        parent, formula = named.parent, write.formula.replace(" ← ", " = ")
         if parent is None:
-            return f"{write.formula.replace(' ← ', ' = ')}."
-        step = parent.scan.steps - 1 - event.step
-        tape = named.scan.tape(write.slot.argument)
+            return f"{formula}."
+        step, tape = parent.scan.steps - 1 - event.step, named.scan.tape(write.slot.argument)
         if step < 0 or tape is None:
             return ""
         scan = f"Scan {parent.number + 1}"
@@ -289,17 +294,16 @@ class Wording:
         ]
         if not quantity or not readers:
             return ""
-        formula = readers[0].formula.replace(" ← ", " = ")
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
             others = f" The old value contains the contributions of other readers of {quantity}."
             if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         others += _local_derivatives(write)
+        formula = readers[0].formula.replace(" ← ", " = ")
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
-        written = [w.slot.quantity for w in readers]
-        names = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
+        names = ", ".join(w.slot.quantity for w in readers[:3]) + (", …" if readers[3:] else "")
         return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
 
 
