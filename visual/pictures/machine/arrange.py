@@ -5,6 +5,7 @@ and a row is a tape. A machine with up to `MOST_TALL` tapes has `TALL` rows; oth
 `COMPACT` rows. The width of the sheet determines the distance between the columns.
 """
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from lab.records import cached_property
@@ -135,28 +136,27 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    heights, headings, bottom = _rows(machine, usual, is_tall, is_narrow)
-    boxes, bows = [], rows_with_bows(machine)
+    bows, densities = rows_with_bows(machine), list[Density]()
+    for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
+        density = OUTPUT if row.is_low and not is_tall else usual
+        lines = max((cell.lines for cell in machine.cells if cell.row == number), default=0)
+        densities.append(replace(density, box=max(density.box, ENTRY * lines + 5 if lines else 0)))
+    heights, headings, bottom = _rows(machine, densities, bows, is_narrow)
+    boxes = []
     for cell in machine.cells:
-        density = _dense(machine, cell.row, usual, is_tall)
+        density = densities[cell.row]
         size = min(letters, density.letters)
         room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         x, y, label = middles[cell.column], heights[cell.row], cell.name if is_named else ""
         boxes.append(CellBox(x, y, box_width, density.box, size, label))
+    bottom += 2 if is_tall else 12
     folds = zip(middles, machine.columns, strict=True)
     gaps = tuple((x, hidden) for x, hidden in folds if hidden)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
     return Arrangement(
         machine, max(width, right), bottom, tuple(boxes), tuple(headings), gaps, pitch, is_tall
     )
-
-
-def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
-    """Return the `Density` of a row. A cell of a row of arrays has space for all listed numbers."""
-    density = OUTPUT if machine.rows[row].is_low and not is_tall else usual
-    lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
-    return replace(density, box=max(density.box, ENTRY * lines + 5)) if lines else density
 
 
 def _widest_number(machine: MachineContent) -> float:
@@ -171,16 +171,15 @@ def _widest_number(machine: MachineContent) -> float:
 
 
 def _rows(
-    machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
+    machine: MachineContent, densities: Sequence[Density], bows: Container[int], is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
     """Return the y of the middle of every row, the headings, and the y below the lowest row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
-    bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.label} {scan.name}", row.is_second
-        density = _dense(machine, number, usual, is_tall)
+        density = densities[number]
         if is_narrow:
             y += HEAD
             text = f"{name}: {row.name}" if is_first else row.name
@@ -195,7 +194,7 @@ def _rows(
             room, at = LABELS - x - (4 if is_first else 8), middle + offset
             headings.append(Heading(row.scan, x, at, text, is_bold, is_second, room=room))
         y += density.box + density.below
-    return heights, headings, y + (2 if is_tall else 12)
+    return heights, headings, y
 
 
 def rows_with_bows(machine: MachineContent) -> set[int]:

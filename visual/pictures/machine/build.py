@@ -23,7 +23,6 @@ from visual.pictures.machine.columns import (
     MOST_COLUMNS,
     Address,
     Columns,
-    common_factor,
     filling_sentence,
     results,
     scan_rows,
@@ -89,7 +88,7 @@ class _Builder:
         cells = tuple(self._cell(place, played) for place in self.columns.places)
         rows = tuple(tape_row(self.wording, row) for row in self.columns.rows)
         return MachineContent(
-            title=title_of(self.trace, common_factor(played, cells, rows)),
+            title=title_of(self.trace, played, cells, rows),
             scans=tuple(scan_rows(self.wording, self.columns, played)),
             rows=rows,
             cells=cells,
@@ -180,7 +179,12 @@ class _Builder:
             reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
             yield PartGroup(tuple(parts.values()), summary, reason)
             return
-        loud = [w for w in parts if w.kind is not SlotRole.RESTORED and not _is_zero(w)]
+        loud = [
+            write
+            for write in parts
+            if write.kind is not SlotRole.RESTORED
+            and (not write.terms or any(np.any(term.value) for term in write.terms))
+        ]
         if quiet := [write for write in parts if write not in loud]:
             zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
             together = tuple(parts[write] for write in quiet)
@@ -269,8 +273,3 @@ def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
         wording.number(term.value),
         tuple(saved),
     )
-
-
-def _is_zero(write: Write) -> bool:
-    """Return whether a write is a sum in which all terms are zero."""
-    return bool(write.terms) and not any(np.any(term.value) for term in write.terms)

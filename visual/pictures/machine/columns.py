@@ -115,15 +115,12 @@ class Columns:
         places = ((row.scan, row.variable.argument, read.index) for row in rows)
         return next(map(self.numbers.get, places), None)
 
-    def runs_backward(self, number: int) -> bool:
-        """Return whether later steps of a Scan write values of earlier times."""
-        own = (row.times for row in self.rows if row.scan == number and not row.taps)
-        times = [*next((times for times in own if len(times) > 1), {0: 0}).values()]
-        return times[0] > times[-1]
-
 
 def _rows(named: Quantities) -> Iterator[Row]:
-    """Yield the rows of a Scan. Gradients of a sequence have the times of its values."""
+    """Yield the rows of a Scan. Gradients of a sequence have the times of its values.
+
+    Step t reads the value of time t of a sequence at tap 0.
+    """
     scan, root = named.scan, named.root.scan
     starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(root)}
     time = TimeColumns(timeline(root).starts | starts)
@@ -137,7 +134,11 @@ def _rows(named: Quantities) -> Iterator[Row]:
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         yield Row(named.number, tape, total or times[tape.argument])
     for taps in given_sequences(scan):
-        yield Row(named.number, taps[0], _given_times(taps), taps)
+        order, now = taps[0].axis.index, taps[0].now
+        is_reversed = len(order) > 1 and order[1] < order[0]
+        every = sorted({index for tap in taps for index in tap.axis.rows})
+        given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
+        yield Row(named.number, taps[0], given, taps)
 
 
 def _total_times(
@@ -169,44 +170,33 @@ def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
     return [*taps.values()]
 
 
-def _given_times(taps: Sequence[SequenceTrace]) -> dict[int, int]:
-    """Return the times of the values of a sequence: step t reads the value of time t at tap 0."""
-    order, now = taps[0].axis.index, taps[0].now
-    is_reversed = len(order) > 1 and order[1] < order[0]
-    every = sorted({index for tap in taps for index in tap.axis.rows})
-    return {index: int(order[0]) - index if is_reversed else index - now for index in every}
+def title_of(
+    trace: Trace, played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
+) -> str:
+    """Return the title of a machine. The title of a first derivative has the factor of all sums.
 
-
-def title_of(trace: Trace, factor: str) -> str:
-    """Return the title of a machine; `factor` is the result of `common_factor`."""
+    The factor has no time indices: ``2·x``. If the factors differ, or if the shared factor is too
+    long for a title, the title has "the local derivative".
+    """
     order = max(scan.order for scan in trace.scans)
     if not order:
         return f"{trace.scans[0].name}: each step computes new values from earlier values"
     if order > 1:
         return f"{len(trace.scans)} Scans: each derivative differentiates all earlier Scans"
-    if factor == "1":
-        return "Each backward step adds to the gradients of earlier values"
-    return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"
-
-
-def common_factor(
-    played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
-) -> str:
-    """Return the factor in all sums, without time indices, such as ``2·x``.
-
-    The result is empty if the factors differ, or if the shared factor is too long for a title.
-    """
     factors = set()
-    for part in (part for event in played for part in event.parts):
-        for term in part.terms if part.kind is PartKind.SUM else ():
+    for part in (part for event in played for part in event.parts if part.kind is PartKind.SUM):
+        for term in part.terms:
             factor = term.symbol if term.factor and len(part.terms) == 1 else ""
             for saved in (cells[n] for n in term.saved):
                 factor = factor.replace(saved.name, rows[saved.row].name)
             factors.add(factor)
     factor = factors.pop() if len(factors) == 1 else ""
+    if factor == "1":
+        return "Each backward step adds to the gradients of earlier values"
     # The factor contains a time index if the machine does not show the slot of a saved value.
-    is_general = not set(factor) & set(INDEX)
-    return factor if is_general and len(factor) <= MOST_FACTOR else ""
+    if not factor or set(factor) & set(INDEX) or len(factor) > MOST_FACTOR:
+        factor = "the local derivative"
+    return f"Each backward step multiplies by {factor} and adds"
 
 
 def tape_row(wording: Wording, row: Row) -> TapeRow:
@@ -222,15 +212,17 @@ def tape_row(wording: Wording, row: Row) -> TapeRow:
 def scan_rows(
     wording: Wording, columns: Columns, played: Sequence[MachineEvent]
 ) -> Iterator[ScanRows]:
-    """Yield the `ScanRows` of each Scan."""
+    """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first."""
     for number, scan in enumerate(columns.trace.scans):
+        times = (row.times for row in columns.rows if row.scan == number and not row.taps)
+        first, *_, last = next(([*each.values()] for each in times if len(each) > 1), (0, 0))
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
         taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)
         yield ScanRows(
             number + 1,
             wording.named[number].scan_label,
             f"{scan.name} {scan.id}".strip(),
-            scan.parent is not None and columns.runs_backward(number),
+            scan.parent is not None and first > last,
             scan.order,
             range(own[0], own[-1] + 1) if own else range(0),
             taps,

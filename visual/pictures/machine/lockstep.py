@@ -131,27 +131,16 @@ def _of_run(
 
     `indices` has the new index of each cell.
     """
-    sign = Phrase(f"{run} ")
-
-    def of_run(part: Part) -> Part:
-        terms = (
-            replace(
-                term,
-                source=None if term.source is None else indices[term.source],
-                saved=tuple(indices[cell] for cell in term.saved),
-            )
-            for term in part.terms
-        )
-        return replace(
-            part,
-            target=indices[part.target],
-            terms=tuple(terms),
-            sentence=(sign, *part.sentence),
-            by_entry=tuple((sign, *pieces) for pieces in part.by_entry),
-            is_second=is_second,
-        )
-
-    return replace(group, parts=tuple(map(of_run, group.parts)))
+    sign, parts = Phrase(f"{run} "), list[Part]()
+    for part in group.parts:
+        terms = []
+        for term in part.terms:
+            source = None if term.source is None else indices[term.source]
+            terms.append(replace(term, source=source, saved=tuple(indices[n] for n in term.saved)))
+        words = (sign, *part.sentence), tuple((sign, *pieces) for pieces in part.by_entry)
+        part = replace(part, sentence=words[0], by_entry=words[1], is_second=is_second)
+        parts.append(replace(part, target=indices[part.target], terms=tuple(terms)))
+    return replace(group, parts=tuple(parts))
 
 
 def _pairs(

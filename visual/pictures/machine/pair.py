@@ -187,8 +187,9 @@ def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
         estimate = None if row.differences is None else row.differences.value
         values = (row.true, row.broken, estimate)
         true, faulty, _ = shown = [None if each is None else each[entry] for each in values]
-        has_ratio = true and faulty is not None and np.isfinite(true) and np.isfinite(faulty)
-        ratio = f"{float(faulty / true):.4g}" if has_ratio else ""
+        ratio = ""
+        if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
+            ratio = f"{float(faulty / true):.4g}"
         yield f"{row.name}{index}", *map(precise, shown), ratio
 
 

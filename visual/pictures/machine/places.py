@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from lab.equations.events.events import Events
-from lab.equations.events.records import Event, Slot, Term, Write
+from lab.equations.events.records import Event, Slot, Term
 from lab.errors import GraphError
 from lab.notation import Expression, Leaf
 from lab.traces.program import Instruction, Instructions, Program
@@ -94,24 +94,18 @@ class PlacedEvents(Events):
             self._store(write.new, twin_write.new)
         leaves = {(read.argument, read.tap): read.value for read in event.reads}
         for write in event.writes:
-            self._store_terms(write, leaves)
+            unknown = (term for term in write.terms if id(term.value) not in self.known)
+            left = [term for term in unknown if not self._store_term(term, leaves)]
+            if len(left) > 1:
+                raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
+            for term in left:  # the term is the new value minus all other terms
+                others = [other.value for other in write.terms if other is not term]
+                others += [write.old] if write.adds_old and write.old is not None else []
+                places = self._places(write.new)
+                for other in others:
+                    places = self.program.instructions.each("Sub", places, self._places(other))
+                self._store(term.value, places)
         return event
-
-    def _store_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
-        left = [
-            term
-            for term in write.terms
-            if id(term.value) not in self.known and not self._store_term(term, leaves)
-        ]
-        if len(left) > 1:
-            raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
-        for term in left:  # the term is the new value minus all other terms
-            others = [other.value for other in write.terms if other is not term]
-            others += [write.old] if write.adds_old and write.old is not None else []
-            places = self._places(write.new)
-            for other in others:
-                places = self.program.instructions.each("Sub", places, self._places(other))
-            self._store(term.value, places)
 
     def _store_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
         """Store the places of a term. Return whether the term has a usable expression."""
