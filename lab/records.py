@@ -13,6 +13,7 @@ from lab.errors import argument_error
 
 MOST_ENTRIES = 100_000_000  # largest length of a list or range that becomes an array
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -86,6 +87,23 @@ def are_equal(first: object, second: object) -> bool:
             if field.compare
         )
     return bool(first == second)
+
+
+def cached_in_record(compute: Callable[[T], R]) -> Callable[[T], R]:
+    """Return `compute` with a cache: a record keeps the result, as with `cached_property`.
+
+    The record may be frozen, and belong to a package that cannot import the module of `compute`.
+    """
+    name = f"{compute.__module__}.{compute.__qualname__}"
+
+    @functools.wraps(compute)
+    def cached(record: T) -> R:
+        results: dict[str, R] = vars(record)
+        if name not in results:
+            results[name] = compute(record)
+        return results[name]
+
+    return cached
 
 
 def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:

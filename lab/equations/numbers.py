@@ -18,7 +18,6 @@ from lab.notation import (
     Term,
     body_of,
     calls_of,
-    leaves_of,
     number_text,
     render,
 )
@@ -106,19 +105,19 @@ def _operation(name: str) -> Callable[..., object]:
     return function
 
 
-def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
+def rounding(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> np.ndarray | None:
     """Estimate the relative rounding error of a value by perturbing each leaf.
 
-    A difference of nearly equal terms loses digits.  At an error of 0.3, even the first digit is
-    uncertain.  The error of the value 0 is 0.  Return None if `array_of` returns None.
+    `used` contains the values of all leaves.  A difference of nearly equal terms loses digits.  At
+    an error of 0.3, even the first digit is uncertain.  The error of the value 0 is 0.  Return
+    None if `array_of` returns None.
     """
-    signs = {each: (-1) ** n * (1 + n / 8) for n, each in enumerate(leaves_of(expression))}
-
-    def perturbed(each: Leaf) -> np.ndarray | None:
-        value = leaf(each)
-        return None if value is None else np.asarray(value, float) * (1 + NUDGE * signs[each])
-
-    result, other = array_of(expression, leaf), array_of(expression, perturbed)
+    perturbed = {
+        leaf: np.asarray(value, float) * (1 + NUDGE * (-1) ** n * (1 + n / 8))
+        for n, (leaf, value) in enumerate(used.items())
+    }
+    result = array_of(expression, used.__getitem__)
+    other = array_of(expression, perturbed.__getitem__)
     if result is None or other is None:
         return None
     with np.errstate(all="ignore"):
@@ -152,7 +151,7 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
 
 
 def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool:
-    lost = rounding(expression, used.__getitem__)
+    lost = rounding(expression, used)
     return lost is None or float(lost) < HALF
 
 

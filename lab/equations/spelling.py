@@ -16,6 +16,7 @@ import numpy as np
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
+from lab.records import cached_in_record
 from lab.tape import Kind
 from lab.traces.faults import value_at_step, values_of
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
@@ -123,6 +124,7 @@ def loop_offsets(named: Quantities) -> str:
     return offsets_text({name: start + scan.first for name, start in starts.items()})
 
 
+@cached_in_record
 def result_notes(trace: Trace) -> tuple[str, ...]:
     """Return sentences about the results: sums of entries, added terms, and cancellation."""
     called = [name.partition(" = ")[0] for name in trace.names]
@@ -148,10 +150,11 @@ def _cancellation_note(trace: Trace) -> str:
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))
         for formula in scan.formulas:
-            used = {leaf: values_of(scan, leaf) for leaf in formula.leaves}
-            if any(value is None or value.ndim != 1 for value in used.values()):
+            read = {leaf: values_of(scan, leaf) for leaf in formula.leaves}
+            used = {leaf: v for leaf, v in read.items() if v is not None and v.ndim == 1}
+            if len(used) < len(read):
                 continue
-            lost = rounding(formula.expression, used.__getitem__)
+            lost = rounding(formula.expression, used)
             if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:
                 step, worst = int(np.argmax(lost)), float(np.max(lost))
                 digits = ("no digit", "the first digit", "two digits", "three digits")

@@ -9,7 +9,7 @@ trust, because `pickle` runs code.  `Derivative` has the graph, and methods such
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -366,6 +366,10 @@ class Trace:
     outside: tuple[OuterFault, ...] = ()
 
     to_json, from_json, untaken = RetiredAttribute(), RetiredAttribute(), RetiredAttribute()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields; caches, such as the events of the trace, are computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         counted = enumerate(self.scans, 1)  # names can be equal

@@ -168,10 +168,10 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class Label:
-    """The shapes of a label, and a rectangle around the label that no other shape may touch."""
+    """A rectangle that no other shape may touch, and the shapes of a label in this rectangle."""
 
     room: Envelope
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Shape, ...] = ()
 
 
 def _factors(
@@ -187,8 +187,8 @@ def _factors(
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
     pairs = enumerate(zip(edges, arrows, strict=True))
     chips = {n: _chips(points_along(a), edge.factor) for n, (edge, a) in pairs if edge.factor}
-    for label in place_labels(chips, paths, occupied).values():
-        yield Group(label.shapes)
+    for number, label in place_labels(chips, paths, occupied).items():
+        yield Group(_chip(label.room, edges[number].factor))
 
 
 def place_labels(
@@ -222,15 +222,20 @@ def place_labels(
 
 
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
-    """Yield possible labels of a factor on its arrow, from the middle of the arrow to its ends."""
-    half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
+    """Yield places for a factor on its arrow, from the middle of the arrow to its ends."""
+    half, middle = text_width(factor, LETTERS, mono=True) / 2 + 4, len(path) // 2
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
-        for aside in (0.0, half / 2, -half / 2):
+        for aside in (0.0, (half - 1) / 2, (1 - half) / 2):
             left = x + aside - half
-            chip = Box(left, y - 6.5, 2 * half, 13, Role.PANEL)
-            text = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
-            yield Label(Envelope(left - 1, y - 7.5, left + 2 * half + 1, y + 7.5), (chip, text))
+            yield Label(Envelope(left, y - 7.5, left + 2 * half, y + 7.5))
+
+
+def _chip(room: Envelope, factor: str) -> tuple[Shape, ...]:
+    """Return the shapes of a factor in the middle of `room`."""
+    x, y = (room.left + room.right) / 2, (room.top + room.bottom) / 2
+    chip = Box(room.left + 1, y - 6.5, room.width - 2, 13, Role.PANEL)
+    return chip, Text(x, y + 4, factor, LETTERS, "middle", mono=True)
 
 
 def points_along(arrow: Arrow) -> list[Point]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain, count
 from string import ascii_lowercase
 
-from lab.equations.events.events import Events
+from lab.equations.events.events import events
 from lab.errors import GraphError, argument_error, listing
 from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
@@ -91,7 +91,7 @@ class Ssa(Table):
 
     def __init__(self, named: NamedScan, sheet: Sheet) -> None:
         self.named, self.scan, self.sheet = named, named.scan, sheet
-        self.flow, self.slots = flow(named.trace), Slots(named, Events(named.trace))
+        self.flow, self.slots = flow(named.trace), Slots(named, events(named.trace))
         self.writes = {v: w for v, w in self.flow.writes.items() if v.scan == named.number}
         self.read = {source for write in self.writes.values() for source in write.sources}
 

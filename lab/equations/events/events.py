@@ -9,7 +9,7 @@ The event of a step contains the slots that the step reads, preserves, and overw
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import overload
 
 import numpy as np
@@ -21,12 +21,13 @@ from lab.equations.quantities import Quantities
 from lab.equations.tables import ReportTable
 from lab.errors import KindError, argument_error, check_integer
 from lab.notation import number_text
-from lab.records import cached_property
+from lab.records import cached_in_record, cached_property
 from lab.traces.trace import TapeTrace, Trace
 
 # The functions that list the events of other objects than traces, by class.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
+MOST_CACHED = 2_000  # events of a trace that stay in memory
 MOST = 40  # most events in the printed table; of more, the first and the last are printed
 HEADER = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
@@ -43,11 +44,16 @@ def events(trace: object) -> "EventSequence":
     gradients. Raise KindError for other objects.
     """
     if isinstance(trace, Trace):
-        return Events(trace)
+        return _events_of_trace(trace)
     if type(trace) not in OTHERS:
         expected = "a Trace, such as loop.trace() returns, or an eager recording"
         raise argument_error("trace", trace, f"expected {expected}.", KindError)
     return OTHERS[type(trace)](trace)
+
+
+@cached_in_record
+def _events_of_trace(trace: Trace) -> "Events":
+    return Events(trace)
 
 
 class EventSequence(Sequence[Event]):
@@ -135,7 +141,8 @@ class Events(EventSequence):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.timeline = Timeline(trace)
-        self._event, self._slot = cache(self._compute), cache(self._name_slot)
+        self._event = lru_cache(MOST_CACHED)(self._compute)
+        self._slot = cache(self._name_slot)
         self._builders = [Builder(named, self._slot) for named in Quantities.each(trace)]
 
     def __len__(self) -> int:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.equations.events.records import Slot, SlotRole
-from lab.notation import leaves_of
 from lab.records import cached_property
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
@@ -165,5 +164,5 @@ def _needed_arguments(scan: ScanTrace) -> set[int]:
     needed = [t.argument for t in scan.held if t.used or t.collects]
     if not {*needed} <= {formula.target.argument for formula in scan.formulas}:
         return arguments  # without the formula of a value, all arguments may be needed
-    formulas = (f.expression for f in scan.formulas if f.target.argument in needed)
-    return {leaf.argument for expression in formulas for leaf in leaves_of(expression)}
+    formulas = (formula for formula in scan.formulas if formula.target.argument in needed)
+    return {leaf.argument for formula in formulas for leaf in formula.leaves}

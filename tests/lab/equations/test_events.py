@@ -1,5 +1,6 @@
 """Events, compared with closed forms, raw reads and writes, and buffers of random loops."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +31,12 @@ def gradient(t):
     """Return dx₄/dx_t, the derivative of a power."""
     n = 2 ** (4 - t)
     return n * x(t) ** (n - 1)
+
+
+def test_a_trace_keeps_its_events_and_can_be_pickled():
+    trace = gallery.loops["square"].trace()
+    assert lab.events(trace)[0] is lab.events(trace)[0]
+    assert pickle.loads(pickle.dumps(trace)) == trace
 
 
 def test_the_events_of_square_have_the_values_of_the_closed_form():

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from lab.equations.events.events import Events
+from lab.equations.events.events import events
 from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import TapeTrace, Trace
@@ -121,7 +121,7 @@ class StepTable(Table):
         self.gradient_after = reverse.contents(self.back - 1)[::-1]
         before = tape.contents(step - 1)[: len(self.gradient_after)]  # shorter after an early stop
         written = np.stack([access.values[step] for access in tape.writes])
-        event = Events(trace).step(later, self.back)
+        event = events(trace).step(later, self.back)
         gradient_read = np.zeros((len(reads), *before.shape[1:]), before.dtype)
         for n, tap in enumerate(taps.reads):
             write = event.write(reverse.argument, -tap)
