@@ -6,18 +6,36 @@ import sys
 from pathlib import Path
 
 import pytest
+from pictures import NEAR, arrows, holds
+
+from visual.scene.shapes import Box
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def assert_twin(name, scene):
     """Compare a picture or report with a file. To accept it, delete the file and run again."""
-    found = scene.text() if hasattr(scene, "text") else str(scene)
+    found = f"{scene.text()}{arrows_as_text(scene)}" if hasattr(scene, "walk") else str(scene)
     path = GOLDEN / f"{name}.txt"
     if not path.exists():
         path.write_text(found, encoding="utf-8")
         pytest.fail(f"{path} was written; read it, and commit it if it is right.")
     assert found == path.read_text(encoding="utf-8")
+
+
+def arrows_as_text(scene):
+    """Return a line for each box from which arrows start, with the boxes at their ends."""
+    named = [(g.title, s) for g in scene.groups() if g.title for s in g.shapes[:1]]
+    boxes = [(title, shape) for title, shape in named if isinstance(shape, Box)]
+    lines = {}
+    for arrow in arrows(scene):
+        start, end = (
+            next((title for title, box in boxes if holds(box, *point, NEAR)), None)
+            for point in (arrow.points[0], arrow.points[-1])
+        )
+        if start and end:
+            lines.setdefault(start.split(" = ")[0], []).append(end.split(" = ")[0])
+    return "".join(f"{start} → {', '.join(ends)}\n" for start, ends in lines.items())
 
 
 def printed_with_two_seeds(code):

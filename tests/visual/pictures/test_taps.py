@@ -7,7 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import cells
-from strange_loops import TAPES, derivations_of, trace_of
+from strange_loops import TAPES, trace_of
 from twins import assert_twin
 
 from lab.notation import leaves_of, tap_symbol
@@ -17,13 +17,6 @@ from visual.pictures.tap_rules import TapRule, conversions, reverse
 from visual.pictures.taps import taps
 from visual.scene.theme import Role
 
-# The table of "How Scan.L_op Works": taps of a tape, of its reverse, and overwritten taps.
-DOCUMENT = [
-    ((-1,), (0,), {0, 1}, {1}, {1}),
-    ((-2, -1), (0,), {0, 2, 1}, {2, 1}, {1, 2}),
-    ((0, 1), (1,), {-1, 0}, {0, -1}, {-1, 0}),
-    ((-1, 0), (0, -1), {0, 1}, {1, 0}, {0, 1}),
-]
 TWINS = {"one": 3, "gap": 2, "sequence": 2, "unread": 2, "trace": 1}
 MEANS = {
     Role.OVERWRITTEN: (True, True),
@@ -52,14 +45,6 @@ def drawn(scene, name, order):
 def test_text_twins(name, orders):
     tapes = trace_of("extra") if name == "trace" else TAPES[name]
     assert_twin(f"taps-{name}", taps(tapes, orders))
-
-
-@pytest.mark.parametrize(("reads", "writes", "back_reads", "back_writes", "over"), DOCUMENT)
-def test_the_documents_table_is_drawn(reads, writes, back_reads, back_writes, over):
-    scene = taps(Tape(reads, writes), 1)
-    assert drawn(scene, "x", 0) == (set(reads), set(writes))
-    assert drawn(scene, "x", 1) == (back_reads, back_writes)
-    assert back_reads & back_writes == over
 
 
 def transposed(tape):
@@ -119,13 +104,6 @@ def test_the_oracle_tells_a_wrong_reverse():
     reads, writes, kept = transposed(Tape((0, 1), (1,)))
     assert kept == {0}  # accumulating at -1, too, was PyTensor's mistake before 3.0
     assert (reads, writes) == ({-1, 0}, {-1, 0})
-
-
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "window", "extra", "delay"])
-def test_real_derivatives_have_the_tapes_that_the_rules_give(name):
-    for derivation in derivations_of(name, 2):
-        for made in derivation.states:
-            assert made.variable.tape == reverse(made.source.tape)
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])

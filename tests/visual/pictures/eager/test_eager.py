@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
 
@@ -11,9 +10,7 @@ import numpy
 import pytest
 from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES
 from pictures import (
-    arrows,
     at_step,
-    box_at,
     cell_groups,
     keyed_boxes,
     keyed_values,
@@ -161,29 +158,12 @@ def test_twins(name):
     assert_twin(f"eager-{name.replace(', ', '-').replace(' ', '-')}", scene)
 
 
-def sums_shown(scene):
-    """Return the visible contributions of each node from top to bottom, and their sum."""
-    parts = []
-    for group in scene.groups():
-        words = texts(group.shapes)
-        if re.match("gradient [0-9]+ of n", group.title):
-            parts.append(Decimal(words[-1]))
-        elif ", sum of " in group.title:
-            yield parts, Decimal(words[-1])
-        if group.title.startswith("gradient of the result wrt"):
-            parts = []
-
-
-def test_the_digits_shown_add_up():
-    """x² · x² at 4.5: four shares of x³, 91.125, are 364.5."""
-    four = visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 4.5))
-    sums = [*sums_shown(four), *sums_shown(drawn("closure"))]
-    assert len(sums) == 2
-    assert sums[0] == ([Decimal("91.125")] * 4, Decimal("364.5"))
-    assert [(parts, total) for parts, total in sums if sum(parts) != total] == []
-    cut = Group((Text(0, 0, "182.2"),), title="gradient 3 of n₀, from n₁")
-    wrong = replace(four, shapes=(cut, *four.shapes))
-    assert any(sum(parts) != total for parts, total in sums_shown(wrong))
+def test_twins_of_a_sum_and_of_a_long_loop():
+    """x² · x² at 4.5: four shares of x³, 91.125, are 364.5; the digits that are shown add up."""
+    sum_of_four = recording(grad(lambda x: (x * x) * (x * x)), 4.5)
+    assert_twin("eager-sum", visual.eager(sum_of_four))
+    long = loops["logistic"].with_steps(1000)
+    assert_twin("two-tapes-long", visual.two_tapes(long, step=500))
 
 
 both_tapes = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, all=True))
@@ -247,40 +227,10 @@ def test_another_value_on_one_side_is_noticed():
     assert unmatched(replace(scene, shapes=(*scene.shapes, wrong)), "x") == [wrong.title]
 
 
-def arrows_of(scene, right):
-    """(from, to) of all arrows of one half, by the labels of their boxes, values and gradients."""
-    names, edge = {}, middle(scene)
-    for _, title, box in keyed_boxes(scene):
-        is_gradient = title.startswith("gradient of the result wrt ")
-        names[box] = f"dC/d{title.split()[5]}" if is_gradient else re.match("[^ ,]+", title)[0]
-    pairs = (arrow.points for arrow in arrows(scene) if (arrow.points[0][0] > edge) == right)
-    return {tuple(names[box_at(points[n], names)] for n in (0, -1)) for points in pairs}
-
-
-def test_arrows_of_the_square_loop():
-    scene = both_tapes("square", "x")
-    for right, name in ((False, "n"), (True, "x")):
-        values = {(f"{name}{'₀₁₂₃'[i]}", f"{name}{'₁₂₃₄'[i]}") for i in range(4)}
-        back = {(f"dC/d{end}", f"dC/d{start}") for start, end in values}
-        assert arrows_of(scene, right) == values | back
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
     with pytest.raises(REFUSED[name]):
         visual.two_tapes(loops[name])
-
-
-def test_long_loops_fold_and_say_so():
-    loop = loops["logistic"].with_steps(1000)
-    scene = visual.two_tapes(loop, step=500)
-    words = texts(scene.walk())
-    hidden = [int(w.split()[1].replace(",", "")) for w in words if w.endswith("hidden")]
-    shown = {int(w.split()[1].replace(",", "")) for w in words if w.startswith("step ")}
-    assert shown == {0, 1, 2, 499, 500, 501, 997, 998, 999}
-    assert sum(hidden) + len(shown) == 1000
-    steps = [name for name in scene.moments.values() if name.endswith("of the loop")]
-    assert steps == [f"step {step} of the loop" for step in sorted(shown)]
 
 
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])

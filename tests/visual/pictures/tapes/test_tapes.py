@@ -17,10 +17,9 @@ from lab.loops import gallery
 from lab.notation import number_text
 from lab.scans.node import LoopVariable, ScanParts, build_scan
 from lab.tape import Kind, Tape
-from visual.layout.cells import full_text
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.scene.shapes import Arrow, Box, Text
+from visual.scene.shapes import Arrow, Box
 from visual.scene.theme import Role
 
 OF_CUBE = {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}
@@ -37,13 +36,21 @@ TWINS = {
     "unrolled-gap-0": ("gap", "unrolled", {"order": 0}),
     "unrolled-coupled-0": ("coupled", "unrolled", {"order": 0}),
     "ssa-square-2": ("square", "ssa", {"order": 2}),
+    "ssa-coupled-2": ("coupled", "ssa", {"order": 2}),
+    "ssa-letters": ("letters", "ssa", {}),  # slots have other letters than variables
 }
+LETTERS = lab.Loop(
+    lambda a, d: a * d,
+    states=(lab.State("a", 0.5),),
+    parameters=(lab.Parameter("d", 2.0),),
+    n_steps=3,
+)
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
     loop, picture, options = TWINS[name]
-    assert_twin(name, visual.draw(gallery.loops[loop], picture, **options))
+    assert_twin(name, visual.draw({**gallery.loops, "letters": LETTERS}[loop], picture, **options))
 
 
 def expected_values(trace, key, moment, role):
@@ -202,54 +209,3 @@ def test_what_is_passed_on_stands_in_the_row_of_results(width):
                     rows = NamedScan(trace, number - 1).wanted_rows(tape)
                     assert {float(tape.final[row]) for row in rows} & shown, (scan.name, tape.name)
                     assert width < 840 or float(tape.final[-1]) in shown, (scan.name, tape.name)
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_in_ssa_a_result_is_what_was_asked_for(order):
-    """By hand: the cost of coupled is differentiated wrt prey₀, not wrt hunters₀."""
-    scene = visual.draw(gallery.loops["coupled"], "ssa", order=order)
-    told = [group.title for group, _, role in cell_groups(scene) if role is Role.RESULT]
-    assert [title for title in told if "hunters" in title] == []
-    result = full_text(trace_of("coupled", order).outputs[-1])
-    assert any("prey₀" in title and title.endswith(f" = {result}") for title in told)
-
-
-def letters_of(scene):
-    """Return the headings of the columns of the SSA form: a quantity, and its slot below."""
-    texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
-    above = {(t.x, t.y): t.content for t in texts}
-    slots = [text for text in texts if text.content.startswith("slot ")]
-    found = {t.content.removeprefix("slot "): above[t.x, t.y - 13] for t in slots}
-    assert len(found) == len(slots)  # every letter is one slot
-    return found
-
-
-def test_every_letter_of_the_ssa_form_has_a_name_and_is_no_variable():
-    found = letters_of(visual.draw(gallery.loops["square"], "ssa", order=2))
-    assert [*"abcde"] == sorted(found)
-    assert (found["a"], found["e"]) == ("dC′/dx₄", "dC′/dx₀")
-    loop = lab.Loop(
-        lambda a, d: a * d,
-        states=(lab.State("a", 0.5),),
-        parameters=(lab.Parameter("d", 2.0),),
-        n_steps=3,
-    )
-    assert sorted(letters_of(visual.draw(loop, "ssa"))) == ["b", "c", "e", "f"]
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_slots_that_hold_several_values_have_a_column(name):
-    """Each result of the open Scan has a column, and so has each input if all inputs fit."""
-    trace = trace_of(name, 2)
-    expected, read = 0, 0
-    for tape in trace.scans[-1].tapes:
-        if not tape.is_total:
-            written = [int(row) for access in tape.writes for row in access.rows]
-            read += len({int(row) for access in tape.reads for row in access.rows} - {*written})
-            several = (not tape.unwritten[row] or written.count(row) > 1 for row in {*written})
-            expected += sum(several)
-    scene = visual.ssa(trace)
-    assert len(letters_of(scene)) in (expected, expected + read)
-    assert name not in ("square", "rnn") or len(letters_of(scene)) == expected + read > expected
-    words = (words_of(group.shapes) for group in scene.groups() if group.cell)
-    assert sum(len(texts) == 2 for texts in words) >= 2 * expected
