@@ -293,6 +293,12 @@ class Silent(Scene):
         return "marks:\n"
 
 
+class Full(Box):
+    """A patch that also a negative number fills."""
+
+    filled = property(lambda self: self)
+
+
 @dataclass(frozen=True)
 class Rewritten(Scene):
     """With another word in its SVG."""
@@ -352,6 +358,12 @@ WRONG = {
         lambda s: renamed(s, "preserved:", "preserved: kept"),
         lambda s: with_more(s, Box(0, 0, 50, 20, Role.UNDEFINED)),
     ],
+    "striped": [
+        lambda s: renamed(s, "full color: ", "full color: ±9 of x"),
+        lambda s: renamed(s, "strips, of up to 8", "strips"),
+        lambda s: with_more(s, Text(9, 20, "⋯3")),
+        lambda s: with_more(s, Group((Full(0, 0, 9, 20, Role.INPUT, heat=-1.0),), cell="x")),
+    ],
     "twinned": [
         lambda s: Silent(**vars(s)),
         lambda s: replace(s, twin="a bell \x07\n"),
@@ -376,7 +388,7 @@ WRONG = {
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda check: check.__name__)
 def test_a_checker_sees_what_is_wrong(checker):
-    loop = "hostile name" if checker.__name__ == "escaped" else "square"
+    loop = {"escaped": "hostile name", "striped": "rnn"}.get(checker.__name__, "square")
     kind = "unrolled" if checker.__name__ in ("routed", "crowded") else "tapes"
     chosen = {"scan": 2} if checker.__name__ == "titled" else {}
     good = Drawn(loop, kind, draw(loop, kind, order=1, **chosen), chosen, 1)

@@ -40,6 +40,9 @@ TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
 OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # without steps that read slots
 # Charts have words in the place of swatches.
 WORDS = {"values": "a panel shows one quantity", "influence": "a cell: the derivative of"}
+TAPES = ("tapes", "unrolled", "ssa")
+STRIPS = "strips, of up to 8 entries: "
+FOLDS = "⋯ and a number: the number of hidden columns"
 OPENED = ("tapes", "unrolled", "ssa", "stepgraph", "phases")  # they show one Scan in full
 CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
 
@@ -252,6 +255,41 @@ def explained(drawn: Drawn) -> Iterable[object]:
             yield "the words of the chart"
 
 
+def striped(drawn: Drawn) -> Iterable[object]:
+    """Notes explain strips and folds, and patches of a strip are proportional to its entries.
+
+    The legend has the value of the full color of each quantity. A negative entry fills the lower
+    half of its patch.
+    """
+    words = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
+    noted = " ".join(words)
+    strips = {
+        group: [s for s in group.shapes if isinstance(s, Box) and s.heat is not None]
+        for group in drawn.scene.groups()
+        if group.cell
+    }
+    strips = {group: patches for group, patches in strips.items() if patches}
+    if drawn.kind in TAPES and drawn.is_usual and not drawn.options.get("no_legend"):
+        if (STRIPS in noted) != bool(strips):
+            yield "the note about strips"
+        if (FOLDS in noted) != any(re.match(r"⋯\d", word) for word in words):
+            yield "the note about folds"
+    full = re.findall(r"±(\S+) of ([^,]+)", noted.partition("full color: ")[2])
+    scales = {name.strip(): float(value) for value, name in full}
+    for group, patches in strips.items():
+        entries = re.sub(r"[^\d.e+-]+", " ", group.title.partition(" = ")[2].split(" (")[0]).split()
+        scale = scales.get(group.quantity)
+        if scale and len(entries) == len(patches):
+            shares = [patch.share * scale for patch in patches]
+            if not np.allclose(shares, [*map(float, entries)], atol=1e-3 * scale):
+                yield f"the strip of {group.title}"
+        for patch in patches:
+            part = patch.filled
+            is_low = abs(part.y + part.height - patch.y - patch.height) < 0.5
+            if not is_low or (part.height < patch.height) != (patch.heat < 0):
+                yield f"the halves of {group.title}"
+
+
 def twinned(drawn: Drawn) -> Iterable[object]:
     """The text twin has every text of the picture, but for signs that a terminal cannot show."""
     twin = drawn.twin
@@ -344,6 +382,7 @@ CHECKERS: tuple[Checker, ...] = (
     crossed,
     overlapping,
     explained,
+    striped,
     twinned,
     escaped,
     named,

@@ -14,7 +14,6 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.cells import draw_cell, strip, with_distinct_numbers
-from visual.layout.legend import ARRAYS, FOLDS
 from visual.layout.sheet import Sheet
 from visual.layout.table import Cell
 from visual.scene.combinators import envelope_of
@@ -164,10 +163,3 @@ def test_a_truncated_gradient_is_called_truncated():
     found = lab.derivative(xs[-1], x0, 1)
     told = words_of(visual.draw(found, "unrolled", given={x0: 0.9}))
     assert "truncated: only the last 2 of 5" in " ".join(told)
-
-
-@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa"])
-def test_strips_and_folds_are_explained_where_they_occur(picture):
-    long = LOOPS["a thousand steps"].with_steps(40)
-    for loop, sentence in ((gallery.loops["rnn"], ARRAYS), (long, FOLDS)):
-        assert {*words_of(visual.draw(loop, picture))} & {ARRAYS, FOLDS} == {sentence}

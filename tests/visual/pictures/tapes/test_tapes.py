@@ -13,6 +13,7 @@ from twins import assert_twin
 
 import lab
 import visual
+from lab import check
 from lab.loops import gallery
 from lab.notation import number_text
 from lab.scans.node import LoopVariable, ScanParts, build_scan
@@ -209,3 +210,25 @@ def test_what_is_passed_on_stands_in_the_row_of_results(width):
                     rows = NamedScan(trace, number - 1).wanted_rows(tape)
                     assert {float(tape.final[row]) for row in rows} & shown, (scan.name, tape.name)
                     assert width < 840 or float(tape.final[-1]) in shown, (scan.name, tape.name)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
+def test_the_numbered_parts_of_a_gradient_sum_to_it(name, parameter):
+    """The slope of the first derivative over the parameter is the sum of all parts."""
+    loop = gallery.loops[name]
+    trace = loop.trace(order=2)
+    part = re.compile(rf"∂[₁-₉]C′/∂{parameter}")
+    parts = [
+        float(tape.final[-1])
+        for named in NamedScan.each(trace)
+        for tape in named.scan.held
+        if part.fullmatch(named.tape_label(tape, None))
+    ]
+    assert len(parts) > 1
+
+    def slope(value):
+        return float(loop.with_values({parameter: value}).trace(order=1).outputs[1])
+
+    (at,) = [p.value for p in trace.scans[0].parameters if p.name == parameter]
+    measured = check.finite_differences(slope, float(at))
+    assert sum(parts) == pytest.approx(float(measured), rel=1e-4, abs=1e-9)
