@@ -7,13 +7,10 @@ drawings of figures 4 and 5 fade other nodes, which the illustrator selected.
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from pictures import box_at
 
-from lab.loops import gallery
-from visual.drawing.figures import FIGURES, figure
-from visual.pictures.unrolled.graph import unrolling
+from visual.drawing.figures import figure
 from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
@@ -85,13 +82,6 @@ EXPECTED = {
 }
 
 
-def graph_of(number):
-    loop, about, drawn = FIGURES[number]
-    trace = gallery.loops[loop].trace(**about)
-    scans = [number - 1 for number in drawn["scans"]]
-    return unrolling(trace, scans, drawn.get("all_direct", False))
-
-
 def color(box):
     letter = COLORS[box.role]
     return letter.lower() if box.faded else letter
@@ -108,24 +98,3 @@ def test_the_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge(number):
     for arrow in (shape for shape in scene.walk() if isinstance(shape, Arrow)):
         found.append(tuple(names[box_at(arrow.points[end], names)] for end in (0, -1)))
     assert sorted(found) == sorted(edges)
-
-
-def test_numbers_of_the_lesson():
-    x = 0.95
-    values = {node.label: float(node.value) for node in graph_of(8).nodes}
-    partials = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375, 0.0]
-    np.testing.assert_allclose([values[p] for p in P2X], partials, rtol=1e-12)
-    np.testing.assert_allclose(values["dC′/dx₀"], 16 * 15 * x**14, rtol=1e-12)
-    values = {node.label: float(node.value) for node in graph_of(4).nodes}
-    np.testing.assert_allclose([values[dy] for dy in DY], partials[3::-1], rtol=1e-12)
-    values = {node.label: float(node.value) for node in graph_of(7).nodes}
-    np.testing.assert_allclose(values["dC/dx₀"], 16 * x**15, rtol=1e-12)
-
-
-def test_a_weighted_cost_has_a_direct_gradient_for_every_state():
-    trace = gallery.loops["square"].trace(cost=[1.0, 0.0, 2.0, 3.0])
-    nodes = {node.label: node for node in unrolling(trace).nodes}
-    assert {name for name in nodes if name.startswith("∂")} == {"∂C/∂x₁", "∂C/∂x₃"}
-    assert float(nodes["∂C/∂x₁"].value) == 1.0
-    assert float(nodes["∂C/∂x₃"].value) == 2.0
-    assert float(nodes["dC/dx₄"].value) == 3.0

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import words_of
@@ -150,16 +149,3 @@ def test_a_strip_of_zeros_has_an_edge_that_is_seen(theme, faded):
         assert len(entries) == 3
         around = envelope_of(edge)
         assert all(envelope_of(one).around(around) == around for one in entries)
-
-
-def test_a_truncated_gradient_is_called_truncated():
-    x0 = pt.dscalar("x0")
-    loop = lab.Loop(lambda x: x * x, states=(lab.State("x", 0.9),), n_steps=5)
-    assert not any("truncated" in w for w in words_of(visual.draw(loop, "unrolled")))
-
-    xs = pytensor.scan(
-        lambda x: x * x, outputs_info=[x0], n_steps=5, truncate_gradient=2, return_updates=False
-    )
-    found = lab.derivative(xs[-1], x0, 1)
-    told = words_of(visual.draw(found, "unrolled", given={x0: 0.9}))
-    assert "truncated: only the last 2 of 5" in " ".join(told)

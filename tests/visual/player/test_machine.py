@@ -87,6 +87,13 @@ TWINS = {  # the machine, and the moments to compare
         lambda: visual.machine(SQUARE.with_steps(2).trace(), SQUARE.with_steps(5).trace()),
         slice(2, None, 2),
     ),
+    "sequence": (lambda: visual.machine(gallery.loops["sequence"].trace()), slice(None)),
+    "window": (lambda: visual.machine(gallery.loops["window"].trace()), slice(None)),
+    "delay": (lambda: visual.machine(gallery.loops["delay"].trace()), slice(None)),
+    "walk": (lambda: visual.machine(trace_of("walk")), LAST),
+    "fibonacci": (lambda: visual.machine(trace_of("fibonacci")), LAST),
+    "coupled": (lambda: visual.machine(trace_of("coupled")), LAST),
+    "one-step": (lambda: visual.machine(SQUARE.with_steps(6).trace(keep="last")), LAST),
     "eager": (lambda: visual.machine(recording(grad(jump), 2.5)), slice(None)),
     "eager-2": (lambda: visual.machine(recording(grad(grad(jump)), 2.5)), LAST),
     "eager-array": (
@@ -203,43 +210,19 @@ def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
     assert ends.events[-1].number == 121
 
 
-@pytest.mark.parametrize(
-    ("name", "state", "taps", "factor"),
-    [("sequence", "z", (0,), 2), ("delay", "x", (0,), 1), ("window", "x", (-1, 0, 1), 0),
-     ("rnn", "h", (0,), 0)],
-)  # fmt: skip
-def test_each_value_of_a_sequence_has_a_cell_above_or_below_the_result_of_its_step(
-    name, state, taps, factor
+@pytest.mark.parametrize(("name", "first"), [("sequence", 0), ("delay", 0), ("window", 1)])
+def test_the_value_of_a_sequence_is_above_the_result_of_its_step_and_saved_for_its_gradient(
+    name, first
 ):
-    """z·2y and x·u have the local derivatives 2y and u; those of the others are free of u."""
-    loop = gallery.loops[name]
-    (sequence,) = loop.sequences
-    values, machine, steps = np.asarray(sequence.values), machine_of(loop.trace()), loop.steps
-    rows, now = machine.rows, -min(taps)
-    assert [row.tape for row in rows[:2]] == [state, sequence.name]
-    numbers = {c.position: n for n, c in enumerate(machine.cells) if c.row == 1}
+    """Step t of window reads u[t], u[t+1], and u[t+2]; the value now is u[t+1]."""
+    machine, steps = machine_of(gallery.loops[name].trace()), gallery.loops[name].steps
+    given = [n for n, cell in enumerate(machine.cells) if cell.row == 1]
     columns = {c.position: c.column for c in machine.cells if c.row == 0}
-    assert [*numbers] == [*range(len(values))]
-    for index, n in numbers.items():
-        key = machine.cells[n].at(0)
-        texts = tuple(number_text(value) for value in values[index].ravel())
-        assert (key.entries or (key.text,), key.role) == (texts, "input")
-        if 0 <= index - now < steps:
-            assert machine.cells[n].column == columns[index - now]
-    for moment, event in enumerate(machine.events, start=1):
-        read = set()
-        if moment <= steps:
-            read = {moment - 1 + now + tap for tap in taps}
-        elif event.step is not None and factor:
-            read = {steps - 1 - event.step}
-            factors = [term.factor for part in event.groups[-1].parts for term in part.terms]
-            assert factors == [number_text(factor * values[index]) for index in read]
-        keys = {index: machine.cells[n].at(moment) for index, n in numbers.items()}
-        assert {index for index, key in keys.items() if key.role == "read"} == read
-        assert {key.role for index, key in keys.items() if index not in read} <= {"input"}
-        (part,) = (part for group in event.groups[-1:] for part in group.parts[:1])
-        saved = {n for term in part.terms for n in term.saved} & {*numbers.values()}
-        assert saved == {numbers[index] for index in read}
+    for step in range(steps):
+        assert machine.cells[given[first + step]].column == columns[step]
+        (part, *_) = machine.events[step].groups[-1].parts
+        saved = {n for term in part.terms for n in term.saved} & {*given}
+        assert saved == {given[step + tap] for tap in range(2 * first + 1)}
 
 
 def test_only_given_values_with_few_numbers_have_cells():
@@ -315,17 +298,6 @@ def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
     wrong = {text.content for text in texts if text.role is Role.WRONG}
     assert {number_text(72 * X), "✗ dC″/dx"} <= wrong
     assert number_text(24 * X) not in wrong
-
-
-@pytest.mark.parametrize(
-    ("loop", "factor"),
-    [("square", "multiplies by 2·x and adds"), ("walk", "multiplies by 0.9 and adds"),
-     ("fibonacci", "adds to the gradients"), ("coupled", "multiplies by the local derivative")],
-)  # fmt: skip
-def test_the_title_names_a_common_local_derivative(loop, factor):
-    assert f"Each backward step {factor}" in visual.machine(trace_of(loop)).content.title
-    one_step = gallery.loops["square"].with_steps(6).trace(keep="last")
-    assert "multiplies by the local derivative" in visual.machine(one_step).content.title
 
 
 def test_a_cell_has_its_new_number_after_the_sum_and_other_cells_are_not_in_color():
