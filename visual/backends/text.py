@@ -12,28 +12,6 @@ from visual.scene.shapes import Scene, Text
 from visual.scene.theme import Role
 
 LETTER = 6.4
-BRACKETS = {
-    Role.INPUT: "()",
-    Role.SEED: "<>",
-    Role.INTERMEDIATE: "  ",
-    Role.UNNEEDED: "``",
-    Role.WAITING: "..",
-    Role.PRESERVED: "==",
-    Role.OVERWRITTEN: "**",
-    Role.SPENT: ",,",
-    Role.UNWRITTEN: "??",
-    Role.READ: "||",
-    Role.RESULT: "[]",
-    Role.REUSED: "{}",
-    Role.BACKWARD: "//",
-    Role.UNDEFINED: "!!",
-    Role.UNTRACED: "%%",
-    Role.WRONG: "##",
-    Role.PANEL: "  ",
-    Role.FIRST: "##",
-    Role.SECOND: "++",
-    Role.THIRD: "^^",
-}
 
 
 def to_text(scene: Scene) -> str:
@@ -52,8 +30,7 @@ def to_text(scene: Scene) -> str:
 def _marks(scene: Scene) -> str:
     """Return a line with the meaning of each bracket in the text."""
     used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
-    words = [f"{BRACKETS[r][0]}{r.word}{BRACKETS[r][1]}" for r in Role if r in used]
-    return f"marks: {' '.join(words)}"
+    return f"marks: {' '.join(_marked(role.word, role) for role in Role if role in used)}"
 
 
 def _line(row: Iterable[Text]) -> str:
@@ -69,12 +46,13 @@ def _line(row: Iterable[Text]) -> str:
 
 def _written(shape: Text) -> str:
     content = printable(shape.content)
-    content = f"~{content}~" if shape.struck else content
-    role = _mark(shape)
-    if role is None:
-        return content
-    marks = BRACKETS[role]
-    return f"{marks[0]}{content}{marks[1]}"
+    return _marked(f"~{content}~" if shape.struck else content, _mark(shape))
+
+
+def _marked(content: str, role: Role | None) -> str:
+    """Return a text between the brackets of a role."""
+    left, right = role.brackets if role else ("", "")
+    return f"{left}{content}{right}"
 
 
 def _mark(shape: Text) -> Role | None:

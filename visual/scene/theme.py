@@ -16,28 +16,37 @@ class Role(StrEnum):
     """The meaning of a box. The value is the term and the definition in a legend.
 
     A picture can replace the definition, but all legends use the same term for the same look.
+    Plain text marks the role with a pair of `brackets` around the text of the box.
     """
 
-    INPUT = "input: passed to the loop"
-    SEED = "seed: direct gradient of the cost"
-    INTERMEDIATE = "intermediate: computed, used later"
-    UNNEEDED = "unused: does not affect the result"
-    WAITING = "pending: not read yet"
-    PRESERVED = "preserved: read, unchanged"
-    OVERWRITTEN = "overwritten: read, then replaced"
-    SPENT = "done: not used again"
-    UNWRITTEN = "uninitialized: memory without a value"
-    READ = "saved: value read by this step"
-    RESULT = "result: used outside this Scan"
-    REUSED = "reused: forward result, not recomputed"
-    BACKWARD = "backward: computed in the backward pass"
-    UNDEFINED = "undefined: no derivative rule"
-    UNTRACED = "untraced: not recorded on the tape"
-    WRONG = "wrong: differs from the correct value"
-    PANEL = "group: parts that belong together"
-    FIRST = "first: from the first input"
-    SECOND = "second: from the second input"
-    THIRD = "third: from the third input"
+    brackets: str
+
+    INPUT = "input: passed to the loop", "()"
+    SEED = "seed: direct gradient of the cost", "<>"
+    INTERMEDIATE = "intermediate: computed, used later", "  "
+    UNNEEDED = "unused: does not affect the result", "``"
+    WAITING = "pending: not read yet", ".."
+    PRESERVED = "preserved: read, unchanged", "=="
+    OVERWRITTEN = "overwritten: read, then replaced", "**"
+    SPENT = "done: not used again", ",,"
+    UNWRITTEN = "uninitialized: memory without a value", "??"
+    READ = "saved: value read by this step", "||"
+    RESULT = "result: used outside this Scan", "[]"
+    REUSED = "reused: forward result, not recomputed", "{}"
+    BACKWARD = "backward: computed in the backward pass", "//"
+    UNDEFINED = "undefined: no derivative rule", "!!"
+    UNTRACED = "untraced: not recorded on the tape", "%%"
+    WRONG = "wrong: differs from the correct value", "##"
+    PANEL = "group: parts that belong together", "  "
+    FIRST = "first: from the first input", "##"
+    SECOND = "second: from the second input", "++"
+    THIRD = "third: from the third input", "^^"
+
+    def __new__(cls, legend: str, brackets: str) -> "Role":
+        """Return the role with this text in legends and these brackets in plain text."""
+        role = str.__new__(cls, legend)
+        role._value_, role.brackets = legend, brackets
+        return role
 
     @property
     def word(self) -> str:
