@@ -131,11 +131,9 @@ class Whole(Choice):
         """Return the number, or the default if the value is None."""
         if value is None:
             return self.default
-        if self.most is None:
-            return check_integer(self.name, value)
-        expected = f"an integer, {self.least} to {self.most}"
+        expected = "an integer" if self.most is None else f"an integer, {self.least} to {self.most}"
         number = check_integer(self.name, value, expected)
-        if self.least <= number <= self.most:
+        if self.most is None or self.least <= number <= self.most:
             return number
         raise argument_error(self.name, value, f"expected {expected}.")
 

@@ -42,13 +42,9 @@ def dark_colors() -> dict[Key, str]:
     """
     colors: dict[Key, str] = {}
     for key, dark in _pairs():
-        if key not in colors or _distance(dark) > _distance(colors[key]):
-            colors[key] = dark
+        choices = (colors.get(key, dark), dark)
+        colors[key] = max(choices, key=lambda color: contrast(color, DARK.background))
     return colors
-
-
-def _distance(color: str) -> float:
-    return contrast(color, DARK.background)
 
 
 def _pairs() -> Iterator[tuple[Key, str]]:

@@ -68,25 +68,23 @@ def _moving(scene: Scene, own: str) -> str:
 
     If the reader prefers reduced motion, the final picture appears immediately.
     """
-    moments, whole = [*scene.moments], _duration(scene)
-    rules = "".join(
-        f'.{own} [data-step="{moment}"]{{animation:{own}-{moment} {whole}ms step-end infinite}}'
-        f"@keyframes {own}-{moment}"
-        f"{{0%{{opacity:0}}{100 * PACE * count / whole:.3f}%{{opacity:1}}}}"
-        for count, moment in enumerate(moments)
-        if count
-    )
-    stretches = {(g.step or 0, g.until) for g in scene.groups() if g.until is not None}
-    rules += "".join(
-        f'.{own} [data-step="{first}"][data-until="{until}"]'
-        f"{{animation:{own}-s{n} {whole}ms step-end infinite}}"
-        f"@keyframes {own}-s{n}{{0%{{opacity:{int(not first)}}}"
-        f"{100 * PACE * first / whole:.3f}%{{opacity:1}}"
-        f"{100 * PACE * until / whole:.3f}%{{opacity:0}}}}"
-        for n, (first, until) in enumerate(sorted(stretches))
+    whole = _duration(scene)
+
+    def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
+        """Return the rules that set the opacity of `groups` at each of the moments."""
+        frames = (f"{100 * PACE * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
+        begin = f"0%{{opacity:{int(not changes[0][0])}}}"
+        animation = f"{{animation:{own}-{name} {whole}ms step-end infinite}}"
+        return f".{own} {groups}{animation}@keyframes {own}-{name}{{{begin}{''.join(frames)}}}"
+
+    rules = [rule(f'[data-step="{m}"]', m, (n, 1)) for n, m in enumerate(scene.moments) if n]
+    stretches = sorted({(g.step or 0, g.until) for g in scene.groups() if g.until is not None})
+    rules += (
+        rule(f'[data-step="{first}"][data-until="{until}"]', f"s{n}", (first, 1), (until, 0))
+        for n, (first, until) in enumerate(stretches)
     )
     still = f".{own} [data-until]{{opacity:0}}" if stretches else ""
-    return still + f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
+    return still + f"@media (prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
 
 
 def _duration(scene: Scene) -> int:

@@ -5,7 +5,15 @@ import re
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, show, typed_options
+from visual.cli.shared import (
+    Commands,
+    add,
+    add_command,
+    add_drawing,
+    drawing_arguments,
+    show,
+    typed_options,
+)
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export
@@ -30,14 +38,10 @@ EXAMPLES = """\
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    commands.add_parser("loops", help="list the loops of the gallery").set_defaults(run=_loops)
+    add_command(commands, "loops", _loops, "list the loops of the gallery")
 
-    parser = commands.add_parser(
-        "draw",
-        help="draw one picture of a derivative",
-        epilog=f"examples:\n{EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "draw one picture of a derivative"
+    parser = add_command(commands, "draw", _draw, summary, f"examples:\n{EXAMPLES}")
     kinds = f"{', '.join(PICTURES)}, or figure1 to figure{len(FIGURES)}"
     parser.add_argument("picture", metavar="PICTURE", help=kinds)
     out = f"file to write ({', '.join(SUFFIXES)}), or - for text on the screen"
@@ -47,15 +51,13 @@ def add_commands(commands: Commands) -> None:
     )
     add(output, *PAPER)
     add(parser.add_argument_group("picture"), *OPTIONS)
-    parser.set_defaults(run=_draw)
 
     summary = "write all pictures of a derivative and an index page"
-    parser = commands.add_parser("export", help=summary)
+    parser = add_command(commands, "export", _export, summary)
     add_drawing(parser, "folder to write", "FOLDER")
     parser.add_argument(
         "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (default: svg)"
     )
-    parser.set_defaults(run=_export)
 
 
 def _loops(_: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ArgumentError, LabError, quote
-from visual.cli.shared import Commands, show
+from visual.cli.shared import Commands, add_command, show
 from visual.exercises.progress import score_table
 from visual.scene.formats import write_whole
 
@@ -22,13 +22,12 @@ INSTALLED = "share/scantape/lessons/"  # the folder of the lessons in an environ
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = commands.add_parser("lessons", help="copy the lessons to a folder and open them")
+    summary = "copy the lessons to a folder and open them"
+    parser = add_command(commands, "lessons", _lessons, summary)
     parser.add_argument("folder", metavar="FOLDER", help="folder to write; existing files stay")
     parser.add_argument("--no-open", action="store_true", help="copy without opening JupyterLab")
-    parser.set_defaults(run=_lessons)
-    parser = commands.add_parser("score", help="print the scores of learners as CSV")
+    parser = add_command(commands, "score", _score, "print the scores of learners as CSV")
     parser.add_argument("files", nargs="+", metavar="FILE", help="progress file of a learner")
-    parser.set_defaults(run=_score)
 
 
 def _lessons(options: argparse.Namespace) -> None:

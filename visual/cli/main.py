@@ -13,19 +13,14 @@ from lab.errors import ArgumentError, LabError, check_choice, closest_match, pri
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
-# The file of each command; `add_commands` in this file adds the command to the parser.
-COMMANDS = {
-    "loops": "draw",
-    "draw": "draw",
-    "export": "draw",
-    "explain": "reports",
-    "compare": "reports",
-    "compiled": "reports",
-    "why": "reports",
-    "page": "page",
-    "lessons": "lessons",
-    "score": "lessons",
+# The commands of each file; `add_commands` in the file adds these commands to the parser.
+FILES = {
+    "draw": ("loops", "draw", "export"),
+    "reports": ("explain", "compare", "compiled", "why"),
+    "page": ("page",),
+    "lessons": ("lessons", "score"),
 }
+COMMANDS = {command: file for file, commands in FILES.items() for command in commands}
 EXAMPLES = f"""\
 examples:
   scantape loops                                         the loops of the gallery
@@ -122,10 +117,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
-        number = re.fullmatch(r"argument (?:.*/)?(\S+): invalid (int|float) value: '(.*)'", message)
+        number = re.fullmatch(r"argument (\S+): invalid float value: '(.*)'", message)
         if number is not None:
-            expected = "an integer" if number[2] == "int" else "a number"
-            message = f"{number[1]} {shorten(number[3])}: expected {expected}."
+            message = f"{number[1]} {shorten(number[2])}: expected a number."
         missing = re.fullmatch("the following arguments are required: ([^,]+)(,.*)?", message)
         if missing is not None:
             example = ", such as -o tape.svg" if missing[1].startswith("-o") else ""
@@ -159,7 +153,7 @@ def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    selected = [name for name in arguments[:1] if name in COMMANDS]
-    for file in dict.fromkeys(COMMANDS[name] for name in selected or COMMANDS):
+    selected = [COMMANDS[name] for name in arguments[:1] if name in COMMANDS]
+    for file in selected or FILES:
         import_module(f"visual.cli.{file}").add_commands(commands)
     return parser

@@ -4,7 +4,7 @@ import argparse
 
 from lab.errors import ArgumentError, LabError, listing, quote, shorten
 from lab.loops.loop import Loop
-from visual.cli.shared import Commands, add, load, show, typed_options
+from visual.cli.shared import Commands, add, add_command, load, show, typed_options
 from visual.options import TAPS, words
 from visual.player.grid import CHOICES, LOOPS, TITLE, loops_of
 from visual.player.page import Page
@@ -24,12 +24,8 @@ a loop, play the machine, and drag the given values.
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "page",
-        help="write a page with tape machines, which recompute values without Python",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "write a page with tape machines, which recompute values without Python"
+    parser = add_command(commands, "page", _page, summary, EXAMPLES)
     parser.add_argument(
         "-o", "--out", required=True, metavar="FILE", help="file to write; ends in .html"
     )
@@ -48,7 +44,6 @@ def add_commands(commands: Commands) -> None:
     )
     add(parser, *CHOICES)
     parser.add_argument("--title", default=TITLE, metavar="TITLE", help="title of the page")
-    parser.set_defaults(run=_page)
 
 
 def _page(options: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ from visual.backends.page import save_report
 from visual.cli.shared import (
     Commands,
     add,
+    add_command,
     drawing_arguments,
     load,
     load_graph,
@@ -37,7 +38,7 @@ MANY_STEPS = 20_000  # for a loop with more steps, a trace would need too much m
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = _add_command(
+    parser = _add_report(
         commands,
         "explain",
         "describe the Scans in a graph, the gradient of its cost, and known traps",
@@ -50,7 +51,7 @@ def add_commands(commands: Commands) -> None:
         "--details", action="store_true", help="add ids of pytensor.dprint, and lines of code"
     )
 
-    parser = _add_command(
+    parser = _add_report(
         commands,
         "compare",
         "compare our pullback of a Scan with PyTensor's own",
@@ -59,7 +60,7 @@ def add_commands(commands: Commands) -> None:
     )
     add(parser, ORDER, help="highest order to compare (default: 1)")
 
-    parser = _add_command(
+    parser = _add_report(
         commands,
         "compiled",
         "show the Scans, rewrites, and buffers of a compiled function",
@@ -70,9 +71,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
     add(parser, SCAN, help="show only this Scan (default: all)")
 
-    parser = commands.add_parser(
-        "why", help="find the first nan or other value of a run, and its causes"
-    )
+    summary = "find the first nan or other value of a run, and its causes"
+    parser = add_command(commands, "why", _why, summary)
     parser.add_argument(
         "graph",
         metavar="NAME",
@@ -87,10 +87,9 @@ def add_commands(commands: Commands) -> None:
     )
     add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
     add(parser, STEPS, help="number of steps")
-    parser.set_defaults(run=_why)
 
 
-def _add_command(
+def _add_report(
     commands: Commands,
     name: str,
     summary: str,
@@ -101,7 +100,13 @@ def _add_command(
 
     In the help text, `returns` describes the result of the user's function.
     """
-    parser = commands.add_parser(name, help=summary)
+
+    def run(options: argparse.Namespace) -> None:
+        theme = THEME.check(typed_value(options, THEME))
+        result = report(options)
+        show(result if options.out == "-" else save_report(result, options.out, theme))
+
+    parser = add_command(commands, name, run, summary)
     parser.add_argument(
         "graph",
         metavar="NAME",
@@ -115,13 +120,6 @@ def _add_command(
         help="file to write (.html, .txt), or - for text on the screen (default: -)",
     )
     add(parser, THEME)
-
-    def run(options: argparse.Namespace) -> None:
-        theme = THEME.check(typed_value(options, THEME))
-        result = report(options)
-        show(result if options.out == "-" else save_report(result, options.out, theme))
-
-    parser.set_defaults(run=run)
     return parser
 
 

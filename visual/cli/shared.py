@@ -1,14 +1,14 @@
 """Options of several commands, and the loop or graph that the command line names.
 
-Start with `add_drawing`. `visual.options` declares the options, `add` adds options to a parser, and
-`typed_options` and `typed_value` return the typed values. `load` returns a gallery loop or the
-object of ``module:function``; `load_graph` also checks the type of the object.
+Start with `add_command` and `add_drawing`. `visual.options` declares the options, `add` adds them
+to a parser, and `typed_options` and `typed_value` return the typed values. `load` returns a gallery
+loop or the object of ``module:function``; `load_graph` also checks the type of the object.
 """
 
 import argparse
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -40,6 +40,24 @@ RETURNED = (
     "(cost, wrt) or (cost, wrt, given), where cost is a PyTensor variable and given a dictionary "
     "with the values of inputs"
 )
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    summary: str,
+    examples: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add the command `name`, which calls `run` with its options; return its empty parser."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
 
 
 def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) -> None:

@@ -91,8 +91,8 @@ class Answer:
         """Return the feedback to a wrong answer; None for a right answer."""
         for value in values:
             if not self._near(value, self.right):
-                known = self._near(value, self.mistakes)
-                return self.mistakes[known[0]] if known else self.otherwise
+                reasons = map(self.mistakes.get, self._near(value, self.mistakes))
+                return next(reasons, self.otherwise)
         return None if all(self._near(n, values) for n in self.right) else self.incomplete
 
     def _near(self, value: float, numbers: Iterable[float]) -> list[float]:

@@ -14,22 +14,18 @@ export function readNumbers(typed, isSet) {
   return words.every((word) => NUMBER.test(word)) ? words.map(Number) : [];
 }
 
+// Return the outcome of a check, and the reason. The later the try, the clearer is the hint.
 export function check(answer, typed, tries) {
-  const explained = (why) => ({
-    outcome: "wrong",
-    reason: `${why} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd(),
-  });
   const values = readNumbers(typed, answer.is_set);
   if (!values.length || (values.length > 1 && !answer.is_set))
     return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
-  const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
-  const wrong = values.find((value) => !answer.right.some((right) => near(value, right)));
-  if (wrong !== undefined) {
-    const mistake = answer.mistakes.find(([value]) => near(value, wrong));
-    return explained(mistake ? mistake[1] : answer.otherwise);
-  }
-  if (!answer.right.every((right) => values.some((value) => near(value, right)))) return explained(answer.incomplete);
-  return { outcome: "right", reason: answer.working };
+  const near = (number) => (other) => Math.abs(number - other) <= answer.tolerance;
+  const wrong = values.find((value) => !answer.right.some(near(value)));
+  if (wrong === undefined && answer.right.every((right) => values.some(near(right))))
+    return { outcome: "right", reason: answer.working };
+  const known = answer.mistakes.find(([value]) => near(wrong)(value));
+  const mistake = wrong === undefined ? answer.incomplete : known?.[1] ?? answer.otherwise;
+  return { outcome: "wrong", reason: `${mistake} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd() };
 }
 
 const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
@@ -93,17 +89,19 @@ class Exercise {
   }
 }
 
-// The browser stores the results of a page.
+// The browser stores the results of a page. If the browser forbids storage, the page has them until it closes.
 const KEY = "scantape-progress";
 const store = {
+  unstored: {},
   load() {
     try {
       return JSON.parse(localStorage.getItem(KEY)) ?? {};
     } catch {
-      return {}; // the browser forbids storage
+      return this.unstored;
     }
   },
   save(progress) {
+    this.unstored = progress;
     try {
       localStorage.setItem(KEY, JSON.stringify(progress));
     } catch {}
@@ -115,13 +113,12 @@ const better = (a, b) =>
   (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
 
 // Number and start the questions in `root`; `answers` has their answers, in the same order. Return a
-// function that shows results from Python, from another view, or from another window.
+// function that shows the results that Python, another view, or another window has stored in `results`.
 export function start(root, answers, results = store) {
   const [score, again, exported] = [".score", ".again", ".export"].map((part) => root.querySelector(part));
   const sections = [...root.querySelectorAll(".exercise")];
   const exercises = sections.map((section, n) => new Exercise(section, answers[n], n + 1, keep));
-  let progress;
-  const stored = ({ name }) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
+  const stored = (progress, { name }) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
 
   function showScore() {
     const points = exercises.reduce((sum, { record }) => sum + record.points, 0);
@@ -132,31 +129,31 @@ export function start(root, answers, results = store) {
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;
     // In a notebook, the kernel writes the file.
-    exported.hidden = results !== store || !Object.keys(progress).length;
+    exported.hidden = results !== store || !Object.keys(results.load()).length;
   }
 
   function keep(...changed) {
-    progress = results.load(); // includes the answers of other windows
+    const progress = results.load(); // includes the answers of other windows
     for (const exercise of changed) {
       const { name, record } = exercise;
-      if (record.done || record.tries) progress[name] = better(stored(exercise), record);
+      if (record.done || record.tries) progress[name] = better(stored(progress, exercise), record);
       else delete progress[name];
     }
-    results.save({ ...progress });
+    results.save(progress);
     showScore();
   }
 
-  function follow(others) {
-    progress = { ...others };
+  function follow() {
+    const progress = results.load();
     for (const exercise of exercises) {
-      const record = stored(exercise);
+      const record = stored(progress, exercise);
       if (Object.keys(NEW).some((key) => record[key] !== exercise.record[key])) exercise.show(record);
     }
     showScore();
   }
 
   exported.addEventListener("click", () => {
-    const file = JSON.stringify({ scantape: 1, answers: progress }, null, 1); // for `scantape score`
+    const file = JSON.stringify({ scantape: 1, answers: results.load() }, null, 1); // for `scantape score`
     download("scantape-progress.json", file);
   });
   again.addEventListener("click", () => {
@@ -166,9 +163,9 @@ export function start(root, answers, results = store) {
   });
   if (results === store)
     addEventListener("storage", ({ key }) => {
-      if (key === KEY || key === null) follow(store.load());
+      if (key === KEY || key === null) follow();
     });
-  follow(results.load());
+  follow();
   return follow;
 }
 
@@ -198,6 +195,6 @@ export default {
       load: () => ({ ...model.get("progress") }),
       save: (progress) => share(model, { progress }),
     });
-    return addListeners(model, { "change:progress": () => follow(model.get("progress")) });
+    return addListeners(model, { "change:progress": follow });
   },
 };

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from filelock import FileLock
@@ -87,19 +88,16 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
             before = load(file)
             after = {name: record for name, record in before.items() if name not in removed}
             for name, record in records.items():
-                after[name] = max(record, after.get(name, record), key=_rank)
+                rank = attrgetter("done", "points", "tries")
+                after[name] = max(record, after.get(name, record), key=rank)
             if after != before:
                 answers = {name: asdict(record) for name, record in after.items()}
                 data = {"scantape": 1, "answers": answers}
                 write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
+    except ArgumentError:
+        raise
     except (OSError, ValueError) as error:  # the Timeout of FileLock is an OSError
-        if isinstance(error, ArgumentError):
-            raise
         raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
-
-
-def _rank(record: AnswerRecord) -> tuple[bool, int, int]:
-    return record.done, record.points, record.tries
 
 
 def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
