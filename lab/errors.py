@@ -13,10 +13,9 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
-from math import inf
 from numbers import Real
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar, cast
 
 MAX_CHARACTERS = 80  # largest length of a quoted value
 MOST = 30  # largest number of items in a list
@@ -172,6 +171,13 @@ def check_function(argument: str, function: object) -> None:
         raise argument_error(argument, function, "expected a function.", KindError)
 
 
+def is_finite_number(value: object) -> TypeGuard[float]:
+    """Return whether `value` is a real number that fits a float, and no Boolean."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return abs(cast(float, value)) <= sys.float_info.max
+
+
 def check_nonnegative(argument: str, value: object) -> float:
     """Return `value` as a float if it is 0 or more and finite.
 
@@ -179,10 +185,8 @@ def check_nonnegative(argument: str, value: object) -> float:
     """
     expected = "a number of 0 or more"
     check_type(argument, value, Real, expected)
-    with suppress(Exception):  # a number may be too large
-        number = float(value)  # type: ignore[arg-type]  # it is a Real
-        if not isinstance(value, bool) and 0 <= number < inf:
-            return number
+    if is_finite_number(value) and value >= 0:
+        return float(value)
     raise argument_error(argument, value, f"expected {expected}.")
 
 

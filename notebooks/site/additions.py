@@ -12,8 +12,8 @@ from sphinx.util import logging
 
 from visual.backends import dark
 from visual.backends.page import source_hash
-from visual.exercises.page import MODULE as EXERCISES
-from visual.exercises.page import STYLE
+from visual.exercises.sheet import MODULE as EXERCISES
+from visual.exercises.sheet import STYLE
 from visual.player.page import PAGE_MODULE
 from visual.player.widget import MODULE
 from visual.widgets.module import style

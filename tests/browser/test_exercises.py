@@ -11,8 +11,8 @@ from strange_loops import LOOPS
 import visual
 from lab.loops import gallery
 from visual.exercises.answers import Answer
-from visual.exercises.page import MODULE, answer_data
 from visual.exercises.progress import load
+from visual.exercises.sheet import MODULE, answer_data
 
 TRACE = gallery.loops["square"].trace()
 

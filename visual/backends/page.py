@@ -77,7 +77,7 @@ def document(
 
 def embedded(body: str, module: str, style: str) -> str:
     """Return the HTML `body` with its ES module and style sheet, for a part of another page."""
-    return f"<style>{style}</style>\n{body}\n<script type='module'>{module}</script>\n"
+    return f'<style>{style}</style>\n{body}\n<script type="module">{module}</script>\n'
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:

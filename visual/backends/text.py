@@ -51,8 +51,7 @@ def _written(shape: Text) -> str:
 
 def _marked(content: str, role: Role | None) -> str:
     """Return a text between the brackets of a role."""
-    left, right = role.brackets if role else ("", "")
-    return f"{left}{content}{right}"
+    return f"{role.brackets[0]}{content}{role.brackets[1]}" if role else content
 
 
 def _mark(shape: Text) -> Role | None:

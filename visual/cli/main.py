@@ -106,14 +106,15 @@ class _Parser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> str:
         """Return the message about an argument that the command does not have."""
         option, known = word.partition("=")[0], self._option_string_actions
-        like = closest_match(option, known)
+        like, advice = closest_match(option, known), f"see {self.prog} --help."
         if not word.startswith("-"):
-            advice = f"did you mean --loop {shorten(word)}?" if "--loop" in known else ""
-            return f"{shorten(word)}: unexpected argument; {advice or f'see {self.prog} --help.'}"
-        if like or option != "--loop":
-            advice = f"did you mean {like}?" if like else f"see {self.prog} --help."
-            return f"{shorten(option)}: unknown option; {advice}"
-        return f"--loop: unknown option; write the name alone: {self.prog} square."
+            advice = f"did you mean --loop {shorten(word)}?" if "--loop" in known else advice
+            return f"{shorten(word)}: unexpected argument; {advice}"
+        if like:
+            advice = f"did you mean {like}?"
+        elif option == "--loop":
+            advice = f"write the name alone: {self.prog} square."
+        return f"{shorten(option)}: unknown option; {advice}"
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""

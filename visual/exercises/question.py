@@ -5,12 +5,17 @@
 """
 
 from collections.abc import Mapping
-from numbers import Real
-from sys import float_info
 from types import MappingProxyType
-from typing import cast
 
-from lab.errors import ArgumentError, argument_error, check_sequence, check_type, listing, quote
+from lab.errors import (
+    ArgumentError,
+    argument_error,
+    check_sequence,
+    check_type,
+    is_finite_number,
+    listing,
+    quote,
+)
 from visual.exercises.answers import Answer, ExerciseTask
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
@@ -60,10 +65,8 @@ class Question(Single):
 
         right = tuple(map(number, answers))
         expected = "an integer" if isinstance(answer, int) else NUMBER
-        if len(right) > 1:
-            expected = NUMBERS
-        if choices:
-            expected = f"one of: {', '.join(choices)}"
+        expected = NUMBERS if len(right) > 1 else expected
+        expected = f"one of: {', '.join(choices)}" if choices else expected
         if tolerance is None:
             nearest = min((abs(value) for value in right if value), default=0.0)
             is_exact = all(value.is_integer() for value in right)
@@ -99,15 +102,9 @@ def _check_numbers(
     answers: tuple[object, ...], mistakes: Mapping[float | str, str], tolerance: float | None
 ) -> None:
     for number in (*answers, *mistakes):
-        if not _is_finite(number):
+        if not is_finite_number(number):
             raise argument_error("answer", number, "expected a number, or one of the choices.")
     if not answers:
         raise ArgumentError("answer = (): expected at least one number.")
-    if tolerance is not None and not (_is_finite(tolerance) and tolerance >= 0):
+    if tolerance is not None and not (is_finite_number(tolerance) and tolerance >= 0):
         raise argument_error("tolerance", tolerance, "expected 0 or more.")
-
-
-def _is_finite(number: object) -> bool:
-    """Return whether `number` is a finite real number, but not a truth value."""
-    is_real = isinstance(number, Real) and not isinstance(number, bool)
-    return is_real and abs(cast(float, number)) <= float_info.max

@@ -4,18 +4,24 @@ A candidate is the order of a Scan and a function that builds a question about t
 the Scan determine the feedback.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
+from lab.errors import listing
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, ExerciseTask
-from visual.exercises.tables import tape_before
+from visual.layout.cells import values_text
+from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
 from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import conversions, role_of
+from visual.pictures.tapes.headings import kind_text
 from visual.pictures.taps import taps as taps_picture
+from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
 Candidate = tuple[int, Callable[[], ExerciseTask]]
@@ -80,8 +86,57 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, role: Role) -> 
         },
     )
     question = f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?"
-    before = tape_before(named, step, recorded, rows)
+    before = _tape_before(named, step, recorded, rows)
     return ExerciseTask(question, before, moment_of_step(named.trace, named.number, step), answer)
+
+
+class TapeBeforeStep(Table):
+    """A table with the slots of a tape that a question shows."""
+
+    label_width = 0.0
+
+    def __init__(self, heading: TableHeading, slots: Line, columns: range) -> None:
+        self.heading, self.slots, self.columns = heading, slots, columns
+
+    def every(self) -> Mapping[int, range]:
+        """Return the columns of the whole tape."""
+        return {0: self.columns}
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """Return the columns of the slots."""
+        return ({key for key, _ in self.slots.cells if key is not None},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """Yield the heading and the slots."""
+        yield Row(heading=self.heading)
+        yield Row(lines=[self.slots])
+
+
+def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
+    """Draw `rows` of a tape before a step, below the saved values that the step reads.
+
+    The picture omits the roles that the slots have in the step, because the question asks for them.
+    """
+    time = timeline(named.root.scan)
+    reads = [
+        f"{named.sequence_label(sequence, int(sequence.axis.index[step]))} = "
+        f"{values_text(sequence.values[step])}"
+        for sequence in named.scan.sequences
+    ]
+    lines = [f"{tape.name}: {kind_text(tape)}"]
+    lines += [f"saved values that the step reads: {listing(reads)}"] if reads else []
+    steps = f"step {step} (steps 0 to {named.scan.steps - 1})"
+    heading = TableHeading(f"{named.numbered_name}, {steps}", lines, named.numbered_name)
+    cells, heads = list[tuple[Key, Cell]](), dict[Key, Head]()
+    for row in rows:
+        key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
+        role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
+        cells.append((key, Cell(role, named.slot_label(tape, row), value)))
+        heads[key] = Head("", f"pos {integers(tape.position(row))}")
+    columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
+    table = TapeBeforeStep(heading, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
+    title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
+    return table_scene(table, {}, title, about)
 
 
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:

@@ -5,17 +5,15 @@ Each backend registers the function that writes its format.
 
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
 from errno import EACCES, EINVAL
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 from typing import Any
 
-from lab.errors import ArgumentError, argument_error, listing, quote
+from lab.errors import ArgumentError, argument_error, is_finite_number, listing, quote
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
@@ -72,8 +70,7 @@ def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless an image of `width` by `height` pixels can have this `scale`."""
-    is_number = isinstance(scale, Real) and not isinstance(scale, bool)
-    if not is_number or not abs(scale) <= sys.float_info.max:
+    if not is_finite_number(scale):
         raise argument_error("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
         raise argument_error("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")

@@ -220,9 +220,9 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
     # The sum of x and y is `over` on a slanted line.
     for over in np.arange(1.5 * HATCH, wide + high, 1.5 * HATCH).tolist():
         first, last = max(0.0, over - wide), min(high, over)
-        falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
-        if hatch in (Hatch.FALLING, Hatch.CROSSED):
-            yield falling
+        if hatch is Hatch.CROSSED:
+            right = left + wide - over
+            yield (right + first, top + first), (right + last, top + last)
         if hatch in (Hatch.RISING, Hatch.CROSSED):
             yield (left + over - first, top + first), (left + over - last, top + last)
 

@@ -74,7 +74,6 @@ class Hatch(StrEnum):
 
     NONE = "none"
     RISING = "rising"
-    FALLING = "falling"
     LEVEL = "level"
     UPRIGHT = "upright"
     CROSSED = "crossed"
