@@ -10,7 +10,6 @@ from lab.checks.check import value_at
 
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
-TOLERANCE = {"float32": 1e-5, "complex64": 1e-5, "float64": 1e-13, "complex128": 1e-13}
 
 
 @dataclass(frozen=True)

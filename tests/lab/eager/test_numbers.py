@@ -2,74 +2,40 @@
 
 import numpy
 import pytest
-from eager.programs import EAGER
 
 import lab
 from lab.checks import check
 from lab.eager import grad, np, unrolled
 from lab.loops import gallery
+from lab.loops.variables import value_of
 
-# --- the gallery, against the Scan engine ------------------------------------------------
+# --- unrolled loops, against the Scan engine ----------------------------------------------
 
-
-def values_of(loop):
-    held = {name: v for name, v in loop.variables.items() if not isinstance(v, lab.RandomState)}
-    return {
-        name: v.initial
-        if isinstance(v, lab.State)
-        else getattr(v, "values", getattr(v, "value", 0))
-        for name, v in held.items()
-    }
-
-
-CASES = [
-    (name, wrt)
-    for name, loop in gallery.loops.items()
-    for wrt, value in values_of(loop).items()
-    if (name, wrt) not in (("lookup", "k"), ("undefined", "v"))  # not differentiable
+SQUARE = gallery.loops["square"]
+# The steps of the other loops call PyTensor's functions, or draw random numbers.
+UNROLLED = [
+    *(gallery.loops[n] for n in ("square", "sequence", "fibonacci", "coupled", "logistic")),
+    *(gallery.loops[n] for n in ("window", "lookup", "delay")),
+    gallery.loops["newton"].with_values({"x": 3.0, "a": 40.0}),  # has not converged
+    SQUARE.with_taps({"x": (-3, -1)}).with_steps(5),
 ]
 
 
-def derivatives(function, args, argnum, orders):
-    """Return a value and its derivatives; the sum of each gradient is differentiated again."""
-    found = [function(*args)]
-    for _ in range(orders):
-        function = grad(function, argnum)
-        found.append(function(*args))
-        function = (lambda f: lambda *a: np.sum(f(*a)))(function)
-    return found
+@pytest.mark.parametrize("loop", UNROLLED, ids=lambda loop: loop.name)
+def test_derivatives_are_those_of_the_scan(loop):
+    args = [value_of(loop.variables[name])[()] for name in loop.valued]
+    for argnum, wrt in enumerate(loop.valued):
+        if args[argnum].dtype.kind == "f":
+            function = unrolled(loop)
+            for order, expected in enumerate(loop.trace(order=2, wrt=wrt).outputs):
+                check.compare(function(*args), expected, 1e-10, f"derivative {order} wrt {wrt}")
+                function = grad(lambda *a, f=function: np.sum(f(*a)), argnum)
 
 
-@pytest.mark.parametrize(("name", "wrt"), CASES)
-def test_derivatives_are_those_of_the_scan(name, wrt):
-    loop, most = gallery.loops[name], 4 if name in ("square", "gap") else 3
-    if name == "newton":  # a converged value has derivative 0
-        loop = loop.with_values({"x": 3.0, "a": 40.0})
-    values = values_of(loop)
-    found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), most)
-    scans = loop.trace(order=most, wrt=wrt).outputs
-    for order, (eager, scan) in enumerate(zip(found, scans, strict=True)):
-        check.compare(eager, scan, 1e-10, f"{name}: derivative {order} by {wrt}")
-
-
-def arguments(loop):
-    return [value if value.ndim else value[()] for value in values_of(loop).values()]
-
-
-def test_an_unrolled_loop_follows_its_declaration():
-    loop = gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(5)
-    scan = loop.trace(order=2).outputs
-    for ours, theirs in zip(derivatives(unrolled(loop), arguments(loop), 0, 2), scan, strict=True):
-        check.compare(ours, theirs, 1e-13)
+def test_a_loop_without_states_has_the_cost_of_its_output():
     sequences = (lab.Sequence("u", [1.0, 2.0]),)
     output = lab.Loop(lambda u: 3 * u**2, sequences=sequences, outputs=("y",))
     assert grad(unrolled(output))(numpy.array([1.0, 2.0])).tolist() == [0, 12]
-
-
-def test_the_comparison_sees_another_loop():
-    found = derivatives(EAGER["square"], [0.951], 0, 2)
-    with pytest.raises(check.WrongGradientError):
-        check.compare(found[2], gallery.loops["square"].trace(order=2).outputs[2], 1e-10)
 
 
 # --- every rule, against finite differences ----------------------------------------------
@@ -237,5 +203,5 @@ def test_random_programs(oracle, seeds, length):
 
 
 def test_random_programs_against_finite_differences():
-    for run in map(program, range(40, 46)):
+    for run in map(program, range(40, 43)):
         check.eager_gradients(lambda x, run=run: run(np, x), X, tolerance=1e-5)

@@ -54,47 +54,6 @@ def test_a_recording_is_plain_data_and_changes_no_number(name):
         recorded.nodes[0].value.value[...] = 7.0
 
 
-def test_the_story_of_three_squares():
-    recorded = record("first order")
-    words = [type(event).__name__ for event in recorded.events]
-    assert words == [
-        *("Opened", "Appended", "Appended", "Appended", "Appended", "Sent"),
-        *("Popped", "PassedOn", "Sent") * 3,
-        *("Popped", "PassedOn", "Closed"),
-    ]
-    seed, *others = of(recorded, Sent)
-    assert (seed.source, seed.target, float(seed.gradient.value)) == (None, 3, 1.0)
-    assert [(e.source, e.target) for e in others] == [(3, 2), (2, 1), (1, 0)]
-    sent = [float(e.gradient.value) for e in others]
-    x = 0.95
-    assert sent == pytest.approx([2 * x**4, 2 * x**4 * 2 * x**2, 8 * x**7])
-    assert [n.operation for n in recorded.nodes] == ["", "power", "power", "power"]
-    assert [n.arguments for n in recorded.nodes] == [(), (0, "2"), (1, "2"), (2, "2")]
-    assert [n.parents for n in recorded.nodes] == [(), (0,), (1,), (2,)]
-    assert [n.step for n in recorded.nodes] == [None, 0, 1, 2]
-    assert [tape.function for tape in recorded.tapes] == ["square"]
-
-
-def test_nested_tapes_tell_which_node_lives_on_which():
-    recorded = record("second order")
-    assert [(t.priority, t.function) for t in recorded.tapes] == [
-        (1, "grad(square)"),
-        (2, "square"),
-    ]
-    inner = recorded.nodes_of(1)
-    assert [recorded.nodes[n.value.node].tape for n in inner] == [0, 0, 0, 0]
-    forward = [n for n in recorded.nodes_of(0) if n.during is None]
-    backward = [n for n in recorded.nodes_of(0) if n.during is not None]
-    assert [n.number for n in forward] == [n.value.node for n in inner]
-    assert backward
-    for node in backward:  # the outer tape records the backward pass of the inner tape
-        assert recorded.nodes[node.during].tape == 1
-        assert node.step == recorded.nodes[node.during].step
-    for event in of(recorded, Sent):
-        if event.source is not None and recorded.nodes[event.source].tape == 1:
-            assert recorded.nodes[event.gradient.node].tape == 0
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_the_last_event_of_a_node_writes_its_total_gradient(name):
     recorded = record(name)

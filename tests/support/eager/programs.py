@@ -1,59 +1,11 @@
-"""Programs for the eager tape: the loops of the gallery, and programs to draw."""
+"""Programs with eager tapes to draw."""
 
 import numpy
-from scipy import special
 from strange_loops import HOSTILE, LONG, one
 
 from lab.eager import grad, np, primitive, recording, steps, unrolled
 from lab.errors import ArgumentError, GradientError
 from lab.loops.gallery import loops
-
-#: J_v(x); its derivative wrt x, (J_{v-1} - J_{v+1}) / 2, needs no other function.
-bessel = primitive(
-    special.jv,
-    lambda y, v, x: [None, lambda g: g * (bessel(v - 1, x) - bessel(v + 1, x)) / 2],
-    "jv",
-)
-
-
-def gap(x):
-    values = [x[0], x[1], x[2]]
-    for _ in range(5):
-        values.append(np.sin(values[-3]) + values[-1] * values[-3])
-    return values[-1]
-
-
-def rnn(h, x, W, U):  # noqa: N803 (matrices)
-    for t in range(4):
-        h = np.tanh(W @ h + U @ x[t])
-    return np.sum(h)
-
-
-def extra(x, w):
-    for _ in range(4):
-        x = np.exp(w * x)
-    return x
-
-
-def walk(x):
-    rng = numpy.random.default_rng(1)
-    for _ in range(5):
-        x = x * 0.9 + rng.normal(0, 1)
-    return x
-
-
-def undefined(x, v):
-    for t in range(3):
-        x = bessel(v[t], x)
-    return x
-
-
-# The last value of each loop; NumPy programs replace steps that call PyTensor's functions.
-PROGRAMS = {f.__name__: f for f in (gap, rnn, extra, walk, undefined)}
-EAGER = {name: PROGRAMS.get(name) or unrolled(loop) for name, loop in loops.items()}
-
-
-# Programs with tapes to draw.
 
 A = numpy.array([1.0, 2.0, 3.0])
 squares = unrolled(loops["square"])
