@@ -119,16 +119,3 @@ def test_what_does_not_move_has_no_tangent():
     assert check.value_at(ours, {x: -3.0, v: 2.0}) == -12
     theirs = gradient.pushforward(x**2, x, v, use_op_pushforward=True)
     assert np.isnan(check.value_at(theirs, {x: -3.0, v: 2.0}))
-
-
-@pytest.mark.parametrize("name", [name for name in DEFINED if name not in ("rnn", "walk")])
-def test_the_pushforward_is_pytensors_own(name):
-    graph = gallery.loops[name].build()
-    wrt = [v for v in graph.inputs.values() if v.type.dtype == "float64"]
-    tangents = [v.type() for v in wrt]
-    output = next(iter(graph.outputs.values()))
-    (ours,) = lab.pushforward([output], wrt, tangents)
-    theirs = gradient.pushforward(output, wrt, tangents, use_op_pushforward=True)
-    rng = np.random.default_rng(0)
-    given = graph.given | {v: rng.normal(size=v.type.shape) for v in tangents}
-    np.testing.assert_allclose(*(check.value_at(v, given) for v in (ours, theirs)), rtol=1e-13)

