@@ -1,15 +1,11 @@
 """Faulty rules of the pullback, and the correct derivatives."""
 
 from functools import cache
-from unittest.mock import patch
 
-from pytensor.scan.op import Scan
-
-import lab
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Truth
-from lab.reports.breaking.rules import BROKEN, BrokenRule
+from lab.reports.breaking.rules import BrokenRule
 from lab.tape import Kind
 
 X0, STEPS = 0.95, 5
@@ -32,13 +28,3 @@ def truth_of(name, order, cost="last"):
     loop = SQUARE if name == "square" else gallery.loops[name]
     graph = loop.build()
     return Truth(loop.derivative(order, cost=cost, graph=graph), graph.given)
-
-
-def following(rule):
-    """Replace PyTensor's pullback by a pullback with a faulty rule."""
-
-    def pullback(op, inputs, outputs, output_gradients):
-        made = lab.derive(op, inputs, outputs, output_gradients, BROKEN[rule].rule)
-        return list(made.gradients)
-
-    return patch.object(Scan, "pullback", pullback)

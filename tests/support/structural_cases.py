@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from lab.checks.check import value_at
-
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 
@@ -77,12 +75,6 @@ def noise(rng, shape, dtype):
     if np.dtype(dtype).kind == "c":
         drawn = drawn + 1j * rng.normal(size=shape)
     return np.asarray(drawn, dtype=dtype)
-
-
-def evaluated(outputs, inputs, values):
-    """Return the values of PyTensor variables."""
-    given = dict(zip(inputs, values, strict=True))
-    return [value_at(output, given) for output in outputs]
 
 
 @st.composite
