@@ -16,7 +16,6 @@ from lab.checks import check
 from lab.errors import GradientError, GraphError
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
-from lab.tape import Tape
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
 
@@ -94,22 +93,6 @@ test_errors = error_test(
     (lambda: lab.pushforward([X * 2], [pt.dscalar("z")], [V]), GraphError, "depends on z"),
     (lambda: lab.pushforward([pt.jv(V, X)], [V], [V]), GradientError, "Jv wrt .* is undefined"),
 )
-
-
-def test_the_pushforward_of_any_graph():
-    """Compare the tangent of sin(sin(x)) at 0.5 with the chain rule in NumPy."""
-    loop = lab.Loop(lambda x: pt.sin(x), states=(lab.State("x", 0.5),), n_steps=2)
-    graph = loop.build()
-    x, v = graph.inputs["x"], pt.dscalar("v")
-    (tangent,) = lab.pushforward([graph.outputs["x"]], [x], [v])
-    (scan,) = (trace := lab.trace(tangent, {**graph.given, v: 2.0})).scans
-    first = 2 * np.cos(0.5)
-    np.testing.assert_allclose(trace.outputs[0], [first, first * np.cos(np.sin(0.5))], rtol=1e-14)
-    assert [(tape.name, tape.tape) for tape in scan.tapes] == [
-        ("x", Tape((-1,), (0,))),
-        ("dx", Tape((-1,), (0,))),
-    ]
-    assert [tape.unwritten.tolist() for tape in scan.tapes] == [[False, True, True]] * 2
 
 
 def test_what_does_not_move_has_no_tangent():

@@ -54,18 +54,6 @@ def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(ord
     assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
 
 
-# The numbers of the documents.
-
-
-def test_the_partial_derivatives_of_the_lesson():
-    """Compare the tape of the second derivative with a loop that multiplies by a sequence."""
-    expected = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375]
-    partials = SQUARE.trace(order=2).scans[2].outputs[0].final
-    np.testing.assert_allclose(partials, expected, rtol=1e-15)
-    foreach = gallery.loops["sequence"].trace(order=1, wrt="y").outputs[1]
-    np.testing.assert_allclose(foreach[::-1], expected, rtol=1e-15)
-
-
 @pytest.mark.parametrize("cost", ["last", "sum", [0.0, 2.0, 0.0, -1.0]])
 def test_the_tape_step_by_step(cost):
     seeds = {"last": [0, 0, 0, 0, 1], "sum": [0, 1, 1, 1, 1]}.get(str(cost)) or [0, *cost]

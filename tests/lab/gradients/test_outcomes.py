@@ -40,21 +40,3 @@ def test_the_outcomes_are_pytensors_own(name):
         if outcome.kind is Kind.UNTRACED:  # PyTensor may call it disconnected
             kinds = {Verdict.UNTRACED}
         assert outcome.verdict in kinds, outcome
-
-
-def test_undefinedness_spreads_through_a_state():
-    """A sequence that reaches the cost only through an undefined state is undefined, too."""
-    loop = lab.Loop(
-        lambda x, y, v: (pt.jv(x, v), x * y),
-        states=(lab.State("x", 1.0), lab.State("y", 2.0)),
-        sequences=(lab.Sequence("v", [0.5, 1.0, 1.5]),),
-    )
-    node = loop.build().node
-    given = [disconnected_type(), pt.ones_like(node.outputs[1])]
-    record = lab.derive(node.op, node.inputs, node.outputs, given).record
-    verdicts = {o.variable: o.verdict for o in record.outcomes}
-    assert verdicts == {
-        "x": Verdict.UNDEFINED,
-        "y": Verdict.CONNECTED,
-        "v": Verdict.UNDEFINED,
-    }

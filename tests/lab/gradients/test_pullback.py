@@ -105,21 +105,11 @@ def test_the_checker_objects_to_wrong_rules_only():
 
 
 def test_the_adjoint_test_accepts_the_right_and_rejects_the_wrong():
-    loop = gallery.loops["gap"]
-    graph = loop.build()
-    gradient = value_at(loop.derivative(1, graph=graph).value, graph.given)
-    (x,) = graph.inputs.values()
-    tangent = np.array([0.3, -0.2, 0.5])
-
-    def moved(share):
-        at = {**graph.given, x: graph.given[x] + share[0] * tangent}
-        return value_at(graph.outputs["x"][-1], at)
-
-    forward = check.finite_differences(moved, [0.0])  # J v
-    one = [np.array([1.0])]
-    assert check.adjoint([forward], one, [tangent], [gradient], 1e-9) < 1e-9
+    """Compare <g, J v> with <Jᵀ g, v> for a matrix J."""
+    jacobian, v, g = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([0.3, -0.2]), np.array([2.0, 5])
+    assert check.adjoint([jacobian @ v], [g], [v], [jacobian.T @ g], 1e-9) < 1e-12
     with pytest.raises(check.WrongGradientError):
-        check.adjoint([forward], one, [tangent], [gradient * 1.001], 1e-9)
+        check.adjoint([jacobian @ v], [g], [v], [jacobian.T @ g * 1.001], 1e-9)
 
 
 # Graphs that `lab.Loop` does not build: each function returns a cost, an input, and values.

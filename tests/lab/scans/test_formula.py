@@ -86,13 +86,6 @@ def test_formulas_that_double_with_every_line_are_written(name):
 
 # The loop, its order, the Scan, and the formulas of step 0.
 FORMULAS = [
-    ("square", 1, 1, ["buf[1] ← buf[0]·2·x₃ + buf[1]"]),
-    (
-        "square",
-        2,
-        2,
-        ["buf[0] ← buf[−1]·2·x₀ + buf[0]", "buf[−1] ← buf[−1]", "∂C′/∂x₀ = buf[−1]·2·dC/dx₁"],
-    ),
     ("fibonacci", 0, 0, ["x₂ = x₀ + x₁"]),
     ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
     ("window", 0, 0, ["x₁ = x₀ + u₁·(u₀ + u₂)"]),

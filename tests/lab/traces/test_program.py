@@ -50,15 +50,6 @@ def test_a_wrong_program_is_seen():
     assert furthest(program, trace, values(loop))[0] > 1e-3
 
 
-def test_derivatives_of_a_power():
-    program = made(gallery.loops["square"], 3)
-    for x in (0.5, 0.95, 1.25, -1.1):
-        found = computed(program.instructions.lines, {"x": np.array(x)})
-        told = [found[int(place)] for place in program.numbers.outputs]
-        wanted = [x**16, 16 * x**15, 240 * x**14, 3360 * x**13]
-        np.testing.assert_allclose(told, wanted, rtol=1e-12)
-
-
 WRONG = [("newton", "stops on a condition"), ("walk", "draws"), ("undefined", "jv")]
 
 
