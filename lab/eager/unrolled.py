@@ -43,7 +43,7 @@ def unrolled(loop: "Loop") -> Function:
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops do not support it.")
-    names = loop.valued
+    names = loop.values
 
     def function(*values: Value) -> Value:
         if len(values) != len(names):

@@ -22,7 +22,7 @@ from lab.errors import (
     quote,
 )
 from lab.loops.text.source import identifier, values_by_name
-from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
+from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name, value_of
 from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # largest size of all values that the steps of a loop read and write
@@ -89,9 +89,10 @@ class Declaration:
         return (*self.states, *self.sequences, *self.parameters, *self.random)
 
     @property
-    def valued(self) -> list[str]:
-        """The names of all variables except random states."""
-        return [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
+    def values(self) -> dict[str, np.ndarray]:
+        """The declared values of all variables except random states, by name."""
+        variables = self.variables.items()
+        return {n: value_of(v) for n, v in variables if not isinstance(v, RandomState)}
 
     @property
     def steps(self) -> int:
@@ -183,7 +184,7 @@ class Declaration:
         if isinstance(n_steps, Parameter) and n_steps.name in values:
             n_steps = n_steps.with_value(values.pop(n_steps.name))
         for name in values:
-            check_choice(argument, name, self.valued, "the loop's variables are {}.")
+            check_choice(argument, name, self.values, "the loop's variables are {}.")
         known: dict[str, Any] = self.variables  # all variables in `valued` have a value
         new = {name: known[name].with_value(value) for name, value in values.items()}
         return self._with_variables(new, n_steps=n_steps)

@@ -104,7 +104,7 @@ class Loop(Declaration):
         graph = (
             self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
         )
-        wrt = choose_name("wrt", wrt, self.valued, BY)
+        wrt = choose_name("wrt", wrt, self.values, BY)
         result = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         label = cost_label(self, graph, cost, of)
         by = _initial_values(self.variables[wrt])

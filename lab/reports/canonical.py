@@ -312,9 +312,9 @@ def _few_steps(loop: Loop) -> Section | None:
     None for a loop that stops on a condition, or whose sequences are too short.
     """
     lengths = [sequence.steps for sequence in loop.sequences]
-    if not loop.valued or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:
+    if not loop.values or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:
         return None
-    wrt, rows = next(iter(loop.valued)), []
+    wrt, rows = next(iter(loop.values)), []
     single: tuple[str, ...] = ()
     for steps, meaning in MEANINGS.items():
         call = scan_call(loop)

@@ -24,10 +24,9 @@ class Bar {
   open(data) {
     const { events, scans, moments, mistake } = this.data = data;
     this.stops = [0, ...events.flatMap(({ groups }, n) => (groups.length ? groups.map(({ end }) => n + end) : [n + 1]))];
-    const edges = [0];
-    for (const event of events) edges.push(edges.at(-1) + event.weight);
-    const whole = edges.at(-1) || 1;
-    this.edges = edges.map((edge) => (edge / whole) * moments);
+    let past = 0;
+    const edges = [0, ...events.map(({ weight }) => (past += weight))];
+    this.edges = edges.map((edge) => (edge / (past || 1)) * moments);
     this.numbers = [...edges.keys()];
     this.slider.max = moments;
     this.track.replaceChildren();

@@ -44,18 +44,17 @@ def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, A
 
 def inside(trace: Trace | None) -> list[dict[str, Any]]:
     """For each Scan with at most `MOST_NESTED` steps, return the data of the Scans in its steps."""
-    scans = enumerate(() if trace is None else trace.scans, start=1)
-    few = [(number, scan.nested) for number, scan in scans if len(scan.nested) <= MOST_NESTED]
     return [
         {
             "scan": number,
             "step": step,
-            "names": listing(scan.name for scan in run.scans),
+            "names": listing(inner.name for inner in run.scans),
             "data": for_page(machine_of(run), run),
         }
-        for number, nested in few
-        for step, run in enumerate(nested)
-        if any(scan.steps for scan in run.scans)
+        for number, scan in enumerate(trace.scans if trace else (), start=1)
+        if len(scan.nested) <= MOST_NESTED
+        for step, run in enumerate(scan.nested)
+        if any(inner.steps for inner in run.scans)
     ]
 
 
@@ -115,14 +114,13 @@ def _first(machine: MachineContent) -> int:
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
 
 
-def _offer(example: Mapping[str, object]) -> str:
+def _offer(example: Mapping[str, Any]) -> str:
     """Return the choices of an example as text: ``square, taps −2, −1, 2 steps, order 2``."""
-    words = [str(example["loop"])]
-    taps = example.get("taps")
-    words += [f"taps {integers(*some)}" for some in taps.values()] if isinstance(taps, dict) else []
-    words += [f"{example['steps']} steps"] if "steps" in example else []
-    words += [f"cost {example['cost']}"] if "cost" in example else []
-    return ", ".join([*words, f"order {example['order']}"])
+    taps = (integers(*taps) for taps in example.get("taps", {}).values())
+    words = [example["loop"], *(f"taps {some}" for some in taps)]
+    formats = {"steps": "{} steps", "cost": "cost {}", "order": "order {}"}
+    words += [text.format(example[name]) for name, text in formats.items() if name in example]
+    return ", ".join(words)
 
 
 def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:

@@ -32,8 +32,7 @@ const MARKUP = `
 class Machine {
   /** @param {any} data @param {Element} parent @param {any=} options */
   constructor(data, parent, options = {}) {
-    Object.assign(this, { p: 0, goal: null, isPlaying: false, picked: null });
-    this.options = options;
+    Object.assign(this, { options, p: 0, picked: null });
     this.root = element("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 });
     this.root.innerHTML = MARKUP;
     this.root.machine = this;
@@ -58,9 +57,7 @@ class Machine {
   /** Show another machine at a moment, at most at the final moment. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
-    this.whole = data;
-    this.picked = null;
-    this.p = 0;
+    Object.assign(this, { whole: data, picked: null, p: 0 });
     this.draw(this.fittingData());
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
@@ -106,7 +103,7 @@ class Machine {
   /** Keep the slots that the current group writes in view where the picture scrolls. @param {Place} at */
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
-    const targets = (at.event?.groups[at.group]?.parts ?? []).map((part) => this.picture.cells[part.target].group.getBoundingClientRect());
+    const targets = at.parts.map((part) => this.picture.cells[part.target].group.getBoundingClientRect());
     const isWhole = stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1;
     if (!targets.length || isWhole) return;
     const top = Math.min(...targets.map((cell) => cell.top)), bottom = Math.max(...targets.map((cell) => cell.bottom));
@@ -123,7 +120,7 @@ class Machine {
     const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
     const at = this.picture.show(moving);
     this.bar.show(this.p, at.event?.heading ?? "before the first event");
-    const moment = Math.floor(this.p + 1e-9);
+    const { moment } = this;
     if (this.root.dataset.moment !== String(moment)) {
       this.root.dataset.moment = moment;
       this.options.onMoment?.(moment);
@@ -132,6 +129,11 @@ class Machine {
     this.words.describe(at, this.picture.entry, this.buffers.checked);
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     this.follow(at);
+  }
+
+  /** The latest moment that the machine has reached. */
+  get moment() {
+    return Math.floor(this.p + 1e-9);
   }
 
   /** Show the Scans inside the current step in a collapsible element below the machine. @param {any} nested */
@@ -155,41 +157,28 @@ class Machine {
   }
 
   pause() {
-    this.goal = null;
-    this.showPlaying(false);
+    this.glide(null);
   }
 
-  /** @param {boolean} isPlaying */
-  showPlaying(isPlaying) {
-    this.isPlaying = isPlaying;
+  /** Move to a goal, frame by frame; null stops the motion. @param {number|null} goal @param {boolean} isPlaying */
+  glide(goal, isPlaying = false) {
+    Object.assign(this, { goal, isPlaying });
     this.button.textContent = isPlaying ? "❚❚" : "▶";
     this.button.setAttribute("aria-label", isPlaying ? "pause" : "play");
+    if (goal !== null) this.frame ??= requestAnimationFrame((now) => this.tick(now, now));
   }
 
-  /** @param {number} goal @param {boolean} isPlaying */
-  glide(goal, isPlaying = false) {
-    this.goal = clamp(goal, 0, this.data.moments);
-    this.showPlaying(isPlaying);
-    if (this.frame) return;
-    this.last = performance.now();
-    const tick = (now) => {
-      this.frame = null;
-      if (this.goal === null) return;
-      this.tick(Math.min(now - this.last, 100));
-      this.last = now;
-      this.frame = requestAnimationFrame(tick);
-    };
-    this.frame = requestAnimationFrame(tick);
-  }
-
-  /** @param {number} elapsed */
-  tick(elapsed) {
+  /** Move closer to the goal, and request the next frame. @param {number} now @param {number} last  the times of two frames */
+  tick(now, last) {
+    this.frame = undefined;
+    if (this.goal === null) return;
     const event = this.data.events[Math.min(Math.floor(this.p), this.data.moments - 1)];
-    const by = (elapsed / SUM / (event?.weight || 1)) * Number(this.speed.value);
+    const by = (Math.min(now - last, 100) / SUM / (event?.weight || 1)) * Number(this.speed.value);
     const away = this.goal - this.p, distance = Math.abs(away);
     const step = this.isPlaying || distance <= 1.2 ? by : Math.max(by, distance / 12);
     this.go(distance > step ? this.p + Math.sign(away) * step : this.goal);
     if (distance <= step) this.pause();
+    else this.frame = requestAnimationFrame((next) => this.tick(next, now));
   }
 
   /** Move to the end of the next or the previous sum. @param {number} by */
@@ -212,14 +201,14 @@ class Machine {
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const cell = event.target.closest?.("[data-cell]"), isButton = event.target.tagName === "BUTTON";
-    const cellKeys = { Enter: () => this.pick(cell), " ": () => this.pick(cell) };
-    const timeKeys = {
+    const pick = () => this.pick(cell);
+    const keys = cell ? { Enter: pick, " ": pick } : {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
       Home: () => this.jump(0), End: () => this.jump(this.data.moments),
       ...(isButton ? {} : { " ": () => this.button.click() }),
     };
     const away = cell && ARROWS[event.key];
-    const act = away ? () => this.neighbor(cell, ...away) : { ...(cell ? cellKeys : timeKeys), Escape: () => this.forget() }[event.key];
+    const act = away ? () => this.neighbor(cell, ...away) : { ...keys, Escape: () => this.forget() }[event.key];
     if (!act) return;
     event.preventDefault();
     act();

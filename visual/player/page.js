@@ -10,8 +10,7 @@ const HIGH = 500; // pixels below the controls that a machine needs
 /** @param {string} packed */
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
 /** The keys and values of a link, in which a plus is a sign, not a space. @param {string} link */
@@ -20,12 +19,8 @@ const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B"));
 class Lesson {
   /** @param {any} place @param {boolean} hasLink  whether the address contains the state of this machine */
   constructor(place, hasLink) {
-    this.place = place;
-    this.hasLink = hasLink;
-    this.data = JSON.parse(place.querySelector("script").textContent);
-    this.values = {};
-    this.past = [];
-    this.future = [];
+    const data = JSON.parse(place.querySelector("script").textContent);
+    Object.assign(this, { place, hasLink, data, values: {}, past: [], future: [], isNew: false });
     this.form = element("form", { class: "choices" });
     this.valueRow = element("div", { class: "values" });
     this.note = element("p", { class: "note", role: "status" });
@@ -45,21 +40,17 @@ class Lesson {
   controls() {
     this.selects = {};
     for (const field of FIELDS) {
-      const select = element("select"), options = this.data[field];
-      this.form.append(element("label", options?.length === 1 && field !== "loop" ? { hidden: "" } : {}, element("span", {}, field), select));
+      const select = this.selects[field] = element("select"), options = this.data[field] ?? [];
+      this.form.append(element("label", options.length === 1 && field !== "loop" ? { hidden: "" } : {}, element("span", {}, field), select));
       select.addEventListener("change", () => this.choose(field));
-      this.selects[field] = select;
-      this.offer(field, options ?? []);
+      this.offer(field, options);
     }
     this.offerTaps();
-    const button = (text, label, act) => {
-      const node = actionButton(text, act, { "aria-label": label, title: label });
-      this.form.append(node);
-      return node;
-    };
+    const button = (text, label, act) => actionButton(text, act, { "aria-label": label, title: label });
     this.undoButton = button("↶", "undo", () => this.undo());
     this.redoButton = button("↷", "redo", () => this.undo(true));
     this.resetButton = button("reset", "back to the given values", () => this.change({}));
+    this.form.append(this.undoButton, this.redoButton, this.resetButton);
   }
 
   /** @param {string} field @param {any[]} options */
@@ -97,7 +88,7 @@ class Lesson {
       const rest = [...entries];
       return `at.${encodeURIComponent(name)}=${base[name].replace(NUMBER, () => rest.shift())}`;
     });
-    this.state = [this.link, ...values, `moment=${this.machine?.root.dataset.moment ?? 0}`].join("&");
+    this.state = [this.link, ...values, `moment=${this.machine?.moment ?? 0}`].join("&");
   }
 
   write() {
@@ -106,13 +97,10 @@ class Lesson {
     this.redoButton.disabled = !this.future.length;
     this.resetButton.hidden = !Object.keys(this.values).length;
     clearTimeout(this.timer);
-    if (!this.hasLink) return;
-    this.timer = setTimeout(() => {
+    if (this.hasLink) this.timer = setTimeout(() => {
       try {
         history.replaceState(history.state, "", `#${this.state}`);
-      } catch {
-        // a frame without an address
-      }
+      } catch {} // a frame without an address
     }, SETTLED);
   }
 
@@ -164,19 +152,16 @@ class Lesson {
     const run = packed.run ??= await unpack(packed.packed);
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
     const isOther = this.run !== run, data = run.machine;
-    this.run = run;
-    this.live = run.live ??= new Live(run, data);
+    Object.assign(this, { run, live: (run.live ??= new Live(run, data)) });
     this.values = Object.fromEntries(Object.entries(this.values).filter(([name, entries]) =>
       Object.hasOwn(this.live.base, name) && this.live.base[name].length === entries.length && entries.every(Number.isFinite)));
     this.note.textContent = run.why;
     if (isOther) this.sliders();
-    this.live.compute(this.values);
-    const at = moment ?? Math.min(Number(this.machine?.root.dataset.moment ?? data.first), data.moments);
+    this.live.compute(this.values); // the machine draws these numbers
+    const at = moment ?? this.machine?.moment ?? data.first;
     if (!this.machine) this.open(data, at);
     else if (isOther || moment !== undefined) this.machine.open(data, at);
-    else this.machine.refresh();
-    this.showSliders();
-    this.write();
+    this.refresh();
   }
 
   /** Show the first machine. @param {any} data @param {number} moment */
@@ -203,10 +188,6 @@ class Lesson {
     this.valueRow.replaceChildren(...inside);
   }
 
-  showSliders() {
-    for (const { name, entry, set } of this.fields.values()) set(this.value(name)[entry]);
-  }
-
   /** The present entries of a given value. @param {string} name @returns {number[]} */
   value(name) {
     return this.values[name] ?? this.live.base[name];
@@ -215,30 +196,25 @@ class Lesson {
   /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */
   set(name, place, value) {
     if (!Number.isFinite(value)) return;
-    if (this.isNew) this.remember();
+    this.change({ ...this.values, [name]: this.value(name).with(place, value) }, this.isNew);
     this.isNew = false;
-    const entries = [...this.value(name)];
-    entries[place] = value;
-    this.values = { ...this.values, [name]: entries };
-    this.recompute();
   }
 
-  change(values) {
-    this.remember();
+  /** Change the values, and recompute all numbers once in a frame. @param {any} values @param {boolean} isNew  whether undo reverts this change */
+  change(values, isNew = true) {
+    if (isNew) this.remember();
     this.values = values;
-    this.recompute();
+    this.saveState();
+    this.frame ??= requestAnimationFrame(() => this.refresh());
   }
 
-  /** Recompute all numbers, once in a frame. */
-  recompute() {
-    this.saveState();
-    this.frame ??= requestAnimationFrame(() => {
-      this.frame = undefined;
-      this.live.compute(this.values);
-      this.machine.refresh();
-      this.showSliders();
-      this.write();
-    });
+  /** Show the numbers and the controls of the present values. */
+  refresh() {
+    this.frame = undefined;
+    this.live.compute(this.values);
+    this.machine.refresh();
+    for (const { name, entry, set } of this.fields.values()) set(this.value(name)[entry]);
+    this.write();
   }
 
   /** Let the reader drag a cell with a given value; a drag to the right increases the value. */

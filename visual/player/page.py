@@ -19,7 +19,6 @@ from typing import Any
 
 from lab.errors import ArgumentError, LabError
 from lab.gradients.derivative import ManyScansWarning
-from lab.loops.variables import RandomState, value_of
 from lab.progress import progress_bar
 from lab.records import cached_property
 from lab.reports.breaking.breakage import break_rule
@@ -42,7 +41,8 @@ from visual.widgets.sliders import sliders
 from visual.widgets.widget import save_page
 
 HERE = Path(__file__).parent
-PAGE_MODULE = bundle(PLAYER, HERE / "render.js", CONTROLS, HERE / "numbers.js", HERE / "page.js")
+PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
+PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, *PAGE_FILES)
 PAGE_STYLE = style(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
@@ -181,10 +181,7 @@ def _run(combination: Combination) -> dict[str, Any]:
     try:
         program = program_of(study.derivative.values, study.given, study.also)
         machine = for_page(machine_of(study.trace, program=program))
-        known = {
-            n: value_of(v) for n, v in loop.variables.items() if not isinstance(v, RandomState)
-        }
-        values = {name: value for name, value in known.items() if value.dtype.kind == "f"}
+        values = {name: value for name, value in loop.values.items() if value.dtype.kind == "f"}
         base = {name: link_text(value.tolist()) for name, value in values.items()}
     except LabError as error:
         why = f"Values cannot be dragged here: {error}"

@@ -2,22 +2,10 @@
 // 5 and 6 this event is in progress. Playing, stepping, and dragging change only p.
 
 /**
- * The records of `visual.pictures.machine.content`, with places from `arrange` and `tracks`:
- * @typedef {[number, number]} Point
- * @typedef {{text: string, ink: string}} Phrase
- * @typedef {{moment: number, role: string, text: string, full: string, entries: string[]}} Key
- * @typedef {{source: number|null, value: string, factor: string, symbol: string, product: string,
- *   points: Point[], chip: Point|null, turn: number, saved: number[], drops: Point[][]}} Term
- * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean, sentence: Phrase[],
- *   by_entry: Phrase[][], exact: string, formula: string, terms: Term[], is_second: boolean,
- *   is_addition: boolean}} Part
- * @typedef {{start: number, end: number, summary: Phrase[][], reason: string, shown: number[], parts: Part[]}} Group
- * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
- *   groups: Group[]}} Event
- * @typedef {{scan: number, tape: string, position: number, name: string, label: string, x: number,
- *   y: number, width: number, height: number, letters: number, keys: Key[], given: number|null,
- *   has_seed: boolean, is_faulty: boolean, wrong_from: number|null}} Cell
- * @typedef {{number: number, event: Event|null, group: number, share: number}} Place  of a moment
+ * A moment: its event, the index and the parts of the group in progress, and the progress of the group.
+ * The records `SlotCell`, `Key`, `MachineEvent`, `Part`, `Movement`, and `Phrase` are those of
+ * `visual.pictures.machine.content`, with the further fields that `visual.player.data` describes.
+ * @typedef {{number: number, event: MachineEvent|null, group: number, parts: Part[], share: number}} Place
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -50,18 +38,15 @@ const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1)
 /** @param {string} text @param {number} size */
 const textWidth = (text, size) => text.length * size * 0.6;
 
-/** The state of a cell at p. @param {Cell} cell @param {number} moment @returns {Key} */
-function keyAt(cell, moment) {
-  return cell.keys.findLast((key) => key.moment <= moment) ?? cell.keys[0];
-}
+/** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
+const keyAt = (cell, p) => cell.keys.findLast(({ moment }) => moment <= p) ?? cell.keys[0];
 
 /** The event in progress at p (or the event that ended there), its group, and the group's progress. @param {any} data @param {number} p */
 function locate(data, p) {
   const number = clamp(Math.ceil(p - 1e-9), 0, data.moments), event = data.events[number - 1] ?? null;
   const past = p - number + 1, group = event ? event.groups.findIndex(({ end }) => past <= end + 1e-9) : -1;
-  if (group < 0) return { number, event, group, share: 1 };
-  const { start, end } = event.groups[group];
-  return { number, event, group, share: past >= end - 1e-6 ? 1 : (past - start) / (end - start) };
+  const { start, end, parts } = event?.groups[group] ?? { start: 0, end: 0, parts: [] };
+  return { number, event, group, parts, share: past >= end - 1e-6 ? 1 : (past - start) / (end - start) };
 }
 
 /** The picture: an SVG whose cells never move. */
@@ -103,7 +88,7 @@ class Picture {
       shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
   }
 
-  /** @param {Cell} cell @param {number} number */
+  /** @param {SlotCell} cell @param {number} number */
   cell(cell, number) {
     const group = shape("g", {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
@@ -140,10 +125,12 @@ class Picture {
 
   /** Show the moment p; `isNew` of the result is true if another group begins. @param {number} p */
   show(p) {
-    const at = locate(this.data, p);
-    const done = at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1);
-    this.color(at, p, done);
-    return { ...at, isNew: this.stage(at) };
+    const at = locate(this.data, p), name = `${at.number}.${at.group}`, isNew = this.staged !== name;
+    this.staged = name;
+    this.color(at, p, at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1));
+    if (isNew) this.drawParts(at.parts);
+    for (const part of this.parts) this.movePart(part, at.share);
+    return { ...at, isNew };
   }
 
   /** Show the state of each cell; Scans far from the event are faded. @param {Place} at @param {number} p @param {boolean} done */
@@ -206,16 +193,7 @@ class Picture {
     node.group.setAttribute("aria-label", label);
   }
 
-  /** Show the moving values of the current group; return whether the group is new. @param {Place} at */
-  stage(at) {
-    const name = `${at.number}.${at.group}`, isNew = this.staged !== name;
-    this.staged = name;
-    if (isNew) this.drawParts(at.event?.groups[at.group]?.parts ?? []);
-    for (const part of this.parts) this.movePart(part, at.share);
-    return isNew;
-  }
-
-  /** @param {Part[]} parts */
+  /** Replace the drawn parts by the lines and the moving values of other parts. @param {Part[]} parts */
   drawParts(parts) {
     this.over.replaceChildren();
     this.lines = shape("g", {}, this.over); // below all factors and values
@@ -266,7 +244,7 @@ class Picture {
     return { moves, adder: part.is_addition ? this.adder(part, this.data.cells[part.target]) : null };
   }
 
-  /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {Cell} cell */
+  /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
@@ -311,9 +289,9 @@ class Picture {
 }
 Picture.count = 0;
 
-/** @param {Term} move */
+/** @param {Movement} move */
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
-/** @param {Term} move */
+/** @param {Movement} move */
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
-/** @param {Term} move */
+/** @param {Movement} move */
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);

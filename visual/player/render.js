@@ -9,7 +9,7 @@ function render({ model, el }) {
   const stopTheme = followTheme(machine.root);
   const stop = addListeners(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
-    "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
+    "change:moment": () => { if (machine.moment !== model.get("moment")) machine.jump(model.get("moment")); },
     "change:contributor": () => { machine.buffers.checked = model.get("contributor"); machine.refresh(); },
   });
   return () => { machine.pause(); stop(); stopTheme(); };

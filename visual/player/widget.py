@@ -33,20 +33,18 @@ from visual.player.data import for_page
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import bundle, scoped
+from visual.widgets.module import bundle, read
 from visual.widgets.widget import Widget, save_page
 
 Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent
-PLAYER = scoped(
-    "Machine", *(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine"))
-)
-MODULE = bundle(PLAYER, HERE / "render.js")
+PLAYER = tuple(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine"))
+MODULE = bundle(*PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
 EXPECTED = (
     "a Trace, as loop.trace() or lab.trace(derivative, given) returns, or a recording of lab.eager"
 )
-STYLE = LOOKS.read_text(encoding="utf-8")
+STYLE = read(LOOKS)
 # The machine and the page around the machine follow the color scheme of the screen.
 DARK = (
     "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"

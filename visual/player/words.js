@@ -21,16 +21,14 @@ const LEGEND = [
  */
 function provenance(data, number, at) {
   const cell = data.cells[number], readers = new Set(), reads = new Set();
-  const later = at.event?.groups.slice(at.group + 1).flatMap((group) => group.parts) ?? [];
-  const moment = later.some((part) => part.target === number) ? at.number - 1 : at.number; // a later sum writes the cell
+  const isLater = at.event?.groups.slice(at.group + 1).some(({ parts }) => parts.some((part) => part.target === number));
+  const moment = isLater ? at.number - 1 : at.number; // a later sum of the event writes the cell
   let computed = null, when = 0, reason = "";
-  for (const [n, event] of data.events.entries())
-    for (const group of event.groups)
-      for (const part of group.parts) {
-        if (part.target === number && n < moment && part.kind !== "restored") [computed, when, reason] = [part, n + 1, group.reason];
-        const isRead = part.terms.some((move) => move.source === number || move.saved.includes(number));
-        if (isRead && n + 1 > when) { readers.add(part.target); reads.add(event.heading); }
-      }
+  data.events.forEach((event, n) => event.groups.forEach((group) => group.parts.forEach((part) => {
+    if (part.target === number && n < moment && part.kind !== "restored") [computed, when, reason] = [part, n + 1, group.reason];
+    const isRead = part.terms.some((move) => move.source === number || move.saved.includes(number));
+    if (isRead && n + 1 > when) [readers.add(part.target), reads.add(event.heading)];
+  })));
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const { text } = keyAt(cell, moment);
   const history = [
@@ -75,9 +73,8 @@ class Words {
   describe(at, entry, withBuffers) {
     const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
-    const lines = group?.summary.length
-      ? group.summary.map((line) => this.line(line))
-      : parts.map((part) => this.line(part.by_entry[entry] ?? part.sentence, part.exact));
+    const sentences = parts.map((part) => this.line(part.by_entry[entry] ?? part.sentence, part.exact));
+    const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     this.reason.textContent = this.reason.title = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");

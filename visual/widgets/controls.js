@@ -62,13 +62,9 @@ function labeledInput(control, input, ask) {
 
 const MAKERS = {
   select(control, ask) {
-    const input = element("select", {}, ...createOptions(control.options));
-    const named = labeledInput(control, input, ask);
-    const set = (value) => {
-      named.set(value);
-      input.title = input.selectedOptions[0]?.text ?? ""; // a narrow list cuts the text
-    };
-    return { ...named, set };
+    const input = element("select", {}, ...createOptions(control.options)), { elements, set } = labeledInput(control, input, ask);
+    const showTitle = () => (input.title = input.selectedOptions[0]?.text ?? ""); // a narrow list cuts the text
+    return { elements, set: (value) => [set(value), showTitle()] };
   },
   text: (control, ask) => labeledInput(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number: (control, ask) => labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
@@ -117,13 +113,11 @@ const MAKERS = {
       slider.value = exact.value;
       ask(exact.value);
     });
-    return {
-      elements: [element("label", {}, `${label} `, slider), exact],
-      set(value) {
-        if (Number(slider.value) !== Number(value)) slider.value = value;
-        showValue(exact, value);
-      },
+    const set = (value) => {
+      if (Number(slider.value) !== Number(value)) slider.value = value;
+      showValue(exact, value);
     };
+    return { elements: [element("label", {}, `${label} `, slider), exact], set };
   },
   checks(control, ask) {
     const boxes = control.options.map((value) => element("input", { type: "checkbox", value, "data-focus": focusName(control, value) }));
@@ -132,30 +126,20 @@ const MAKERS = {
     const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
     const labels = boxes.map((box) => element("label", { class: "scantape-slot" }, box, tap(Number(box.value))));
     const written = element("span", { class: "scantape-slot", title: "the value that the step writes", "data-made": "" }, "t");
-    return {
-      elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [written] : [])],
-      set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
-    };
+    const set = (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value))));
+    return { elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [written] : [])], set };
   },
   check(control, ask) {
     const input = element("input", { type: "checkbox", "data-focus": focusName(control) });
     input.addEventListener("change", () => ask(input.checked));
-    return {
-      elements: [element("label", {}, input, control.label)],
-      set: (value) => (input.checked = value),
-    };
+    return { elements: [element("label", {}, input, control.label)], set: (value) => (input.checked = value) };
   },
   written(control, ask) {
     const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false", "data-focus": focusName(control, "step") });
     const values = element("input", { type: "text", size: 40, spellcheck: "false", "data-focus": focusName(control, "values") });
     for (const input of [step, values]) onSubmit(input, () => ask([step.value, values.value]));
-    return {
-      elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
-      set([text, given]) {
-        showValue(step, text);
-        showValue(values, given);
-      },
-    };
+    const elements = [element("label", {}, "step ", step), element("label", {}, "values ", values)];
+    return { elements, set: ([text, given]) => [showValue(step, text), showValue(values, given)] };
   },
   note: (control) => ({ elements: [element("span", {}, control.label)], set() {} }),
 };

@@ -25,10 +25,9 @@ function createRoot(el, attributes = {}) {
 
 // Register handlers of a model's events; return a function that removes them.
 function addListeners(model, listeners) {
-  for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
-  return () => {
-    for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
-  };
+  const apply = (method) => Object.entries(listeners).forEach(([name, listener]) => model[method](name, listener));
+  apply("on");
+  return () => apply("off");
 }
 
 // Set values of a model, and send them to the kernel.

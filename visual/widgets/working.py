@@ -75,7 +75,11 @@ def begin(
     `on_end` receives the outcome, unless the job is canceled. The thread has the context of the
     caller, so that output appears below the cell of the caller.
     """
-    outcome, context = Future[T](), copy_context()
+    loop, outcome, context = event_loop(), Future[T](), copy_context()
+
+    def finish() -> None:
+        if not job.is_canceled:
+            on_end(outcome)
 
     def work() -> None:
         time.sleep(delay)
@@ -83,18 +87,13 @@ def begin(
             outcome.set_result(context.copy().run(job.run, compute))
         except BaseException as error:
             outcome.set_exception(error)
+        if loop is None:
+            finish()
+        else:
+            with suppress(RuntimeError):  # the event loop has ended
+                loop.call_soon_threadsafe(finish, context=context)
 
-    def finish() -> None:
-        if not job.is_canceled:
-            on_end(outcome)
-
-    def work_in_thread(loop: asyncio.AbstractEventLoop) -> None:
+    if loop is None:
         work()
-        with suppress(RuntimeError):  # the event loop has ended
-            loop.call_soon_threadsafe(finish, context=context)
-
-    if loop := event_loop():
-        Thread(target=work_in_thread, args=(loop,), name="workbench", daemon=True).start()
     else:
-        work()
-        finish()
+        Thread(target=work, name="workbench", daemon=True).start()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, LabError, argument_error, check_choice, quote
+from lab.errors import ArgumentError, LabError, argument_error, check_choice
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
@@ -214,10 +214,9 @@ def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
 
 
 def _float(name: str, written: object) -> float:
-    try:
+    with suppress(ValueError):
         return float(str(written))
-    except ValueError:
-        raise ArgumentError(f"{name} = {quote(written)}: expected a number.") from None
+    raise argument_error(name, written, "expected a number.")
 
 
 HIGHEST = 3  # the highest order that is drawn ahead

@@ -57,8 +57,7 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
 
 def _choices(bench: Bench, moment: int) -> dict[str, object]:
     """Return the choices of a bench, and its moment if it is not the default moment."""
-    chosen = {name: value for name, value in bench.choices.items() if name != "loop"}
-    return chosen | ({"moment": moment} if moment >= 0 else {})
+    return bench.choices | ({"moment": moment} if moment >= 0 else {})
 
 
 def cell(bench: Bench, moment: int = -1) -> str:

@@ -14,19 +14,17 @@ class Form {
 
   // Show the present values; build new controls only if their records differ.
   show({ controls, problem }, waiting) {
-    this.controls = controls;
     const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
     if (shape !== this.shape) this.build(controls);
     this.shape = shape;
     for (const control of controls) {
-      const row = this.rows.get(JSON.stringify(control.key));
-      const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
-      row.report(wrong ? problem.text : "");
-      if (wrong && this.parts.more.contains(row.root)) this.panel.open = true;
+      const name = JSON.stringify(control.key), row = this.rows.get(name);
+      const error = JSON.stringify(problem.key) === name ? problem.text : "";
+      row.report(error);
+      if (error && this.parts.more.contains(row.root)) this.panel.open = true;
       row.about.textContent = control.about || "";
       // Keep invalid text, which the user will correct, and text that is not yet sent.
-      const next = waiting.get(JSON.stringify(control.key));
-      if (!wrong) row.set(next ? next.value : control.value);
+      if (!error) row.set((waiting.get(name) ?? control).value);
     }
   }
 
@@ -40,19 +38,18 @@ class Form {
       if (!groups.has(control.group)) groups.set(control.group, group(control.group));
       const row = createControl(control, (value) => this.ask(control.key, value));
       groups.get(control.group).append(row.root);
-      if ("about" in control) (control.group === "loop" ? groups.get("about") : groups.get(control.group)).append(row.about);
+      if ("about" in control) groups.get(control.group === "loop" ? "about" : control.group).append(row.about);
       this.rows.set(JSON.stringify(control.key), row);
     }
     for (const part of parts) part.replaceChildren();
     for (const [name, group] of groups) (this.parts[name] || this.parts.more).append(group);
     for (const field of fields()) {
       const before = old.get(field.dataset.focus);
-      if (!before) continue;
-      if ("typed" in before.dataset) {
+      if (before && "typed" in before.dataset) {
         field.value = before.value;
         field.dataset.typed = "";
       }
-      if (before === focused) field.focus();
+      if (before && before === focused) field.focus();
     }
   }
 }

@@ -44,7 +44,7 @@ from visual.pictures.machine.still import still
 from visual.player.data import for_page
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, declared_values, written_loop
+from visual.workbench.written import START, STEPS, WRITTEN, written_loop
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
@@ -245,19 +245,19 @@ class LoopBench(Bench):
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
         state = BenchState(loop.name if known else other)
-        return cls(state, state, loop.name, declared_values(loop), loop)
+        return cls(state, state, loop.name, loop.values, loop)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The values of the variables of the chosen loop, by name."""
-        return declared_values(self.chosen)
+        return self.chosen.values
 
     def changed(self, **changes: object) -> "LoopBench":
         """Return the bench with other choices. New taps change the lengths of chosen values."""
         state = self.state.changed(**changes)
         taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
-            values = declared_values(self.chosen.with_taps(taps))
+            values = self.chosen.with_taps(taps).values
             state = state.changed(at={name: values[name] for name in taps})
             if "at" in changes:
                 state = state.changed(at=changes["at"])

@@ -19,7 +19,7 @@ class Requests {
     this.working = working;
     this.open = new Map(); // all requests without an answer, by key; a sent request has a number
     this.number = Date.now(); // of the latest sent request; unique among the pages of this workbench
-    this.expectsAnswer = false; // within PATIENCE
+    this.timer = 0; // while an answer is expected within PATIENCE
   }
 
   /** @param {any[]} key @param {any} value */
@@ -33,12 +33,10 @@ class Requests {
   /** Send the first waiting request, unless a quick answer is expected. */
   next() {
     const request = [...this.open.values()].find(({ number }) => !number);
-    if (!request || this.expectsAnswer) return;
+    if (!request || this.timer) return;
     request.number = ++this.number;
-    this.end();
-    this.expectsAnswer = true;
     this.timer = setTimeout(() => {
-      this.expectsAnswer = false;
+      this.end();
       this.working(true);
       this.next();
     }, PATIENCE);
@@ -54,7 +52,7 @@ class Requests {
   /** Cancel all open requests. */
   cancel() {
     this.open.clear();
-    this.expectsAnswer = false;
+    this.end();
     this.ask(["cancel"]);
   }
 
@@ -70,7 +68,7 @@ class Requests {
   /** Expect no answer. */
   end() {
     clearTimeout(this.timer);
-    this.expectsAnswer = false;
+    this.timer = 0;
   }
 }
 
@@ -142,7 +140,6 @@ class Bench {
     this.player = null; // the machine, while it is shown
     this.ask = (key, value) => this.requests.ask(key, value);
     this.arrange();
-    this.listen();
   }
 
   /** Create the controls, the frame of the picture, and the line above the picture. */
@@ -239,17 +236,12 @@ class Bench {
     }
   }
 
-  /** The latest moment that the machine has reached. */
-  get moment() {
-    return Math.floor(this.player.p + 1e-9);
-  }
-
   /** After a rest of the machine, send its moment to the kernel. */
   rest() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       if (!this.player || this.player.isPlaying) return;
-      const { moment } = this, sent = this.model.get("moment");
+      const { moment } = this.player, sent = this.model.get("moment");
       if (moment !== (sent < 0 ? this.player.data.first : sent)) share(this.model, { moment });
     }, RESTING);
   }
@@ -270,12 +262,13 @@ class Bench {
     this.hint.textContent = `saved as ${message.file}, where the browser saves downloads`;
   }
 
+  /** Show the model and its changes. Return a function that ends the workbench. */
   listen() {
     const { model } = this, draw = () => this.draw();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => {
       const moment = model.get("moment");
-      if (this.player && moment >= 0 && moment !== this.moment) this.player.jump(moment);
+      if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
     };
     const stopListening = addListeners(model, {
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
@@ -285,23 +278,17 @@ class Bench {
     draw();
     this.show();
     write();
-    this.ends = [stopListening, followTheme(this.root), () => this.requests.end()];
-    if (!model.get("is_shown")) this.ends.push(appear(this.root));
+    const ends = [stopListening, followTheme(this.root), ...(model.get("is_shown") ? [] : [appear(this.root)])];
     share(model, { is_shown: true });
     phone.addEventListener("change", this.bend);
-  }
-
-  destroy() {
-    for (const end of this.ends) end();
-    clearTimeout(this.resting);
-    phone.removeEventListener("change", this.bend);
-    this.player?.pause();
+    return () => {
+      for (const end of ends) end();
+      this.requests.end();
+      clearTimeout(this.resting);
+      phone.removeEventListener("change", this.bend);
+      this.player?.pause();
+    };
   }
 }
 
-export default {
-  render({ model, el }) {
-    const bench = new Bench(model, el);
-    return () => bench.destroy();
-  },
-};
+export default { render: ({ model, el }) => new Bench(model, el).listen() };

@@ -107,7 +107,7 @@ class Workbench(Widget):
     `undo` and `redo` move through the earlier choices.
     """
 
-    _esm = bundle(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
+    _esm = bundle(CONTROLS, *PLAYER, HERE / "form.js", HERE / "workbench.js")
     _css = style(HERE / "workbench.css", LOOKS) + dark.style()
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)

@@ -10,12 +10,10 @@ without ``=`` is the new value of the first variable.
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
 from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier, values_by_name
-from lab.loops.variables import Parameter, RandomState, value_of
+from lab.loops.variables import Parameter
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # the default name of a loop from texts
@@ -70,7 +68,7 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
         return None
-    values = declared_values(loop).items()
+    values = loop.values.items()
     lines = (f"{name} = {' '.join(map(short, array.ravel().tolist()))}" for name, array in values)
     texts = str(loop.step), "; ".join(lines)
     try:
@@ -84,16 +82,10 @@ def _content(loop: Loop) -> dict[str, tuple[object, ...]]:
     """Return the taps, the dtype, and the values of each variable."""
     return {
         name: (getattr(loop.variables[name], "taps", None), value.dtype, value.tolist())
-        for name, value in declared_values(loop).items()
+        for name, value in loop.values.items()
     }
 
 
 def short(number: float) -> str:
     """Return a number as text, with all digits but without a final ``.0``."""
     return repr(number).removesuffix(".0")
-
-
-def declared_values(loop: Loop) -> dict[str, np.ndarray]:
-    """Return the values of all variables of a loop except random states, by name."""
-    variables = loop.variables.items()
-    return {n: value_of(v) for n, v in variables if not isinstance(v, RandomState)}
