@@ -28,9 +28,11 @@ from visual.options import COST, ORDER, RULE, Argument, Choice, OneOf, Value, wo
 from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
-ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
-ONE = ((-1,), (-2,))
-TWO = ((-2, -1), (-3, -1), (-3, -2))
+USUAL_TAPS: Mapping[Takes, tuple[tuple[int, ...], ...]] = {
+    None: ((-1,), (-2, -1), (-3, -1), (-2,)),
+    1: ((-1,), (-2,)),
+    2: ((-2, -1), (-3, -1), (-3, -2)),
+}
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
@@ -63,8 +65,7 @@ def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
 
 def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
     """Return the pattern of a loop's declaration, and patterns with other taps of one state."""
-    by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
-    others = ({state.name: taps} for state in loop.states for taps in by_count.get(state.takes, ()))
+    others = [{s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ())]
     return checked_values("taps", [{}, *others], (), lambda given: pattern_of(loop, given))
 
 
@@ -190,24 +191,24 @@ class ChoiceGrid:
     @property
     def options(self) -> dict[str, list[dict[str, object]]]:
         """The options of each field, with labels and parts of links. Each loop has its own taps."""
-        lists = zip(FIELDS[2:], (self.orders, self.costs, self.rules), strict=True)
-        options = {field: _options(field, values) for field, values in lists}
-        loops = _options("loop", [loop.name for loop in self.loops])
-        for option, loop in zip(loops, self.loops, strict=True):
-            patterns = self.taps[loop.name]
-            label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
-            option |= {
+        loops = [
+            {
+                **_option("loop", loop.name, loop.name),
                 "about": loop.reason,
-                "taps": _options("taps", patterns, pattern_text),
-                "taps_label": label,
+                "taps": [_option("taps", p, pattern_text(p)) for p in self.taps[loop.name]],
+                "taps_label": f"taps of {listing(names)}" if names else "taps",
             }
-        return {"loop": loops, **options}
+            for loop in self.loops
+            for names in [self.taps[loop.name][0]]
+        ]
+        lists = {"order": self.orders, "cost": self.costs, "rule": self.rules}
+        others = {n: [_option(n, v, str(v)) for v in values] for n, values in lists.items()}
+        return {"loop": loops, **others}
 
 
-def _options(
-    field: str, values: Iterable[Checked], label: Callable[[Checked], str] = str
-) -> list[dict[str, object]]:
-    return [{"label": label(value), "link": _link(field, value)} for value in values]
+def _option(field: str, value: object, label: str) -> dict[str, object]:
+    """Return an option of a list, with the part of a link that selects the option."""
+    return {"label": label, "link": _link(field, value)}
 
 
 def _link(field: str, value: object) -> str:

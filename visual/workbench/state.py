@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Union
+from typing import Self, Union
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -105,12 +105,12 @@ class BenchState:
             at = checked["at"].items()
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
         old = self
-        if checked.get("view", self.view) != self.view:
-            has_scan = any(option.name == "scan" for option in view_options(checked["view"]))
-            options = {n: v for n, v in self.options.items() if n == "scan" and has_scan}
-            old = replace(self, options=MappingProxyType(options))
         if "view" in checked:
             checked = {"rule": None, **checked}
+            lasting = {option.name for option in view_options(checked["view"])} & {"scan"}
+            if checked["view"] != self.view:
+                options = {n: v for n, v in self.options.items() if n in lasting}
+                old = replace(self, options=MappingProxyType(options))
         for name in checked.keys() & {"taps", "at", "options"}:
             both = {**getattr(old, name), **checked[name]}
             checked[name] = MappingProxyType({n: v for n, v in both.items() if v is not None})
@@ -163,16 +163,12 @@ class Bench(ABC):
         """The chosen values of the variables, by name."""
 
     @abstractmethod
-    def changed(self, **changes: object) -> "Bench":
-        """Return the bench with other choices; raise LabError for an impossible choice."""
-
-    @abstractmethod
     def study(self, order: int) -> Study:
         """Return the derivatives up to an order; the latest studies are cached."""
 
-    @abstractmethod
-    def _draw(self) -> Scene:
-        """Return the picture of the view."""
+    def changed(self, **changes: object) -> Self:
+        """Return the bench with other choices; raise LabError for an impossible choice."""
+        return replace(self, state=self.state.changed(**changes))
 
     @cached_property
     def at(self) -> dict[str, np.ndarray]:
@@ -207,7 +203,10 @@ class Bench(ABC):
         if self.breakage is not None:
             machine = pair_of(self.breakage)
             return still(arrange(machine), machine.moments).themed(self.state.theme)
-        return self._draw()
+        return self._draw(self.study(self.state.order), self.state)
+
+    def _draw(self, study: Study, state: BenchState) -> Scene:
+        return PICTURES[state.view].draw(study, **state.options).themed(state.theme)
 
     @cached_property
     def svg(self) -> str:
@@ -252,16 +251,15 @@ class LoopBench(Bench):
         """The values of the variables of the chosen loop, by name."""
         return self.chosen.values
 
-    def changed(self, **changes: object) -> "LoopBench":
+    def changed(self, **changes: object) -> Self:
         """Return the bench with other choices. New taps change the lengths of chosen values."""
-        state = self.state.changed(**changes)
-        taps = {name: taps for name, taps in state.taps.items() if name in self.state.at}
+        bench = super().changed(**changes)
+        taps = {name: taps for name, taps in bench.state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
             values = self.chosen.with_taps(taps).values
-            state = state.changed(at={name: values[name] for name in taps})
-            if "at" in changes:
-                state = state.changed(at=changes["at"])
-        return replace(self, state=state)
+            state = bench.state.changed(at={name: values[name] for name in taps})
+            bench = replace(bench, state=state.changed(at=changes.get("at", {})))
+        return bench
 
     @cached_property
     def chosen(self) -> Loop:
@@ -274,9 +272,8 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return study_of(self.loop, **{**about, "at": self.at, "order": order})
 
-    def _draw(self) -> Scene:
-        state = self.state
-        return draw_study(self.study(state.order), state.view, state.theme, state.options)
+    def _draw(self, study: Study, state: BenchState) -> Scene:
+        return draw_study(study, state.view, state.theme, state.options)  # cached
 
 
 GRAPH_CHOICES = ("order", "wrt", "at", "view", "options", "theme", "rule")
@@ -323,7 +320,7 @@ class GraphBench(Bench):
         """The chosen values of the inputs, by name."""
         return {**self.given, **self.at}
 
-    def changed(self, **changes: object) -> "GraphBench":
+    def changed(self, **changes: object) -> Self:
         """Return the bench with other choices; the graph stays the same."""
         for name in changes:
             if name not in GRAPH_CHOICES:
@@ -331,13 +328,13 @@ class GraphBench(Bench):
                     f"{name}: a graph has the choices {listing(GRAPH_CHOICES)}. Change the graph "
                     "for anything else."
                 )
-        state = self.state.changed(**changes)
-        names: list[tuple[str, str | None]] = [("at", name) for name in state.at]
-        if state.wrt != self.usual.wrt:
-            names.append(("wrt", state.wrt))
+        bench = super().changed(**changes)
+        names: list[tuple[str, str | None]] = [("at", name) for name in bench.state.at]
+        if bench.state.wrt != self.usual.wrt:
+            names.append(("wrt", bench.state.wrt))
         for argument, chosen in names:
             check_choice(argument, chosen, self.inputs, "the inputs of this graph are {}.")
-        return replace(self, state=state)
+        return bench
 
     def study(self, order: int) -> Study:
         """Return the derivatives of the cost up to an order."""
@@ -345,11 +342,6 @@ class GraphBench(Bench):
         values = self.values
         given = tuple((v, Frozen.freeze(name, values[name])) for name, v in self.inputs.items())
         return _study_of_graph(_derived(self.cost, wrt, order), given)
-
-    def _draw(self) -> Scene:
-        state = self.state
-        picture = PICTURES[state.view].draw(self.study(state.order), **state.options)
-        return picture.themed(state.theme)
 
 
 _derived = lru_cache(maxsize=REMEMBERED)(derivative)

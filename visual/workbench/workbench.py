@@ -23,7 +23,7 @@ from typing import Any
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import LabError, argument_error, check_integer, first_line, listing, quote
+from lab.errors import LabError, argument_error, check_integer, first_line, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -49,6 +49,10 @@ HERE = Path(__file__).parent
 
 QUIET = 0.4  # seconds without a request before pictures are drawn ahead
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
+# The base class with a trait for each choice.
+ChoiceTraits: Any = type(
+    "ChoiceTraits", (traitlets.HasTraits,), {name: traitlets.Any() for name in CHOICE_NAMES}
+)
 
 
 class ChangeHistory:
@@ -89,7 +93,7 @@ class ChangeHistory:
         return replace(self._present)
 
 
-class Workbench(Widget):
+class Workbench(ChoiceTraits, Widget):
     """A loop or a PyTensor graph, with controls for all choices.
 
     The possible calls are ``Workbench()``, ``Workbench(loop)``, ``Workbench(model)``,
@@ -115,20 +119,6 @@ class Workbench(Widget):
     python = traitlets.Unicode("").tag(sync=True)
     link = traitlets.Unicode("").tag(sync=True)
     moment = traitlets.Int(-1, min=-1).tag(sync=True)
-    loop = traitlets.Any()
-    taps = traitlets.Any()
-    steps = traitlets.Any()
-    order = traitlets.Any()
-    wrt = traitlets.Any()
-    cost = traitlets.Any()
-    mode = traitlets.Any()
-    keep = traitlets.Any()
-    of = traitlets.Any()
-    at = traitlets.Any()
-    view = traitlets.Any()
-    options = traitlets.Any()
-    theme = traitlets.Any()
-    rule = traitlets.Any()
     is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
     _requested: Bench  # differs from `_bench` while a request of the page has no answer
@@ -276,8 +266,8 @@ class Workbench(Widget):
                     self._number = number
                     self._handle(key, value)
             case _:
-                expected = "expected a number, a key, and a value."
-                self._update_form(text=f"message = {quote(message)}: {expected}")
+                why = "expected a number, a key, and a value."
+                self._update_form(text=str(argument_error("message", message, why)))
 
     def _handle(self, key: Key, value: object) -> None:
         match key:
