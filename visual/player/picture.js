@@ -27,15 +27,12 @@ function shape(tag, attributes, parent, text = "") {
   return node;
 }
 
-/** @param {number} x @param {number} low @param {number} high */
+// A number between bounds, the share of a phase at `f`, and a smooth share.
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
-/** @param {number} f @param {number} from @param {number} to */
 const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
-/** @param {number} f */
 const ease = (f) => f * f * (3 - 2 * f);
-/** @param {Point[]} points */
+// The line through points in the notation of an SVG, and the estimated width of a text.
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
-/** @param {string} text @param {number} size */
 const textWidth = (text, size) => text.length * size * 0.6;
 
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
@@ -289,9 +286,7 @@ class Picture {
 }
 Picture.count = 0;
 
-/** @param {Movement} move */
+// Whether the factor of a term is 1, whether the picture shows the factor, and the factor as text.
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
-/** @param {Movement} move */
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
-/** @param {Movement} move */
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);

@@ -11,6 +11,7 @@ matrix; a vector of length 1 ends in a comma. `from_text` also reads the part of
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote
 
@@ -45,7 +46,7 @@ def from_text(text: str) -> dict[str, object]:
     Raises ArgumentError for a pair without ``=`` or for a text instead of a number, and
     UnknownNameError for a key that is not in `KEYS`.
     """
-    state: dict[str, object] = {}
+    state: dict[str, Any] = {}
     for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
@@ -54,13 +55,13 @@ def from_text(text: str) -> dict[str, object]:
                 f"link: {quote(pair)}: expected a pair, as in 'loop=square&order=2&at.x=1'."
             )
         check_choice("key", key, KEYS)
-        value = unquote(written)
+        value: object = unquote(written)
+        if key not in TEXTS:
+            value = _read(unquote(code), unquote(written), key in ("options", "cost"))
         if name:
-            entries = state.setdefault(key, {})
-            assert isinstance(entries, dict)
-            entries[name] = _read(f"{key}.{name}", value, key == "options")
+            state.setdefault(key, {})[name] = value
         else:
-            state[key] = value if key in TEXTS else _read(key, value, key == "cost")
+            state[key] = value
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 
 

@@ -52,6 +52,7 @@ CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # the name of a tab
 WEIGHTS = "weights"
 OLDEST_TAP = -4  # the earliest tap of a state that the form offers
+STEP = Choice(WRITTEN, "", "step", kind="written")
 STEP_HELP = (
     "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that is not "
     "assigned is a parameter with one value, a sequence with several. until(x > 2) stops the loop."
@@ -81,13 +82,10 @@ def _control(
 
 def _views(bench: Bench) -> Iterator[Control]:
     """Yield the tabs: the machine, the machine of a faulty rule, and all other pictures."""
-    machine, *others = PICTURES.values()
-    about = {machine.name: machine.about}
-    about[FAULTY_RULE] = "the correct and the faulty run of a rule with a mistake"
-    about |= {kind.name: kind.about for kind in others}
+    about = [(kind.name, kind.about) for kind in PICTURES.values()]
+    about.insert(1, (FAULTY_RULE, "the correct and the faulty run of a rule with a mistake"))
     view = bench.state.view if bench.state.rule is None else FAULTY_RULE
-    options = [[name, f"{name}: {text}"] for name, text in about.items()]
-    yield _control("views", VIEW, view, options=options)
+    yield _control("views", VIEW, view, options=[[name, f"{name}: {text}"] for name, text in about])
 
 
 def _values(bench: Bench) -> Iterator[Control]:
@@ -115,27 +113,23 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     yield _control("loop", ORDER, state.order)
     weights = None if isinstance(state.cost, str) else " ".join(map(short, state.cost))
     yield _control("loop", COST, WEIGHTS if weights else state.cost, (*COST.known, WEIGHTS))
-    texts = text_of(bench.chosen) or text_of(loop)
-    if texts is not None:
-        step = {"kind": "written", "label": "step", "value": list(texts)}
-        yield {"key": ["written"], "group": "written", **step, "about": STEP_HELP}
+    if texts := text_of(bench.chosen) or text_of(loop):
+        yield _control("written", STEP, list(texts), about=STEP_HELP)
     yield _control(group, STEPS, bench.chosen.steps)
     yield _control(group, WRT, state.wrt or next(iter(bench.values)), bench.values)
     if weights:
-        text = {"kind": "text", "label": "weights of the steps", "value": weights}
-        yield {"key": [WEIGHTS], "group": group, **text}
+        yield _control(group, Choice(WEIGHTS, "", "weights of the steps", kind="text"), weights)
     results = [*(state.name for state in loop.states), *loop.outputs]
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
     yield _control(group, KEEP, state.keep, about=KEEP_HELP)
-    for variable in bench.chosen.variables.values():
+    for name, variable in bench.chosen.variables.items():
         if isinstance(variable, State | Series):
             is_state = isinstance(variable, State)
-            offered = range(OLDEST_TAP, 0) if is_state else range(-2, 3)
-            label, taps = f"{TAPS.label} of {variable.name}", sorted({*offered, *variable.taps})
-            boxes = {"kind": "checks", "label": label, "makes": is_state, "options": taps}
-            key = [TAPS.name, variable.name]
-            yield {"key": key, "group": "taps", **boxes, "value": list(variable.taps)}
+            offered = {*(range(OLDEST_TAP, 0) if is_state else range(-2, 3)), *variable.taps}
+            boxes = Choice(TAPS.name, "", f"{TAPS.label} of {name}", kind="checks")
+            taps = _control("taps", boxes, list(variable.taps), options=sorted(offered))
+            yield {**taps, "key": [TAPS.name, name], "makes": is_state}
 
 
 def _rule(bench: Bench) -> Iterator[Control]:
@@ -167,9 +161,8 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["at", str(name), int(place)], _:
             entries = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(entries.size):
-                raise ArgumentError(
-                    f"at = {name}[{place}]: {name} has {entries.size} values, from 0."
-                )
+                why = f"{name} has {entries.size} values, from 0."
+                raise ArgumentError(f"at = {name}[{place}]: {why}")
             entries.ravel()[place] = _float(name, value)
             change = {"at": {name: numbers(entries)}}
         case ["weights"], _:

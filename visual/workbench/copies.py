@@ -29,14 +29,14 @@ def link_of(bench: Bench, moment: int = -1) -> str:
     """
     if not isinstance(bench, LoopBench):
         return ""
-    state: dict[str, object] = {"loop": bench.loop.name}
-    if gallery.loops.get(bench.loop.name) is not bench.loop:
-        texts = text_of(bench.loop)
+    loop, state = bench.loop, dict[str, object](loop=bench.loop.name)
+    if gallery.loops.get(loop.name) is not loop:
+        texts = text_of(loop)
         if texts is None:
             return ""
         state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
-        if not bench.loop.sequences and bench.loop.steps != STEPS:
-            state["steps"] = bench.loop.steps
+        if not loop.sequences and loop.steps != STEPS:
+            state["steps"] = loop.steps
     try:
         return as_text(state | _choices(bench, moment))
     except ArgumentError:  # a value is an array of rank 4 or more
@@ -62,7 +62,7 @@ def _choices(bench: Bench, moment: int) -> dict[str, object]:
 
 def cell(bench: Bench, moment: int = -1) -> str:
     """Return Python code that opens the same workbench at a moment; -1 is the default moment."""
-    before, subject = _subject(bench)
+    before, subject = _loop(bench.loop) if isinstance(bench, LoopBench) else _graph(bench)
     chosen = (f"{name}={value!r}" for name, value in _choices(bench, moment).items())
     body = f"{before}bench = visual.Workbench({_joined([*subject, *chosen])})\nbench\n"
     numbers = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
@@ -78,12 +78,8 @@ def _joined(arguments: list[str]) -> str:
     return line if len(line) <= 70 else "\n" + "".join(f"    {each},\n" for each in arguments)
 
 
-def _subject(bench: Bench) -> tuple[str, list[str]]:
-    """Return the code before the call of `visual.Workbench`, and the arguments for the subject."""
-    if isinstance(bench, GraphBench):
-        return _graph(bench)
-    assert isinstance(bench, LoopBench)
-    loop = bench.loop
+def _loop(loop: Loop) -> tuple[str, list[str]]:
+    """Return the code before the call of `visual.Workbench`, and the argument for a loop."""
     if gallery.loops.get(loop.name) is loop:
         return "", [f"lab.gallery.loops[{loop.name!r}]"]
     if name := notebook_name(loop):
@@ -93,8 +89,9 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
     return "# loop: your lab.Loop\n", ["loop"]
 
 
-def _graph(bench: GraphBench) -> tuple[str, list[str]]:
+def _graph(bench: Bench) -> tuple[str, list[str]]:
     """Return the code before the call, and the arguments for a graph or a PyMC model."""
+    assert isinstance(bench, GraphBench)
     order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
     if bench.model is not None:
         return "", [notebook_name(bench.model) or "model", *order]

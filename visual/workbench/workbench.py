@@ -56,41 +56,40 @@ ChoiceTraits: Any = type(
 
 
 class ChangeHistory:
-    """The present bench, the benches before it, and the benches that were undone.
+    """All benches in order, as copies without cached pictures; `place` is the index of the present.
 
-    The benches are copies without cached pictures.
+    The benches after the present bench were undone.
     """
 
     MOST = 30  # the most changes that can be undone
     TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 
     def __init__(self, bench: Bench) -> None:
-        self.past: list[Bench] = []
-        self.undone: list[Bench] = []
-        self._present = replace(bench)
+        self.benches, self.place = [replace(bench)], 0
         self._time = -inf  # the time of the latest change, if only values changed
 
     def note(self, bench: Bench) -> None:
         """Store a bench if it differs from the present bench."""
-        names = {*bench.state.differences_from(self._present.state)}
-        if getattr(bench, "loop", None) is not getattr(self._present, "loop", None):
+        present = self.benches[self.place]
+        names = {*bench.state.differences_from(present.state)}
+        if getattr(bench, "loop", None) is not getattr(present, "loop", None):
             names.add("loop")
         if names:
             now, are_values = time.monotonic(), names == {"at"}
-            if not are_values or now - self._time >= self.TOGETHER:
-                self.past = [*self.past, self._present][-self.MOST :]
+            is_separate = not are_values or now - self._time >= self.TOGETHER
+            earlier = self.benches[: self.place + is_separate][-self.MOST :]
+            self.benches, self.place = [*earlier, replace(bench)], len(earlier)
             self._time = now if are_values else -inf
-            self._present, self.undone = replace(bench), []
 
-    def move(self, source: list[Bench], target: list[Bench]) -> Bench:
-        """Make the latest bench of `source` the present bench, and return a copy.
+    def has(self, by: int) -> bool:
+        """Return whether a bench is `by` places after the present bench (before: negative)."""
+        return 0 <= self.place + by < len(self.benches)
 
-        `target` receives the previous bench. Without a bench in `source`, change nothing.
-        """
-        if source:
-            target.append(self._present)
-            self._present, self._time = source.pop(), -inf
-        return replace(self._present)
+    def move(self, by: int) -> Bench:
+        """Move to the bench at this distance, if any, and return a copy of the present bench."""
+        if self.has(by):
+            self.place, self._time = self.place + by, -inf
+        return replace(self.benches[self.place])
 
 
 class Workbench(ChoiceTraits, Widget):
@@ -153,8 +152,9 @@ class Workbench(ChoiceTraits, Widget):
     def _still(self) -> tuple[str, str, Scene | None]:
         moment = None if self.moment < 0 else self.moment
         html = without_kernel(dict(self.machine), moment) if self.machine else self.picture.framed()
-        if not in_notebook():
-            html = static_form(self._bench, html)
+        if not in_notebook():  # for readers without Python, a page if possible
+            page = page_of(self._bench)
+            html = WITHOUT_PYTHON + (html if page is None else page.fragment())
         return html, self.picture.text(), self.picture
 
     @property
@@ -190,16 +190,16 @@ class Workbench(ChoiceTraits, Widget):
 
     def undo(self) -> None:
         """Return to the choices before the latest change; without a change, do nothing."""
-        self._move(self._history.past, self._history.undone)
+        self._move(-1)
 
     def redo(self) -> None:
         """Repeat the change that was last undone; without such a change, do nothing."""
-        self._move(self._history.undone, self._history.past)
+        self._move(1)
 
-    def _move(self, source: list[Bench], target: list[Bench]) -> None:
+    def _move(self, by: int) -> None:
         with self._lock:
             self._cancel()
-            bench = self._history.move(source, target)
+            bench = self._history.move(by)
             self._show(Job().run(lambda: draw_bench(bench)))
 
     def _show(self, bench: Bench) -> None:
@@ -250,8 +250,8 @@ class Workbench(ChoiceTraits, Widget):
             "equation": equation(self._bench),
             "problem": {"key": list(key), "text": text},
             "answered": self._number if self._requested is self._bench else -1,
-            "undo": bool(self._history.past),
-            "redo": bool(self._history.undone),
+            "undo": self._history.has(-1),
+            "redo": self._history.has(1),
         }
 
     def receive(self, message: object) -> None:
@@ -336,15 +336,6 @@ WITHOUT_PYTHON = (
     "<p class='scantape-without'>In a notebook, you can change everything in this workbench, "
     "including the loop. <code>make start</code> opens the lessons in a notebook.</p>\n"
 )
-
-
-def static_form(bench: Bench, shown: str) -> str:
-    """Return the HTML of a bench for readers without Python.
-
-    If no page can show the bench, the HTML contains `shown`, the HTML of the machine or picture.
-    """
-    page = page_of(bench)
-    return WITHOUT_PYTHON + (shown if page is None else page.fragment())
 
 
 def page_of(bench: Bench) -> Page | None:
