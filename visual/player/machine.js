@@ -33,10 +33,9 @@ class Machine {
   /** @param {any} data @param {Element} parent @param {any=} options */
   constructor(data, parent, options = {}) {
     Object.assign(this, { options, p: 0, picked: null });
-    this.root = element("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 });
+    this.root = createRoot(parent, { class: "scantape-machine", tabindex: -1 });
     this.root.innerHTML = MARKUP;
     this.root.machine = this;
-    parent.append(this.root);
     const [stage, foot, button, previous, next, speed, buffers] = this.root.querySelectorAll(".stage, .foot, button, select, .legend input");
     Object.assign(this, { stage, foot, button, speed, buffers, inner: this.root.lastChild });
     this.words = new Words(this.root);
@@ -198,7 +197,6 @@ class Machine {
   // ---- keys and provenance ------------------------------------------------------------------
 
   key(event) {
-    event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const cell = event.target.closest?.("[data-cell]"), isButton = event.target.tagName === "BUTTON";
     const pick = () => this.pick(cell);

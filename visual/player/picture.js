@@ -97,13 +97,11 @@ class Picture {
     shape("rect", { x: left, y: top, width: cell.width, height: cell.height, rx: 5 }, group);
     shape("rect", { x: left + 3, y: top + 3, width: cell.width - 6, height: cell.height - 6, rx: 3, class: "inner" }, group);
     if (cell.has_seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
-    const number_ = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
-    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
+    const value = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
+    shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
     const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
-    const place = shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
-    const list = shape("g", { class: "entries" }, group);
-    const title = shape("title", {}, group);
-    return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
+    shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
+    return { cell, group, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 
   /** The lines of a part of an event, drawn once; only their class changes. @param {Part} part @param {number} number */
@@ -136,13 +134,12 @@ class Picture {
     const keys = data.cells.map((cell) => keyAt(cell, p + 1e-9)), isLit = ({ role }) => COLORED.has(role);
     const near = new Set(data.cells.filter((_, number) => isLit(keys[number])).map(({ scan }) => scan));
     for (const [number, node] of this.cells.entries()) {
-      const { cell } = node, { role, text, entries } = keys[number];
-      const kinds = {
+      const { cell } = node, kinds = {
         named: few || cell.scan === open || isLit(keys[number]) || data.is_tall,
         faded: !few && open && !near.has(cell.scan),
         wrong: cell.wrong_from !== null && cell.wrong_from <= p + 1e-9,
       };
-      this.showCell(node, role, [role, ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "), text, entries);
+      this.showCell(node, keys[number], Object.keys(kinds).filter((kind) => kinds[kind]));
     }
     for (const { number, scan, line } of this.tracks) {
       const state = number < at.number || (done && number === at.number) ? "past" : "future";
@@ -158,11 +155,9 @@ class Picture {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
     const isListed = count <= LISTED && Math.max(...entries.map((text) => textWidth(text, 11))) <= cell.width;
-    if (!isListed && this.entry !== null && this.entry < count) {
-      node.number.textContent = entries[this.entry];
-      return;
-    }
-    node.number.textContent = "";
+    const isChosen = !isListed && this.entry !== null && this.entry < count;
+    node.value.textContent = isChosen ? entries[this.entry] : "";
+    if (isChosen) return;
     if (isListed) return entries.forEach((text, n) => shape("text", {
       x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
     }, list, text));
@@ -175,15 +170,15 @@ class Picture {
     });
   }
 
-  /** @param {any} node @param {string} role @param {string} kind @param {string} text @param {string[]=} entries */
-  showCell(node, role, kind, text, entries = []) {
-    const state = `${kind}|${text}|${entries.join()}|${this.entry}`;
+  /** Show the role and the number of a cell, with further classes `kinds`. @param {any} node @param {Key} key @param {string[]} kinds */
+  showCell(node, { role, text, entries }, kinds) {
+    const kind = [role, ...kinds].join(" "), state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
     node.shown = state;
     node.group.setAttribute("class", `cell ${kind}`);
     node.group.dataset.role = role;
     if (entries.length) this.entries(node, entries);
-    else [node.number.textContent] = [text, node.list.replaceChildren()];
+    else [node.value.textContent] = [text, node.list.replaceChildren()];
     node.mark.textContent = role === "restored" ? "↺" : "";
     const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
     node.title.textContent = label;

@@ -106,22 +106,17 @@ def machine(
         if number is not None:
             check_integer(name, number)
     check_type("contributor", contributor, bool, "True or False")
-    content, run = _content(trace, other, around, entry)
+    run: Trace | None = None
+    if isinstance(trace, Breakage):
+        content, run = pair_of(trace), trace.true
+    elif isinstance(trace, Recording):
+        content = machine_of_recording(trace, entry)
+    elif other is not None:
+        content, run = compare_runs(trace, other, entry), trace
+    else:
+        content, run = machine_of(trace, around, entry), trace
     shown = Machine(content, run, contributor)
     return shown if moment is None else shown.scene(moment)
-
-
-def _content(
-    run: Run, other: Trace | None, around: int | None, entry: int | None
-) -> tuple[Content, Trace | None]:
-    """Return the machine of one or two runs, and the first trace, or None for a recording."""
-    if isinstance(run, Breakage):
-        return pair_of(run), run.true
-    if isinstance(run, Recording):
-        return machine_of_recording(run, entry), None
-    if other is not None:
-        return compare_runs(run, other, entry), run
-    return machine_of(run, around, entry), run
 
 
 def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:

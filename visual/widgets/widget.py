@@ -28,17 +28,10 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """The base class if ipywidgets is not installed. Its widgets have only static forms."""
+            """The base class if ipywidgets is not installed: no page is open or sends messages."""
 
             hold_sync = nullcontext
-
-            def on_msg(self, callback: object) -> None:
-                """Do nothing: no page sends messages."""
-
-            send = on_msg
-
-            def close(self) -> None:
-                """Do nothing: no page is open."""
+            on_msg = send = close = staticmethod(lambda *_, **__: None)
 
 else:
     Base = AnyWidget

@@ -9,7 +9,7 @@ workbench compares these derivatives with the derivatives of faulty rules.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Self, Union
@@ -118,10 +118,9 @@ class BenchState:
 
     def differences_from(self, usual: "BenchState") -> dict[str, object]:
         """Return the choices that differ from a `usual` state, by name."""
-        chosen = {choice.name: getattr(self, choice.name) for choice in fields(self)}
         return {
             name: dict(value) if isinstance(value, Mapping) else value
-            for name, value in chosen.items()
+            for name, value in vars(self).items()
             if value != getattr(usual, name)
         }
 
