@@ -79,10 +79,8 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
                     term |= _plain(line, 2)
     if machine.mistake is not None:
         example = machine.mistake.example
-        data["mistake"] |= {
-            "example": example and as_text(example),
-            "offer": example and _offer(example),
-        }
+        offer = example and _offer(example)
+        data["mistake"] |= {"example": example and as_text(example), "offer": offer}
     return data
 
 

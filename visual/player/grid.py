@@ -191,24 +191,20 @@ class ChoiceGrid:
     @property
     def options(self) -> dict[str, list[dict[str, object]]]:
         """The options of each field, with labels and parts of links. Each loop has its own taps."""
-        loops = [
-            {
-                **_option("loop", loop.name, loop.name),
-                "about": loop.reason,
-                "taps": [_option("taps", p, pattern_text(p)) for p in self.taps[loop.name]],
-                "taps_label": f"taps of {listing(names)}" if names else "taps",
-            }
-            for loop in self.loops
-            for names in [self.taps[loop.name][0]]
-        ]
+        loops = _options("loop", [loop.name for loop in self.loops])
+        for option, loop in zip(loops, self.loops, strict=True):
+            patterns = self.taps[loop.name]
+            label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
+            taps = _options("taps", patterns, pattern_text)
+            option |= {"about": loop.reason, "taps": taps, "taps_label": label}
         lists = {"order": self.orders, "cost": self.costs, "rule": self.rules}
-        others = {n: [_option(n, v, str(v)) for v in values] for n, values in lists.items()}
-        return {"loop": loops, **others}
+        return {"loop": loops, **{name: _options(name, values) for name, values in lists.items()}}
 
 
-def _option(field: str, value: object, label: str) -> dict[str, object]:
-    """Return an option of a list, with the part of a link that selects the option."""
-    return {"label": label, "link": _link(field, value)}
+def _options(
+    field: str, values: Iterable[Checked], label: Callable[[Checked], str] = str
+) -> list[dict[str, object]]:
+    return [{"label": label(value), "link": _link(field, value)} for value in values]
 
 
 def _link(field: str, value: object) -> str:

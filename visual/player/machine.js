@@ -93,8 +93,7 @@ class Machine {
     }
     const { width, height } = this.data;
     const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight - this.inner.offsetHeight));
-    const wide = this.stage.clientWidth || width;
-    const scale = clamp(Math.min(wide / width, room / height), 1, 1.45);
+    const scale = clamp(Math.min((this.stage.clientWidth || width) / width, room / height), 1, 1.45);
     this.picture.svg.style.width = `${Math.round(width * scale)}px`;
     this.stage.style.maxHeight = `${room}px`;
   }
@@ -149,12 +148,14 @@ class Machine {
 
   // ---- time: the machine moves to a goal p; unless it plays, a distant goal makes it faster ----
 
+  /** Play to the final moment, from the start if the final moment is shown. */
   play() {
     this.forget();
     if (this.p >= this.data.moments) this.go(0);
     this.glide(this.data.moments, true);
   }
 
+  /** Stop at the present p. */
   pause() {
     this.glide(null);
   }
@@ -257,6 +258,7 @@ class Machine {
     this.words.explain(story);
   }
 
+  /** Show the event again instead of a provenance. */
   forget() {
     if (this.picked === null) return;
     this.picked = null;

@@ -20,8 +20,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
  * @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
  */
 function shape(tag, attributes, parent, text = "") {
-  const node = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+  const node = setAttributes(document.createElementNS(SVG, tag), attributes);
   node.textContent = text;
   parent?.append(node);
   return node;

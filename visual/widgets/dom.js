@@ -1,9 +1,14 @@
 // Functions for the page and the model of every widget. This file is the first of each module.
 
 function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  const node = setAttributes(document.createElement(name), attributes);
   node.append(...children);
+  return node;
+}
+
+// Set attributes of an element, and return the element.
+function setAttributes(node, attributes) {
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   return node;
 }
 

@@ -98,6 +98,7 @@ function appear(root) {
 class Saving {
   /** @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python" */
   constructor(save, text) {
+    this.text = text;
     this.source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
     this.copied = element("span", { role: "status" });
     const copy = (label, name, title) => actionButton(label, () => this.copy(text(name)), { title, "data-copies": name });
@@ -123,9 +124,9 @@ class Saving {
     }
   }
 
-  show({ python, link }) {
-    this.source.textContent = python;
-    this.root.querySelector("[data-copies=link]").disabled = !link;
+  show() {
+    this.source.textContent = this.text("python");
+    this.root.querySelector("[data-copies=link]").disabled = !this.text("link");
   }
 }
 
@@ -197,7 +198,7 @@ class Bench {
     if (cards.length) svg.setAttribute("role", "group"); // an image has no buttons
     for (const card of cards) {
       const [option, value] = card.dataset.cell.split(":"), open = () => this.ask(["options", option], value);
-      for (const [name, text] of Object.entries({ role: "button", tabindex: "0", "aria-label": `open ${card.querySelector("title")?.textContent ?? value}` })) card.setAttribute(name, text);
+      setAttributes(card, { role: "button", tabindex: "0", "aria-label": `open ${card.querySelector("title")?.textContent ?? value}` });
       card.addEventListener("click", open);
       card.addEventListener("keydown", (event) => event.key === "Enter" && open());
     }
@@ -226,14 +227,11 @@ class Bench {
       const { p, data: old } = this.player;
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
       if (this.root.contains(document.activeElement)) this.player.foot.scrollIntoView({ block: "nearest" });
+      return;
     }
-    else {
-      this.frame.replaceChildren();
-      this.player = new Machine(data, this.frame, {
-        moment: start, above: AROUND + 80, onMoment: () => this.rest(),
-        onExample: (link) => this.ask(["link"], link),
-      });
-    }
+    const onExample = (link) => this.ask(["link"], link), onMoment = () => this.rest();
+    this.frame.replaceChildren();
+    this.player = new Machine(data, this.frame, { moment: start, above: AROUND + 80, onMoment, onExample });
   }
 
   /** After a rest of the machine, send its moment to the kernel. */
@@ -264,8 +262,7 @@ class Bench {
 
   /** Show the model and its changes. Return a function that ends the workbench. */
   listen() {
-    const { model } = this, draw = () => this.draw();
-    const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
+    const { model } = this, draw = () => this.draw(), write = () => this.saving.show();
     const move = () => {
       const moment = model.get("moment");
       if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
