@@ -271,10 +271,8 @@ class Workbench(ChoiceTraits, Widget):
 
     def _handle(self, key: Key, value: object) -> None:
         match key:
-            case ["undo"]:
-                self.undo()
-            case ["redo"]:
-                self.redo()
+            case ["undo" | "redo" as way]:
+                getattr(self, way)()
             case ["cancel"]:
                 self._cancel()
                 self._update_form()
