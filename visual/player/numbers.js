@@ -86,7 +86,7 @@ function holds(text, value) {
 const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // numbers of digits to try on the right side until the equation is true
 
 const STYLES = {
-  plain: (value, digits) => numberText(value, digits),
+  plain: numberText,
   factor: (value, digits) => numberText(value, digits).replace(/^-.*/, "($&)"),
   norm: (value) => `‖${numberText(value, 3)}‖`,
 };
@@ -95,6 +95,9 @@ const NUMBER = /[^,;|]+/g; // a number of a value in a link
 
 /** The entries of a value in a link. @param {string} text */
 const readNumbers = (text) => (text.match(NUMBER) ?? []).map(Number);
+
+// Let a property of a record be computed at each access.
+const define = (node, key, get) => Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
 
 class Live {
   /** @param {{lines: any[], base: Object<string, string>}} run @param {any} data of a machine */
@@ -114,14 +117,9 @@ class Live {
     if (node.check?.length) this.equation(node);
     for (const [key, value] of Object.entries(node)) {
       if (!value || typeof value !== "object") continue;
-      if ("n" in value) this.property(node, key, () => STYLES[value.s](this.numbers[value.n]));
+      if ("n" in value) define(node, key, () => STYLES[value.s](this.numbers[value.n]));
       else if (key !== "check") this.bind(value);
     }
-  }
-
-  /** @param {any} node @param {string} key @param {() => any} get */
-  property(node, key, get) {
-    Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
   }
 
   /** The sign of a sentence, and the equation with enough digits to be true. @param {any} part */
@@ -138,8 +136,8 @@ class Live {
       return compute(check, { "": used }).at(-1);
     };
     const isTrue = (digits) => holds(left.text, rightSide(digits));
-    this.property(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
-    this.property(part, "exact", () => {
+    define(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
+    define(part, "exact", () => {
       const digits = DIGITS.find(isTrue);
       const texts = right.map((piece) => (piece.isNumber ? printed(piece, digits ?? DIGITS.at(-1)) : piece.text));
       return `${name.replace(/:\s*$/, "")} = ${left.text} ${digits ? "=" : "≈"} ${texts.join("")}`;

@@ -135,17 +135,12 @@ const isTyping = (event) => event.target.matches("input:not([type=range]):not([t
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
 class Bench {
+  /** Create the controls, the frame of the picture, and the line above the picture. */
   constructor(model, el) {
+    const root = this.root = createRoot(el, { class: "scantape scantape-bench" });
     this.model = model;
-    this.root = createRoot(el, { class: "scantape scantape-bench" });
     this.player = null; // the machine, while it is shown
     this.ask = (key, value) => this.requests.ask(key, value);
-    this.arrange();
-  }
-
-  /** Create the controls, the frame of the picture, and the line above the picture. */
-  arrange() {
-    const { model, root } = this;
     const working = element("span", { role: "status" });
     const cancel = actionButton("cancel", () => this.requests.cancel(), { hidden: "" });
     this.requests = new Requests(model, (busy) => {
