@@ -14,7 +14,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def assert_twin(name, scene):
-    """Compare a picture or report with a file. To accept it, delete the file and run again."""
+    """Compare a report, or the texts and arrows of a picture, with a reviewed file.
+
+    To accept a change, delete the file and run again.
+    """
     found = f"{scene.text()}{arrows_as_text(scene)}" if hasattr(scene, "walk") else str(scene)
     path = GOLDEN / f"{name}.txt"
     if not path.exists():

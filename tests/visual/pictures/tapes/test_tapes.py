@@ -56,6 +56,15 @@ def test_text_twins(name):
     assert_twin(name, visual.draw(DRAWN[loop], picture, **options))
 
 
+def test_a_missing_arrow_changes_the_twin():
+    scene = visual.genealogy(trace_of("square"))
+    (arrow,) = arrows(scene)
+    assert_twin("genealogy-square-1", scene)
+    without = replace(scene, shapes=tuple(shape for shape in scene.walk() if shape != arrow))
+    with pytest.raises(AssertionError):
+        assert_twin("genealogy-square-1", without)
+
+
 def expected_values(trace, key, moment, role):
     """What a cell may show, from the reads and writes of the trace."""
     _, name, place = key.split(":")
