@@ -360,6 +360,18 @@ def test_a_rule_that_gives_other_tapes_has_its_rows_below_the_correct_ones():
         assert same == [True] * cell.wrong_from + [False]
 
 
+def test_two_loops_share_columns_and_their_sums_have_the_cells_of_their_loop():
+    """Step 0 computes x₁ of the first loop and x₂ of the second, which reads two values."""
+    machine = visual.machine(SQUARE.trace(), TWO_TAPS.trace()).content
+    columns = {(second(machine, c), c.name): c.column for c in machine.cells}
+    assert columns[False, "x₁"] == columns[True, "x₂"]
+    for event in machine.events:
+        for part in (part for group in event.groups for part in group.parts):
+            cell = machine.cells[part.target]
+            found = second(machine, cell), cell.at(event.number).text
+            assert found == (part.is_second, part.new), event.heading
+
+
 def wave(size):
     start = np.linspace(-2, 2, size)
     return lab.Loop(lambda x: pt.sin(x) * 1.3, states=(lab.State("x", start),), n_steps=3)
