@@ -6,21 +6,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from visual.pictures.genealogy import genealogy
-from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEAR = 3.5  # how far an arrow may end from its box
-
-
-def drawings(trace):
-    """All graph pictures of a trace, the step graphs at the last step."""
-    yield genealogy(trace)
-    for number, scan in enumerate(trace.scans):
-        if scan.steps:
-            yield stepgraph(trace, number + 1, scan.steps - 1)
 
 
 # Cells and shapes.

@@ -9,7 +9,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import drawings
 from pygraphviz import AGraph
 from strange_loops import HOSTILE, trace_of
 from twins import assert_twin
@@ -58,7 +57,9 @@ def test_hostile_names_are_labels_and_nothing_else(name):
     found = []
     for x0 in (pt.dscalar(name), pt.dscalar("x")):
         xs = pytensor.scan(pt.tanh, outputs_info=[x0], n_steps=3, return_updates=False)
-        found.append(drawings(lab.trace(lab.derivative(xs[-1], x0, order=2), {x0: 0.5})))
+        trace = lab.trace(lab.derivative(xs[-1], x0, order=2), {x0: 0.5})
+        graphs = (stepgraph(trace, number, 2) for number in range(1, 1 + len(trace.scans)))
+        found.append((genealogy(trace), *graphs))
     for scene, twin in zip(*found, strict=True):
         ElementTree.fromstring(scene.svg())
         assert "<script" not in scene.svg()

@@ -36,6 +36,9 @@ TWINS = {
     "unrolled-extra-w": ("extra", "unrolled", OF_CUBE),
     "unrolled-gap-0": ("gap", "unrolled", {"order": 0}),
     "unrolled-coupled-0": ("coupled", "unrolled", {"order": 0}),
+    "unrolled-rnn-1": ("rnn", "unrolled", {"order": 1}),
+    "unrolled-walk-1": ("walk", "unrolled", {"order": 1}),
+    "unrolled-fibonacci-1": ("fibonacci", "unrolled", {"order": 1}),  # arrows without factors
     "unrolled-weights-1": ("square", "unrolled", {"order": 1, "cost": [1.0, 0.0, 2.0, 3.0]}),
     "unrolled-truncated-1": ("truncated", "unrolled", {"order": 1}),
     "narrow-coupled-2": ("coupled", "tapes", {"order": 2, "width": 360}),

@@ -67,12 +67,6 @@ def places(factor):
     return (above, int(i.translate(DIGITS))), (below, int(j.translate(DIGITS)))
 
 
-def factors(scene):
-    """Return the factors in the tooltips of a picture: the name, the formula, the number."""
-    titles = {s.title for s in scene.walk() if isinstance(s, Text) and s.title.startswith("∂")}
-    return {parts[0]: parts[1:] for parts in (title.split(" = ") for title in titles) if parts[1:]}
-
-
 def last_gradient(trace):
     """Yield the factor and the target node of each edge of the last gradient."""
     graph = unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
@@ -101,27 +95,6 @@ def test_factors_are_derivatives_of_the_step(name, order):
     pair = next(iter(found))
     for wrong in (found[pair] * 1.001, -found[pair]):  # a wrong factor is detected
         assert differ({**found, pair: wrong}, name) == [pair]
-
-
-def test_the_factor_of_an_array_is_a_formula():
-    """The arrow from h₄ to h₃ maps v to Wᵀ(v·(1 − h₄²)), as finite differences do."""
-    loop = gallery.loops["rnn"]
-    trace = loop.trace()
-    assert "∂h₄/∂h₃: Wᵀ @ (▢·(1 − h₄²))" in visual.unrolled(trace).text()
-    h, x = trace.scans[0].tapes[0].final, trace.scans[0].sequences[0].values
-    w, u = (p.value for p in trace.scans[0].parameters)
-    v = np.array([0.3, -0.7, 0.2])
-    sides = (
-        [v @ np.tanh(w @ (h[3] + way * row) + u @ x[3]) for row in np.eye(3)]
-        for way in (1e-6, -1e-6)
-    )
-    upper, lower = map(np.array, sides)
-    np.testing.assert_allclose(w.T @ (v * (1 - h[4] ** 2)), (upper - lower) / 2e-6, rtol=1e-7)
-
-
-def test_an_arrow_without_a_factor_has_no_label():
-    assert factors(visual.draw(gallery.loops["fibonacci"], "unrolled")) == {}
-    assert factors(visual.draw(gallery.loops["walk"], "unrolled"))["∂x₅/∂x₄"] == ["0.9"]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
