@@ -64,8 +64,6 @@ def trace(given, outputs=DOUBLED):
 
 # A call with one argument, the start of its message before " = value", and wrong values.
 WRONG_VALUES = [
-    (lambda v: lab.State("x", v), "initial of state x", [np.datetime64("2020"), LONG, Mute()]),
-    (lambda v: lab.State(v, 1.0), "name", ["\ud800", "a\0b"]),
     (lambda v: lab.State("x", 1.0, taps=v), "taps of state x", [ENDLESS]),
     (lambda v: lab.Sequence("u", v), "values of sequence u", [ENDLESS]),
     (lambda v: trace({W: v}), "given: w", [[[1], [2, 3]], HUGE]),
@@ -74,16 +72,13 @@ WRONG_VALUES = [
     (lambda v: SQUARE.trace(cost=v), "cost", [ENDLESS]),
     (lambda v: SQUARE.trace(keep=v), "keep", ["٣"]),
     (lambda v: lab.structural.clamp(v, 0.0, 1.0), "clamp: x", [ENDLESS]),
-    (lambda v: lab.first(SQUARE.trace(), v), "value", [int]),
     (lambda v: SQUARE.derivative().verify(v), "trace", [SQUARE]),
     (visual.draw, "subject", [None, "square"]),
     (draw, "picture", [Mute(), LONG, "tape"]),
     (lambda v: draw(width=v), "width", [None, Mute(), LONG, "wide", "-85mm", "2cm", "٨٥mm"]),
     (lambda v: draw(all=v), "all", [1, "yes"]),
-    (lambda v: draw(order=v), "order", [-1, 1.5]),
     (lambda v: draw(at=v), "at", [3]),
     (lambda v: draw("memory", scan=v), "scan", [0, 9]),
-    (lambda v: visual.Workbench(order=v), "order", [-1, 7]),
     (lambda v: draw(steps=v), "steps", ["5:2", range(0, 4, 2), "٠:٢", "2:9"]),
     (lambda v: draw().save("walk.gif", animate=v), "animate", [np.zeros(2)]),
     (lambda v: draw().save("walk.gif", v), "scale", [100]),
@@ -95,7 +90,6 @@ WRONG_VALUES = [
     (lambda v: visual.Page("square", orders=v), "orders", [9, -1]),
     (lambda v: visual.machine(SQUARE.trace(), moment=v), "moment", [99, -2, "1"]),
     (lambda v: visual.Question("?", 1, "One.").check(1, v), "tries", [0, True]),
-    (lambda v: visual.Question("?", 1, "One.").save(v), "path", ["x.svg"]),
     (visual.figure, "number", [9, True]),
 ]
 # A call, the start of its message, and other parts of it: the cause, and the fix.
@@ -104,12 +98,9 @@ MESSAGES = [
     (lambda: loop(lambda x: x * W).build(), "step ", "variable w", "lab.Parameter('w', …)"),
     (lambda: loop(random_step).build(), "step ", "noise", "lab.RandomState('rng')", "rng=rng"),
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
-    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step returned ", "(3,)", "(2,)"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step: 'w' ", "={'w'"),
-    (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),
     (lambda: trace({BATCH: []}, vectorize_graph(DOUBLED, {W: BATCH})), "", "zero size"),
-    (lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"), "width = ", "84mm"),
     (lambda: draw("phases", bare=True), "option bare was removed in version 0.3: use "),
     (lambda: draw(width="wide"), "width = ", "50mm to 1000mm", "column (85mm)", "240 pixels"),
     (lambda: draw(steps="5:2"), "steps = '5:2': ", "2:5"),
@@ -118,7 +109,6 @@ MESSAGES = [
     (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
     (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
     (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
-    (lambda: visual.Workbench(view="tape"), "view = 'tape': did you mean 'tapes'?"),
 ]
 
 
@@ -226,7 +216,6 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} --at x=[1,[2,3]] -o x.svg", "x", "number"),
     ([*TAPS, *OUT, "--at", f"x={'[' * 9999}"], "--at x=[[["),
     ([*TAPS, *OUT, "--at==3"], "--at =3"),
-    (f"{SQUARE_TAPES} --steps 0 -o x.svg", "--steps 0"),
     (f"{SQUARE_TAPES} --steps 2-5 -o -", "--steps 2-5", "2:5"),
     (f"{SQUARE_TAPES} --theme pink -o x.svg", "pink", "dark"),
     (f"{SQUARE_TAPES} --order two -o x.svg", "--order two: expected an integer."),
@@ -237,7 +226,6 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} -o walk.avi", "--out walk.avi", ".gif", ".pdf"),
     (f"{SQUARE_TAPES} -o missing/x.svg", "--out missing/x.svg"),
     ("draw figure1 --loop square -o -", "--loop", "not an option of figures"),
-    ("draw figure4 --width column -o x.svg", "--width column", "figure 4", "needs"),
     ("draw figure9 -o -", "expected figure1 to figure8"),
     ("draw unrolled --loop square --scans a -o -", "--scans"),
     ("export --loop square --formats doc -o x", "formats"),

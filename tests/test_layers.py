@@ -183,9 +183,8 @@ def test_the_packages_load_modules_on_demand():
 
 
 def internals_of_pytensor(path):
-    nodes = list(ast.walk(parse(path)))
-    names = {getattr(n, "attr", getattr(n, "id", None)) for n in nodes}
-    names |= {a.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
+    fields = (field for node in ast.walk(parse(path)) for field in ast.iter_fields(node))
+    names = {value for field, value in fields if field in ("attr", "id", "name")}
     return INTERNALS & names
 
 

@@ -31,22 +31,20 @@ def opened(browser, tmp_path):
 
 def test_a_wrong_answer_is_explained_and_can_be_corrected(opened):
     step = step_of(opened.section(0).locator(".question").text_content())
-    box, button = opened.section(0).locator("input"), opened.section(0).locator("[type=submit]")
-    for typed, start in (("a", "Not understood. Expected positions"), (str(step), "Wrong. ")):
-        box.fill(typed)
-        box.press("Enter")
+    for typed, start in (("a", "Not understood. Expected positions"), (step, "Wrong. ")):
+        opened.answer(0, typed)
         assert opened.verdict(0).startswith(start)
     assert "is read and preserved" in opened.verdict(0)
     assert f"the slot at {step + 1}" not in opened.verdict(0)
     assert opened.section(0).locator(".revealed").is_hidden()
     assert opened.score() == "0 of 6 points; 0 of 3 answered."
-    box.fill(str(step + 1))  # the step reads and writes tap 1
-    button.click()
+    opened.section(0).locator("input").fill(str(step + 1))  # the step reads and writes tap 1
+    opened.section(0).locator("[type=submit]").click()
     assert opened.verdict(0).startswith("Right. ")
     assert f"it overwrites the slot at {step + 1}." in opened.verdict(0)
     assert opened.section(0).locator(".revealed").is_visible()
     assert opened.score() == "1 of 6 points; 1 of 3 answered."
-    box.press("Enter")
+    opened.section(0).locator("input").press("Enter")
     assert opened.score() == "1 of 6 points; 1 of 3 answered."
 
 
@@ -123,28 +121,23 @@ def test_page_and_python_check_alike(browser, answer):
 def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
     taps = visual.Question("At which taps?", (-3, -1), "Backward.", hint="See the last state.")
     path = visual.Exercises([*visual.Exercises.of(TRACE).tasks, taps]).save(tmp_path / "x.html")
-    context = browser.new_context(accept_downloads=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    section = page.locator(".exercise").nth(3)
-    for typed, outcome in (("-1, -2", "Wrong."), ("-3, -1", "Right. Backward.")):
-        section.locator("input").fill(typed)
-        section.locator("button[type=submit]").click()
-        section.locator(".verdict").get_by_text(outcome).wait_for()
-    page.get_by_text("1 of 8 points; 1 of 4 answered.").wait_for()
-    page.reload()
-    page.get_by_text("1 of 8 points; 1 of 4 answered.").wait_for()
-    verdict = section.locator(".verdict").text_content()
-    assert "Answered before, for 1 of 2 points: -3, -1." in verdict
-    with page.expect_download() as download:
-        page.locator(".export").click()
-    (one,) = load(Path(download.value.path())).values()
-    assert (one.tries, one.points, one.done) == (1, 1, True)
-    page.locator(".again").click()
-    page.reload()
-    page.get_by_text("0 of 8 points; 0 of 4 answered.").wait_for()
-    assert page.locator(".export").is_hidden()
-    context.close()
+    with Opened(browser, path) as opened:
+        page, section = opened.page, opened.section(3)
+        for typed, outcome in (("-1, -2", "Wrong."), ("-3, -1", "Right. Backward.")):
+            opened.answer(3, typed)
+            section.locator(".verdict").get_by_text(outcome).wait_for()
+        page.get_by_text("1 of 8 points; 1 of 4 answered.").wait_for()
+        page.reload()
+        page.get_by_text("1 of 8 points; 1 of 4 answered.").wait_for()
+        assert "Answered before, for 1 of 2 points: -3, -1." in opened.verdict(3)
+        with page.expect_download() as download:
+            page.locator(".export").click()
+        (one,) = load(Path(download.value.path())).values()
+        assert (one.tries, one.points, one.done) == (1, 1, True)
+        page.locator(".again").click()
+        page.reload()
+        page.get_by_text("0 of 8 points; 0 of 4 answered.").wait_for()
+        assert page.locator(".export").is_hidden()
 
 
 def test_two_windows_keep_the_answers_of_both(browser, tmp_path):

@@ -10,6 +10,7 @@ import jupytext
 import pytest
 from in_browser.chromium import pytestmark, violations  # noqa: F401 (marks)
 from in_browser.jupyter_lab import notebook, run_cell
+from playwright.sync_api import expect
 from sites import ROOT
 
 import lab
@@ -43,20 +44,9 @@ ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
 PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
 SOURCES = (OPENING, STATE, SECOND, USABLE, KERNEL, *COPIES, BOX, PYTHON)
 SIZE = {"width": 1700, "height": 1600}  # space for all
-SHOWS = """([number, wanted]) => {
-  const cell = document.querySelectorAll('.jp-Notebook .jp-CodeCell')[number];
-  const bench = cell.querySelector('.scantape-bench');
-  const svgs = bench ? bench.querySelectorAll('.picture svg') : [];
-  const texts = svgs.length === 1 ? [...svgs[0].querySelectorAll('text')] : [];
-  return JSON.stringify(texts.map(text => text.textContent)) === JSON.stringify(wanted);
-}"""
-TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
-
-
-def texts(picture):
-    """The texts of a picture, in the order of its file."""
-    root = ElementTree.fromstring(picture.svg())
-    return ["".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")]
+TEXTS = ".picture svg text"
+PATIENCE = 60_000  # milliseconds
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def tapes(loop="square", **options):
@@ -86,12 +76,9 @@ class Notebook:
 
     def shows(self, picture, source=OPENING):
         """Wait until the workbench of a cell shows only this picture."""
-        try:
-            self.page.wait_for_function(SHOWS, arg=[SOURCES.index(source), texts(picture)])
-        except Exception:
-            svg = self.bench_in(source).locator(".picture svg")
-            assert svg.evaluate(TEXTS) == texts(picture)
-            raise
+        root = ElementTree.fromstring(picture.svg())
+        texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+        expect(self.bench_in(source).locator(TEXTS)).to_have_text(texts, timeout=PATIENCE)
 
     def choose(self, label, value):
         """Type a value into a control, and hand it in."""
@@ -186,7 +173,7 @@ def test_a_light_picture_and_the_machine_have_the_colors_of_a_dark_page(opened):
         opened.page.evaluate("is => { document.body.dataset.jpThemeLight = is; }", is_light)
         opened.page.locator(f".scantape-bench[data-theme={theme.name}]").first.wait_for()
         root = ElementTree.fromstring(tapes().themed(theme.name).svg())
-        drawn = [box.get("fill") for box in root.iter("{http://www.w3.org/2000/svg}rect")]
+        drawn = [box.get("fill") for box in root.iter(f"{SVG}rect")]
         ground, *boxes = (in_browser(fill) for fill in drawn if fill != "none")
         assert opened.page.evaluate(fills) == ["none", *boxes]
         if theme is DARK:
@@ -201,13 +188,13 @@ def in_browser(color):
 
 
 def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
-    before = opened.bench.locator(".picture svg").evaluate(TEXTS)
+    before = opened.bench.locator(TEXTS).all_text_contents()
     steps = opened.bench.get_by_role("spinbutton", name="steps", exact=True)
     opened.choose("steps", "0")
     told = opened.bench.get_by_text("steps = 0: expected an integer, 1 to 10000.")
     told.wait_for()
     assert steps.get_attribute("aria-describedby") == told.get_attribute("id")
-    assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
+    assert opened.bench.locator(TEXTS).all_text_contents() == before
     opened.choose("steps", "4")
     told.wait_for(state="hidden")
 
@@ -428,10 +415,10 @@ def test_two_workbenches_in_a_notebook_and_one_in_a_cell_that_runs_again(opened)
     opened.shows(tapes(order=2))
     assert opened.bench.count() == 1
     opened.run(SECOND)
-    before = opened.bench.locator(".picture svg").evaluate(TEXTS)
+    before = opened.bench.locator(TEXTS).all_text_contents()
     opened.bench_in(SECOND).get_by_role("button", name="order 0", exact=True).click()
     opened.shows(tapes("gap", order=0), SECOND)
-    assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
+    assert opened.bench.locator(TEXTS).all_text_contents() == before
 
 
 def test_axe_finds_nothing(opened):

@@ -40,9 +40,7 @@ def path(tmp_path_factory):
 
 
 def opened_at(browser, path, link="", **options):
-    opened = Opened(browser, path, **options)
-    opened.page.goto("about:blank")
-    opened.page.goto(f"{path.as_uri()}#{link}")
+    opened = Opened(browser, path, link=link, **options)
     opened.page.wait_for_selector("[data-lesson][data-ready]")
     return opened
 

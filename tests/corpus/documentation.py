@@ -10,27 +10,14 @@ from pytensor.scan.utils import until
 
 ONE = pt.constant(1.0, dtype="float64")
 LINE = np.array([0.4, -0.7, 1.1])
-COEFFICIENTS = [1.0, 0.0, 2.0, -0.5]
 
 
-@graph("base", base=1.3, k=4)
-def power_of_unknown_steps(base, k):
-    powers = scan(lambda p, base: p * base, outputs_info=[ONE], non_sequences=[base], n_steps=k)
-    return powers[-1]
-
-
-@graph("x", coefficients=COEFFICIENTS, x=1.2)
+@graph("x", coefficients=[1.0, 0.0, 2.0, -0.5], x=1.2)
 def polynomial(coefficients, x):
     """Return a loop over two sequences, without a state."""
     sequences = [coefficients, pt.arange(100)]
     terms = scan(lambda c, power, x: c * x**power, sequences=sequences, non_sequences=[x])
     return terms.sum()
-
-
-@graph("x", coefficients=COEFFICIENTS, x=1.2)
-def horner(coefficients, x):
-    start = {"outputs_info": [pt.zeros_like(x)], "non_sequences": [x], "go_backwards": True}
-    return scan(lambda c, value, x: value * x + c, sequences=[coefficients], **start)[-1]
 
 
 @graph("u", u=np.linspace(-0.5, 0.9, 6), x=[0.3, 0.6])

@@ -54,27 +54,6 @@ def kalman(q, r):
     return log_densities.sum()
 
 
-@graph("a", a=2.0, x=1.5)
-def newton_root(a, x):
-    return scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=5)[-1]
-
-
-@graph("rate", rate=0.3, y=[0.7, 0.0])
-def runge_kutta(rate, y):
-    def slope(y, rate):
-        return pt.stack([y[1], -pt.sin(y[0]) - rate * y[1]])
-
-    def step(y, rate):
-        a = slope(y, rate)
-        b = slope(y + 0.05 * a, rate)
-        c = slope(y + 0.05 * b, rate)
-        d = slope(y + 0.1 * c, rate)
-        return y + 0.1 / 6 * (a + 2 * b + 2 * c + d)
-
-    ys = scan(step, outputs_info=[y], non_sequences=[rate], n_steps=4)
-    return ys[-1].sum()
-
-
 @graph("rate", rate=0.1, x=[1.0, -0.5])
 def gradient_in_a_step(rate, x):
     """Return a loop of gradient descent, whose step contains PyTensor's gradient."""

@@ -136,7 +136,7 @@ def refuse(*_):
 
 @pytest.mark.filterwarnings("ignore")
 def test_wrong_errors_reports_and_sizes_are_detected(monkeypatch):
-    cost, wrt, given = GRAPHS["newton_root"]()
+    cost, wrt, given = GRAPHS["polynomial"]()
     wide = PictureKind("wide", "too wide", lambda *_, **__: Scene(WIDEST + 1, 9, (), "a", "b"))
     with monkeypatch.context() as patch, hide_progress():
         patch.setitem(globals(), "PICTURES", {"wide": wide})

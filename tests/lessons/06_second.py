@@ -1,19 +1,12 @@
-from math import isclose
+from math import isclose, prod
 
+import numpy as np
+from solving import rates
 
-def backward(values):
-    result = 1.0
-    for value in values:
-        result *= 2 * value
-    return result
-
-
-for place, found in enumerate(direct):  # every x of the backward loop, moved a little
-    moved = [[x[i] + (i == place) * by for i in range(4)] for by in (1e-6, -1e-6)]
-    assert isclose(found, (backward(moved[0]) - backward(moved[1])) / 2e-6, rel_tol=1e-8)
-assert len(dC1_d_dC_dx) == 5
-for place, found in enumerate(dC1_d_dC_dx):  # the product of the factors of all later steps
-    assert isclose(found, backward(x[:place]), rel_tol=1e-12)
+factors = 2 * np.array(x[:4])
+assert np.allclose(direct, rates(lambda values: prod(2 * values), x[:4]), rtol=1e-8)
+# The product of the factors of all later steps
+assert np.allclose(dC1_d_dC_dx, [prod(factors[:place]) for place in range(5)], rtol=1e-12)
 third_scan = square.trace(order=2).scans[2]
 assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in dC1_d_dC_dx]
 assert isclose(dC1_dx[0], 240 * 0.95**14, rel_tol=1e-12)

@@ -2,23 +2,21 @@ from math import isclose, tanh
 
 import pytest
 from pytensor.gradient import DisconnectedInputError, NullTypeGradError
+from solving import rates
 
 from lab.checks import check
 
 
 def by_hand(weight, start=0.1):
-    state, total, states = start, 0.0, []
+    state, total = start, 0.0
     for value in (0.2, -0.4, 0.3, 0.5):
         state = tanh(weight * state + value)
-        states.append(state)
         total += (state - 0.5) ** 2
-    return total, states
+    return total
 
 
-total, states = by_hand(0.8)
-slope = (by_hand(0.8 + 1e-6)[0] - by_hand(0.8 - 1e-6)[0]) / 2e-6
-assert isclose(float(trace.outputs[0]), total, rel_tol=1e-13)
-assert isclose(float(trace.outputs[1]), slope, rel_tol=1e-8)
+assert isclose(float(trace.outputs[0]), by_hand(0.8), rel_tol=1e-13)
+assert isclose(float(trace.outputs[1]), rates(by_hand, 0.8), rel_tol=1e-8)
 told = str(lab.compare(cost, w, given=given))
 assert "Both pullbacks compute the same gradients" in told
 assert "none: the steps of both runs write the same" in told

@@ -4,17 +4,16 @@ import os
 import re
 import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
-from tempfile import gettempdir, mkdtemp
+from tempfile import gettempdir
 
+from filelock import FileLock
 from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 SMALL = ROOT / "tests" / "site" / "lessons"
-PATIENCE = 300  # seconds; another worker may build the site
 STRICT = ("-W", "-j", "2")
 
 
@@ -42,22 +41,13 @@ def build(lessons, out):
 
 @cache
 def small_site():
-    """Return the folder of the site, which the first worker builds for all."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    if run is None:
-        return build(SMALL, Path(mkdtemp(prefix="scantape-site-")) / "site")
+    """Return the folder of the small site. The first process of a run of tests builds it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
     folder = Path(gettempdir()) / f"scantape-site-{run}"
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        end = time.monotonic() + PATIENCE
-        while not (folder / "tried").exists() and time.monotonic() < end:
-            time.sleep(0.2)
-        return folder / "site"
-    try:
-        return build(SMALL, folder / "site")
-    finally:
-        (folder / "tried").touch()
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            build(SMALL, folder)
+    return folder
 
 
 def written(folder, **cells):

@@ -28,20 +28,6 @@ def one(name, start, step=lambda v: v * 0.5, **options):
     )
 
 
-def five_states():
-    names = "pqrst"
-
-    def step(**values):
-        return [
-            values[n] * 0.9 + 0.1 * values[m]
-            for n, m in zip(names, names[1:] + names[0], strict=True)
-        ]
-
-    return lab.Loop(
-        step, states=tuple(lab.State(n, 0.1 * i) for i, n in enumerate(names)), n_steps=3
-    )
-
-
 LOOPS = {
     "long name": one(LONG, 0.123456789),
     "hostile name": one(HOSTILE, 1.0),
@@ -53,7 +39,12 @@ LOOPS = {
     "huge": one("x", -1.23456e300),
     "one step": one("x", 0.5, n_steps=1),
     "a thousand steps": one("x", 0.5, lambda v: pt.sin(v), n_steps=1_000),
-    "five states": five_states(),
+    "five states": lab.Loop.from_text(
+        "p = p*0.9 + 0.1*q; q = q*0.9 + 0.1*r; r = r*0.9 + 0.1*s; s = s*0.9 + 0.1*v;"
+        "v = v*0.9 + 0.1*p",
+        states={"p": 0.0, "q": 0.1, "r": 0.2, "s": 0.3, "v": 0.4},
+        n_steps=3,
+    ),
     "matrix": one("M", np.arange(12.0).reshape(3, 4), pt.tanh),
     "wide vector": one("v", np.linspace(-1, 1, 100), pt.tanh),
     "float32": one("x", np.float32(0.1), lambda v: v * np.float32(0.5)),

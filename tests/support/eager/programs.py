@@ -76,29 +76,12 @@ FOLDED = {
 
 # Loops for pictures of both the eager tape and the tapes of the Scan.
 
-BESIDE = [
-    ("square", "x"),
-    ("sequence", "z"),
-    ("sequence", "y"),
-    ("fibonacci", "x"),
-    ("gap", "x"),
-    ("coupled", "prey"),
-    ("coupled", "birth"),
-    ("logistic", "x"),
-    ("logistic", "r"),
-    ("window", "u"),
-    ("newton", "a"),
-    ("lookup", "table"),
-    ("delay", "x"),
-    ("delay", "u"),
+TWO_TAPES = [
+    *(("square", "x"), ("sequence", "z"), ("sequence", "y"), ("fibonacci", "x")),
+    *(("coupled", "prey"), ("coupled", "birth"), ("logistic", "x"), ("logistic", "r")),
+    *(("window", "u"), ("newton", "a"), ("lookup", "table"), ("delay", "x"), ("delay", "u")),
 ]
-REFUSED = {
-    "walk": ArgumentError,
-    "gap": GradientError,
-    "extra": GradientError,
-    "rnn": GradientError,
-}
-TWO_TAPES = [case for case in BESIDE if case[0] not in REFUSED]
+REFUSED = {"walk": ArgumentError, **dict.fromkeys(("gap", "extra", "rnn"), GradientError)}
 STRANGE = {
     "hostile": one(HOSTILE, 1.0),
     "long": one(LONG, 0.123456789),

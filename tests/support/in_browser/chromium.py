@@ -31,13 +31,13 @@ def needs_browser(test):
 class Opened:
     """A page from a file, without a network, and its messages and requests."""
 
-    def __init__(self, browser, path, bypass=False, **options):
+    def __init__(self, browser, path, bypass=False, link="", **options):
         self.context = browser.new_context(offline=True, bypass_csp=bypass, **options)
         self.page, self.told, self.asked = self.context.new_page(), [], []
         self.page.on("console", lambda message: self.told.append(message.text))
         self.page.on("pageerror", lambda error: self.told.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(f"{path.as_uri()}#{link}" if link else path.as_uri())
 
     def __enter__(self):
         return self
@@ -53,6 +53,11 @@ class Opened:
 
     def section(self, number):
         return self.page.locator(".exercise").nth(number)
+
+    def answer(self, number, typed):
+        """Type an answer to a question, and hand it in by the Enter key."""
+        self.section(number).locator("input").fill(str(typed))
+        self.section(number).locator("input").press("Enter")
 
     def verdict(self, number):
         return self.section(number).locator(".verdict").text_content()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,25 +87,22 @@ def jupyter_lab(folder):
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
     page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))
-    with open(folder / "jupyter.log", "w") as log:
-        server = subprocess.Popen(
-            command,
-            env={**os.environ, **homes, **paths, **forked_kernels.environment()},
-            stdout=log,
-            stderr=log,
-            cwd=folder,
-        )
-        base = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, **homes, **paths, **forked_kernels.environment()}
+    log, base = folder / "jupyter.log", f"http://127.0.0.1:{port}"
+    with (
+        open(log, "w") as output,
+        subprocess.Popen(
+            command, env=environment, stdout=output, stderr=output, cwd=folder
+        ) as server,
+    ):
         try:
-            wait(f"{base}/api?token={token}", server, folder / "jupyter.log")
+            wait(f"{base}/api?token={token}", server, log)
             yield JupyterLab(folder, base, token)
         finally:
             server.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait(10)
+            server.kill()
 
 
 def wait(address, server, log):
