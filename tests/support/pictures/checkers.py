@@ -372,25 +372,12 @@ def timeless(drawn: Drawn) -> Iterable[object]:
         yield from TIMED.findall(drawn.twin)
 
 
-CHECKERS: tuple[Checker, ...] = (
-    alone,
-    sized,
-    inside,
-    legible,
-    routed,
-    crowded,
-    crossed,
-    overlapping,
-    explained,
-    striped,
-    twinned,
-    escaped,
-    named,
-    whole,
-    titled,
-    opened,
-    timeless,
-)
+# All functions above that check a picture.
+CHECKERS: list[Checker] = [
+    function
+    for function in list(globals().values())
+    if getattr(function, "__annotations__", {}).get("drawn") is Drawn
+]
 
 
 # What must hold of all pictures of one run together.
