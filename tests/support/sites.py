@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
+from uuid import uuid4
 
 from filelock import FileLock
 from in_browser import forked_kernels
@@ -42,7 +43,7 @@ def build(lessons, out):
 @cache
 def small_site():
     """Return the folder of the small site. The first process of a run of tests builds it."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
     folder = Path(gettempdir()) / f"scantape-site-{run}"
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
