@@ -21,7 +21,6 @@ assert isclose(float(summed.outputs[1]), sum(powers), rel_tol=1e-13)
 finished = summed.scans[1].tapes[0].final[::-1]
 assert np.allclose(finished, tape)
 assert round(float(finished[3]), 3) == 2.327
-assert list(square.trace(cost=[0, 1, 0, 1]).scans[1].tapes[0].initial) == [1, 0, 1, 0, 0]
 
 
 def seventh(first, second):
