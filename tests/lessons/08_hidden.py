@@ -10,8 +10,6 @@ truth = [4 * x0**3, 12 * x0**2, 24 * x0]  # of x⁴
 assert np.allclose([float(row.true) for row in broken.rows], truth, rtol=1e-12)
 assert [row.effect for row in broken.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
 assert isclose(float(broken.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
-old_five = lab.break_rule(gallery.loops["square"].with_steps(5), "accumulate-overwritten", order=3)
-assert round(float(old_five.rows[2].broken), 1) == 20171.5
 difference = broken.contrast.first
 assert broken.true.scans[difference.scan].order == 2  # order 2 writes the first wrong value
 
