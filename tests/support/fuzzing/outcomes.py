@@ -3,6 +3,7 @@
 import os
 import re
 from collections import Counter
+from functools import partial
 from itertools import islice
 from random import Random
 
@@ -40,34 +41,26 @@ def message_of(call, kind=lab.LabError):
     return str(caught.value)
 
 
-def error_test(*cases, kind=lab.errors.ArgumentError):
-    """Return a test of calls: each raises an error whose message is a sentence and matches.
+def error_test(*cases, kind=lab.errors.ArgumentError, longest=LONGEST, matches=re.search):
+    """Return a test of calls: the message of each error is a sentence and matches all patterns.
 
-    A case is (call, message) or (call, kind, message).
+    A case is (call, *patterns) or (call, kind, *patterns).
     """
-    cases = [case if len(case) == 3 else (case[0], kind, case[1]) for case in cases]
+    cases = [
+        (call, *rest) if isinstance(rest[0], type) else (call, kind, *rest) for call, *rest in cases
+    ]
 
-    @pytest.mark.parametrize(("call", "kind", "message"), cases)
-    def test(call, kind, message):
-        assert re.search(message, message_of(call, kind))
-
-    return test
-
-
-def words_test(*cases, longest=LONGEST):
-    """Return a test of calls: the message of each contains the words of its case, literally.
-
-    A case is (call, *words) or (call, kind, *words).
-    """
-
-    @pytest.mark.parametrize(("call", "words"), [(call, words) for call, *words in cases])
-    def test(call, words):
-        kind, *words = words if isinstance(words[0], type) else (lab.LabError, *words)
+    @pytest.mark.parametrize(("call", "kind", "patterns"), [(c, k, p) for c, k, *p in cases])
+    def test(call, kind, patterns):
         message = message_of(call, kind)
-        assert [part for part in words if part not in message] == [], message
+        assert [one for one in patterns if not matches(one, message)] == [], message
         assert len(message) < longest, message
 
     return test
+
+
+# The same with words, which a message contains literally.
+words_test = partial(error_test, kind=lab.LabError, matches=lambda words, text: words in text)
 
 
 def tried(calls, seed, times):
