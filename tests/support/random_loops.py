@@ -7,14 +7,8 @@ from hypothesis import strategies as st
 import lab
 
 NAMES = "abc"
-
-
-def taps_of_state():
-    return st.lists(st.sampled_from([-3, -2, -1]), min_size=1, max_size=3, unique=True)
-
-
-def taps_of_sequence():
-    return st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=2, unique=True)
+STATE_TAPS = st.lists(st.sampled_from([-3, -2, -1]), min_size=1, max_size=3, unique=True)
+SEQUENCE_TAPS = st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=2, unique=True)
 
 
 @st.composite
@@ -25,14 +19,14 @@ def loops(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
     states = []
     for name in NAMES[: draw(st.integers(1, 2))]:
-        taps = tuple(draw(taps_of_state()))
+        taps = tuple(draw(STATE_TAPS))
         reach = -min(taps)
         rows = rng.uniform(-1, 1, size=(reach, *shape))
         states.append(lab.State(name, rows[0] if reach == 1 else rows, taps))
     sequences, parameters = [], []
     if draw(st.booleans()):
         values = rng.uniform(-1, 1, size=(steps + 3, *shape))
-        sequences.append(lab.Sequence("u", values, tuple(draw(taps_of_sequence()))))
+        sequences.append(lab.Sequence("u", values, tuple(draw(SEQUENCE_TAPS))))
     if draw(st.booleans()):
         parameters.append(lab.Parameter("w", rng.uniform(0.5, 1, size=shape)))
     outputs = ("out",) if draw(st.booleans()) else ()
