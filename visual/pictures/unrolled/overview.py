@@ -8,7 +8,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline
+from visual.scene.shapes import Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
@@ -21,16 +21,12 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
     """Draw a card for each Scan in execution order. The card of the `opened` Scan has a frame.
 
     With more than two Scans, a thin frame marks each Scan that computes an argument of the `opened`
-    Scan. The strip shows only
-    four of more than eight Scans: the first, the final, and the `opened` Scan, and the Scan that
-    the `opened` Scan differentiates.
+    Scan. The strip shows only four of more than eight Scans: the first, the final, and the `opened`
+    Scan, and the Scan that the `opened` Scan differentiates.
     """
     scans = list(NamedScan.each(trace))
-    parent, last = scans[opened].parent, scans[-1]
-    shown = scans
-    if len(scans) > MOST_CARDS:
-        kept = {0, opened, last.number, parent.number if parent is not None else 0}
-        shown = [of for of in scans if of.number in kept]
+    kept = {0, opened, len(scans) - 1, scans[opened].scan.parent or 0}
+    shown = [of for of in scans if len(scans) <= MOST_CARDS or of.number in kept]
     hidden = len(scans) - len(shown)
     words = [f"{counted(len(scans), 'Scan')}{f', {hidden} of them not shown' if hidden else ''}"]
     words.append(f"below: Scan {opened + 1}")
@@ -68,13 +64,13 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """Draw a card with the number, the name, the direction, and the number of steps of a Scan."""
     is_open, first, count = of.number == opened, of.scan.first, of.scan.steps
     words = f"step {first:,}" if first and count == 1 else counted(count, "step")
-    frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
     lines = 2 if is_open else int(is_read)
-    frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
+    frame = [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
     title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
     steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {words}", 11, muted=True)
-    cell = Group((*frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name)
+    shapes = (Box(0, 0, wide, HIGH, Role.PANEL), *frame, title, steps)
+    cell = Group(shapes, cell=f"scan:{of.number + 1}", title=of.numbered_name)
     return sized(wide, HIGH, cell)
 
 

@@ -16,7 +16,7 @@ from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
 from visual.layout.routes import TRACK, LaneGrid, assign_tracks, is_straight, routes
 from visual.layout.table import Cell
-from visual.pictures.unrolled.factors import SIZE, Factor, factor_along, factor_labels
+from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import feeding
 from visual.pictures.unrolled.placing import FOLD, Placing, Room, block_of
@@ -42,16 +42,12 @@ class Picture:
         self.begin, _ = NamedScan(trace, first).moment(0)
         self.ends = [(placing.spots[a], placing.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(placing.spots.values())
-        run, self.factors = events(trace), dict[int, Factor]()  # by the number of the arrow
-        for number, edge in enumerate(placing.arrows if room.open else ()):
-            if factor := factor_along(run, graph, edge):
-                self.factors[number] = factor
+        run, edges = events(trace), enumerate(placing.arrows if room.open else ())
+        found = {number: factor_along(run, graph, edge) for number, edge in edges}
+        self.factors = {n: factor for n, factor in found.items() if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
-        labeled = {
-            a.lane
-            for a, b in self.factored
-            if a.lane == b.lane and not is_straight(a, b, self.taken)
-        }
+        along = [(a, b) for a, b in self.factored if a.lane == b.lane]
+        labeled = {a.lane for a, b in along if not is_straight(a, b, self.taken)}
         self.tracks = assign_tracks(self.ends, self.taken, labeled)
         wanted = max(map(self._box_width, self.nodes.values()), default=0)
         names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
@@ -164,24 +160,17 @@ class Picture:
 
     def _arrows(self, grid: LaneGrid, boxes: dict[int, Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors. An arrow belongs to the moment of its target."""
-        paths = zip(self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True)
-        arrows = [
-            Arrow(
-                points,
-                faint=self._is_faint(first, last),
-                straight=True,
-                faded=boxes[first].faded or boxes[last].faded,
-            )
-            for (first, last), points in paths
-        ]
+        arrows, paths = list[Arrow](), routes(self.ends, grid, self.tracks)
+        for (first, last), points in zip(self.placing.arrows, paths, strict=True):
+            faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
+            arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
         outside = Envelope(self.room.right + self.room.sheet.margin, -inf, inf, inf)
         obstacles = [outside, *map(envelope_of, boxes.values())]
         texts = factor_labels(arrows, self.factors, obstacles)
         for number, (_, last) in enumerate(self.placing.arrows):
             shapes, (step, moment) = texts.get(number, ()), self._moment(self.nodes[last])
-            is_group = shapes or step is not None
-            arrow = arrows[number]
-            yield Group((arrow, *shapes), step, moment=moment) if is_group else arrow
+            group = Group((arrows[number], *shapes), step, moment=moment)
+            yield group if shapes or step is not None else arrows[number]
 
     def _is_faint(self, first: int, last: int) -> bool:
         """Return whether an arrow connects two Scans."""
@@ -220,8 +209,8 @@ class Picture:
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         """Yield the number of hidden columns in each lane."""
-        pairs = zip(grid.lefts, self.placing.columns, strict=True)
-        for left, gap in ((left, column) for left, column in pairs if isinstance(column, Gap)):
-            for top in grid.tops:
-                mark, y = f"⋯{gap.hidden:,}", top + grid.height / 2 + 4
+        for left, column in zip(grid.lefts, self.placing.columns, strict=True):
+            mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
+            for top in grid.tops if mark else ():
+                y = top + grid.height / 2 + 4
                 yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)

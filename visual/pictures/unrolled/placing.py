@@ -4,8 +4,9 @@ Each Scan has a block of lanes, and each moment of the loop has a column. The lo
 block contain the values that belong to all steps, such as parameters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from math import inf
 
 from lab.traces.scan_of import ScanOf
@@ -121,16 +122,13 @@ def place(
         scans = [node.lane.scan for node in nodes]
         arrows = [(a, b) for a, b in arrows if scans[a] == scans[b] or scans[b] not in gradients]
     columns = sorted({column for _, column in places.values()}) or [0]
-    lasting: dict[Lane, list[int]] = {}
+    free: dict[Lane, Iterator[int]] = {}  # the free columns of each lane, from the first column
     for number, node in enumerate(nodes):
         if node.lasting:  # a running total (argument ≥ 0) or a parameter
             scan, is_total = chosen[block_of(node.lane, chosen)], node.lane.argument >= 0
             lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
-            lasting.setdefault(lane, []).append(number)
-    for lane, members in lasting.items():  # next to each other, from the first column
-        more = range(columns[-1] + 1, columns[-1] + 1 + len(members))
-        for number, column in zip(members, [*columns, *more], strict=False):
-            places[number] = lane, column
+            each = free.setdefault(lane, chain(columns, count(columns[-1] + 1)))
+            places[number] = lane, next(each)
     lanes = _sorted_lanes(chosen, [lane for lane, _ in places.values()], room.open)
     drawn = with_gaps(column for _, column in places.values())
     at = {column: n for n, column in enumerate(drawn) if not isinstance(column, Gap)}
