@@ -69,8 +69,8 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     frame = [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
     title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
     steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {words}", 11, muted=True)
-    shapes = (Box(0, 0, wide, HIGH, Role.PANEL), *frame, title, steps)
-    cell = Group(shapes, cell=f"scan:{of.number + 1}", title=of.numbered_name)
+    ground = Box(0, 0, wide, HIGH, Role.PANEL)
+    cell = Group((ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name)
     return sized(wide, HIGH, cell)
 
 
