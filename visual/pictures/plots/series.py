@@ -1,7 +1,7 @@
 """The numbers that plots draw: a `Series` for each quantity, over indices.
 
-`series_of` reads the tapes of a Scan, and `growth_of` computes the sizes of gradients.
-`table_of` and `tables_of` write series as tables of a text twin. `plot_scene` assembles a plot.
+`series_of` reads the tapes of a Scan. `table_of` and `tables_of` write series as tables of a text
+twin. `plot_scene` assembles a plot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -122,14 +122,6 @@ def series_of(
         values = np.abs(values) if values.dtype.kind == "c" else values
         if values.size:
             yield Series(name, index[order], values.astype(float), across)
-
-
-def growth_of(loop: NamedScan, steps: range | None) -> Iterator[Series]:
-    """Yield the sizes |dC/dx|, |dC′/dx| … of the gradients wrt the states of a loop."""
-    for named in NamedScan.each(loop.trace):
-        if named.scan.parent == loop.number and loop.parent is None:
-            tapes = [t for t in named.scan.tapes if t.gradient_of is not None and not t.is_total]
-            yield from (series.sizes for series in series_of(named, steps, tapes))
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:

@@ -12,14 +12,7 @@ from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
-from visual.pictures.plots.series import (
-    PlottedQuantity,
-    Series,
-    growth_of,
-    plot_scene,
-    series_of,
-    tables_of,
-)
+from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, tables_of
 from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
 
@@ -86,10 +79,13 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
             number = f"{named.number + 1} · "
             table = f"{number}{named.scan.name}{'' if series.is_scalar else f': {series.name}'}"
             yield PlottedQuantity(f"{number}{series.name}", (series,), table=table, rank=rank)
-    for named in scans:
-        sizes: dict[str, list[Series]] = {}
-        for series in growth_of(named, steps):
-            sizes.setdefault(series.name.partition("/")[2], []).append(series)
+    for loop in (named for named in scans if named.parent is None):
+        sizes: dict[str, list[Series]] = {}  # |dC/dx|, |dC′/dx| … by state
+        for named in NamedScan.each(loop.trace):
+            tapes = [t for t in named.scan.tapes if t.gradient_of is not None and not t.is_total]
+            is_gradient = named.scan.parent == loop.number
+            for series in series_of(named, steps, tapes) if is_gradient else ():
+                sizes.setdefault(series.sizes.name.partition("/")[2], []).append(series.sizes)
         for rank, group in enumerate(sizes.values()):
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
             yield PlottedQuantity(title, (*group,), is_size=True, table="Sizes", rank=rank)

@@ -46,15 +46,19 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 
 
 class Panel(NamedTuple):
-    """One of the three panels. `prefix` begins the names of its arrays."""
+    """One of the three panels. `prefix` begins the names of its arrays.
+
+    If `is_back`, values move from the output to the inputs.
+    """
 
     number: int
     title: str
     prefix: str
+    is_back: bool = False
 
 
 FORWARD, TANGENT = Panel(0, "forward", ""), Panel(1, "tangent", "d")
-COTANGENT = Panel(2, "cotangent", "g")
+COTANGENT = Panel(2, "cotangent", "g", is_back=True)
 PANELS = (FORWARD, TANGENT, COTANGENT)
 
 

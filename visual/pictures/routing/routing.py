@@ -16,14 +16,7 @@ from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.pictures.routing.call import (
-    COTANGENT,
-    PANELS,
-    Panel,
-    RoutedArray,
-    RoutedCall,
-    route_call,
-)
+from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall, route_call
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -160,7 +153,7 @@ class RoutingTable(Table):
     def _input_cell(self, array: RoutedArray, entry: int, panel: Panel) -> tuple[Role, str, str]:
         """Return the role, the note, and the tooltip of an entry of an input."""
         readers = self.call.sources.readers(array.number or 0, entry)
-        count, is_back = len(readers), panel is COTANGENT
+        count, is_back = len(readers), panel.is_back
         arrow, verb = ("←", "from") if is_back else ("→", "goes to")
         if not count:
             return Role.UNNEEDED, f"{arrow} none", "not copied"
@@ -179,7 +172,7 @@ class RoutingTable(Table):
         """Return the role, the note, and the tooltip of an entry of the output."""
         source, place = self.call.source(entry)
         nonsmooth = np.broadcast_to(self.call.linear.nonsmooth, array.values[0].shape)
-        arrow, verb = ("→", "goes to") if panel is COTANGENT else ("←", "from")
+        arrow, verb = ("→", "goes to") if panel.is_back else ("←", "from")
         other = source.entry_name(place, panel.prefix)
         role, detail = _role_of(source), f"{verb} {other}"
         if nonsmooth.reshape(-1)[entry]:
@@ -193,9 +186,9 @@ class RoutingTable(Table):
         """Yield the arrows from the inputs to the output or, for cotangents, from the output."""
         for pair in self.pairs:
             ends = [(panel.number, *end) for end in pair]
-            source, target = reversed(ends) if panel is COTANGENT else ends
+            source, target = reversed(ends) if panel.is_back else ends
             moment = panel.number, panel.title
-            yield Edge(source, target, beside=True, plain=panel is not COTANGENT, moment=moment)
+            yield Edge(source, target, beside=True, plain=not panel.is_back, moment=moment)
 
 
 def _role_of(array: RoutedArray) -> Role:

@@ -70,7 +70,9 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
     steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {words}", 11, muted=True)
     ground = Box(0, 0, wide, HIGH, Role.PANEL)
-    cell = Group((ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name)
+    cell = Group(
+        (ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name
+    )
     return sized(wide, HIGH, cell)
 
 

@@ -11,16 +11,7 @@ from math import inf
 
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
-from visual.layout.columns import (
-    Gap,
-    Steps,
-    numbers,
-    one_or_more,
-    shown_steps,
-    timeline,
-    touched_columns,
-    with_gaps,
-)
+from visual.layout.columns import Gap, numbers, shown_steps, timeline, touched_columns, with_gaps
 from visual.layout.routes import TRACK, Spot
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import Unrolling
@@ -94,7 +85,7 @@ def place(
     trace: Trace,
     chosen: Sequence[int],
     graph: Unrolling,
-    requested: Steps,
+    requested: tuple[int, ...],
     room: Room,
     ends: int | None = None,
 ) -> Placing:
@@ -137,14 +128,14 @@ def place(
 
 
 def _shown_columns(
-    trace: Trace, chosen: Sequence[int], requested: Steps, sheet: Sheet, ends: int | None
+    trace: Trace, chosen: Sequence[int], requested: tuple[int, ...], sheet: Sheet, ends: int | None
 ) -> set[int]:
     """Return the columns that the shown steps of the `chosen` Scans read or write."""
     only = sheet.steps
     for number in chosen:
         sheet.steps_of(trace.scans[number].steps, trace.scans[number].name)
     if ends == 0 and only is None:
-        first = (*one_or_more("step", requested), 0)[0]
+        first = (*requested, 0)[0]
         only = range(first, first + 1)
     columns: set[int] = set()
     for of in (ScanOf(trace, number) for number in (chosen[-1:] if ends == 0 else chosen)):

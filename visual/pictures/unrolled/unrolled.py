@@ -100,9 +100,10 @@ def _draw(
     all_direct: bool = False,
 ) -> Scene:
     """Draw the `chosen` Scans. An open picture is below `top` and has as many steps as fit."""
-    sheet, graph = room.sheet, unrolling(trace, chosen, all_direct)
+    requested, sheet = one_or_more("step", step), room.sheet
+    graph = unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
-        placing = place(trace, chosen, graph, step, room, ends)
+        placing = place(trace, chosen, graph, requested, room, ends)
         picture = Picture(trace, chosen, graph, placing, room)
         if picture.fits:
             break
