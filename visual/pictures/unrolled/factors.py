@@ -8,7 +8,7 @@ from lab.equations.events.events import Events
 from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
-from lab.traces.trace import Formula, Trace
+from lab.traces.trace import Formula
 from visual.layout.arrows import Label, Point, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
@@ -62,7 +62,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         return None
     known = [number for _, number in terms if number is not None]
     number = sum(known) if len(known) == len(terms) else None
-    return Factor(_name(run.trace, graph, edge), formula, number)
+    return Factor(_name(graph, edge), formula, number)
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
@@ -75,11 +75,11 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
     )
 
 
-def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
+def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
     """Return the name of the local derivative of an edge, such as ``∂x₄/∂x₃``. Empty if unknown."""
     names = list[str]()
     for node in (graph.nodes[number] for number in edge):
-        named = NamedScan(trace, node.lane.scan)
+        named = NamedScan(graph.trace, node.lane.scan)
         tape = named.scan.tape(node.lane.argument)
         if tape is None or tape.gradient_of is None or named.parent is None:
             return ""

@@ -13,22 +13,28 @@ from lab.records import find_reachable
 from lab.traces.flow import Flow, Value
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
-from visual.pictures.unrolled.quantities import QuantityNode, QuantityNodes
+from visual.pictures.unrolled.quantities import Lane, QuantityNode, QuantityNodes
 from visual.scene.theme import Role
 
 
 @dataclass(frozen=True, eq=False)
 class Unrolling:
-    """All nodes, and the edges as pairs of node numbers.
+    """All nodes of the `chosen` Scans, and the edges as pairs of node numbers.
 
     An edge connects quantities. `uses` has the pairs of values of each edge: first the computed
     value, then the value that the computation reads.
     """
 
+    trace: Trace
+    chosen: tuple[int, ...]
     nodes: tuple[QuantityNode, ...]
     edges: tuple[tuple[int, int], ...]
     uses: Mapping[tuple[int, int], Sequence[tuple[Value, Value]]]
     flow: Flow
+
+    def block(self, lane: Lane) -> int:
+        """Return the number of the Scan of a lane among the chosen Scans, or 0 for an input."""
+        return self.chosen.index(lane.scan) if lane.scan in self.chosen else 0
 
 
 def unrolling(
@@ -62,7 +68,7 @@ def unrolling(
     for number, node in numbered:
         role = Role.RESULT if number in results else node.role
         nodes.append(replace(node, role=role, faded=node.faded or number not in needed))
-    return Unrolling(tuple(nodes), tuple(edges), uses, quantities.flow)
+    return Unrolling(trace, chosen, tuple(nodes), tuple(edges), uses, quantities.flow)
 
 
 def _results(quantities: QuantityNodes) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """The shapes of an unrolled picture, for a graph whose nodes have columns and lanes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
@@ -8,7 +8,6 @@ from lab.equations.events.events import events
 from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_notes
 from lab.notation import counted
-from lab.traces.trace import Trace
 from visual.layout.arrows import Moment
 from visual.layout.canvas import HEIGHT
 from visual.layout.cells import draw_cell
@@ -19,7 +18,7 @@ from visual.layout.table import Cell
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import feeding
-from visual.pictures.unrolled.placing import FOLD, Placing, Room, block_of
+from visual.pictures.unrolled.placing import FOLD, Placing, Room
 from visual.pictures.unrolled.quantities import Lane, QuantityNode
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
@@ -32,17 +31,15 @@ LEAST, NARROW = 0.64, 56  # fraction of `narrowest`; least gap for factors
 class Picture:
     """A graph, its placing, and the room. `fits` states whether the room is wide enough."""
 
-    def __init__(
-        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing, room: Room
-    ) -> None:
-        self.trace, self.chosen, self.graph = trace, chosen, graph
+    def __init__(self, graph: Unrolling, placing: Placing, room: Room) -> None:
+        self.trace, self.chosen, self.graph = graph.trace, graph.chosen, graph
         self.placing, self.room = placing, room
         self.nodes = {number: graph.nodes[number] for number in placing.spots}
-        first = 0 if room.open else min(chosen)  # the first Scan with moments in the picture
-        self.begin, _ = NamedScan(trace, first).moment(0)
+        first = 0 if room.open else min(graph.chosen)  # the first Scan with moments in the picture
+        self.begin, _ = NamedScan(graph.trace, first).moment(0)
         self.ends = [(placing.spots[a], placing.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(placing.spots.values())
-        run, edges = events(trace), enumerate(placing.arrows if room.open else ())
+        run, edges = events(graph.trace), enumerate(placing.arrows if room.open else ())
         found = {number: factor_along(run, graph, edge) for number, edge in edges}
         self.factors = {n: factor for n, factor in found.items() if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
@@ -65,7 +62,7 @@ class Picture:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
         y, words, tops, headed = self.room.top, list[Piece](), list[float](), set[int]()
         for number, lane in enumerate(self.placing.lanes):
-            block = block_of(lane, self.chosen)
+            block = self.graph.block(lane)
             if block not in headed:
                 headed.add(block)
                 y += 16 if number else 0
@@ -179,7 +176,7 @@ class Picture:
     def _box(self, number: int, grid: LaneGrid) -> Box:
         """Return the box of a node. No box of the first block of an open picture is faded."""
         node, spot = self.nodes[number], self.placing.spots[number]
-        faded = node.faded and not (self.room.open and block_of(node.lane, self.chosen) == 0)
+        faded = node.faded and not (self.room.open and self.graph.block(node.lane) == 0)
         left, top = grid.lefts[spot.column], grid.tops[spot.lane]
         return Box(left, top, grid.width, grid.height, node.role, faded=faded)
 

@@ -10,12 +10,11 @@ from itertools import chain, count
 from math import inf
 
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Trace
 from visual.layout.columns import Gap, numbers, shown_steps, timeline, touched_columns, with_gaps
 from visual.layout.routes import TRACK, Spot
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.quantities import Lane, QuantityNode
+from visual.pictures.unrolled.quantities import Lane
 
 FOLD = 34  # the width of a gap, in pixels
 SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
@@ -81,24 +80,17 @@ class Placing:
     left_out: frozenset[Lane]
 
 
-def place(
-    trace: Trace,
-    chosen: Sequence[int],
-    graph: Unrolling,
-    requested: tuple[int, ...],
-    room: Room,
-    ends: int | None = None,
-) -> Placing:
+def place(graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None) -> Placing:
     """Return the lanes and columns of the nodes of `graph`, and the arrows between them.
 
     Of a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
     only the steps that the sheet selects. If `ends` is 0, the placing contains a single step of the
-    last of the `chosen` Scans. In an open picture, the placing omits arrows from the values of a
+    last of the chosen Scans. In an open picture, the placing omits arrows from the values of a
     loop to its gradients. Raises ArgumentError if a Scan does not run a selected step.
     """
-    nodes, times = graph.nodes, [timeline(of.root.scan) for of in ScanOf.each(trace)]
-    left_out = _unneeded(trace, chosen, nodes)
-    shown = _shown_columns(trace, chosen, requested, room.sheet, ends)
+    trace, chosen, nodes = graph.trace, graph.chosen, graph.nodes
+    times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
+    left_out, shown = _unneeded(graph), _shown_columns(graph, requested, room.sheet, ends)
     places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
     for number, node in enumerate(nodes):
         column = node.row
@@ -116,11 +108,11 @@ def place(
     free: dict[Lane, Iterator[int]] = {}  # the free columns of each lane, from the first column
     for number, node in enumerate(nodes):
         if node.lasting:  # a running total (argument ≥ 0) or a parameter
-            scan, is_total = chosen[block_of(node.lane, chosen)], node.lane.argument >= 0
+            scan, is_total = chosen[graph.block(node.lane)], node.lane.argument >= 0
             lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
             each = free.setdefault(lane, chain(columns, count(columns[-1] + 1)))
             places[number] = lane, next(each)
-    lanes = _sorted_lanes(chosen, [lane for lane, _ in places.values()], room.open)
+    lanes = _sorted_lanes(graph, [lane for lane, _ in places.values()], room.open)
     drawn = with_gaps(column for _, column in places.values())
     at = {column: n for n, column in enumerate(drawn) if not isinstance(column, Gap)}
     spots = {n: Spot(lanes.index(lane), at[column]) for n, (lane, column) in places.items()}
@@ -128,10 +120,10 @@ def place(
 
 
 def _shown_columns(
-    trace: Trace, chosen: Sequence[int], requested: tuple[int, ...], sheet: Sheet, ends: int | None
+    graph: Unrolling, requested: tuple[int, ...], sheet: Sheet, ends: int | None
 ) -> set[int]:
-    """Return the columns that the shown steps of the `chosen` Scans read or write."""
-    only = sheet.steps
+    """Return the columns that the shown steps of the chosen Scans read or write."""
+    trace, chosen, only = graph.trace, graph.chosen, sheet.steps
     for number in chosen:
         sheet.steps_of(trace.scans[number].steps, trace.scans[number].name)
     if ends == 0 and only is None:
@@ -145,12 +137,7 @@ def _shown_columns(
     return columns
 
 
-def block_of(lane: Lane, chosen: Sequence[int]) -> int:
-    """Return the number of the block of a lane; inputs are in the first block."""
-    return chosen.index(lane.scan) if lane.scan in chosen else 0
-
-
-def _sorted_lanes(chosen: Sequence[int], lanes: Sequence[Lane], is_open: bool) -> list[Lane]:
+def _sorted_lanes(graph: Unrolling, lanes: Sequence[Lane], is_open: bool) -> list[Lane]:
     """Return the lanes in the order of blocks. Values that belong to all steps are at the bottom.
 
     The lane of direct parts is below the lane of its gradients. In an open picture, the first lane
@@ -159,19 +146,16 @@ def _sorted_lanes(chosen: Sequence[int], lanes: Sequence[Lane], is_open: bool) -
 
     def order(lane: Lane, above: int = 0) -> tuple[int, bool, int, int, int]:
         place = not lane.variable, lane.argument, lane.again, lane.direct - above
-        return block_of(lane, chosen), *place
+        return graph.block(lane), *place
 
     direct = [lane for lane in lanes if lane.direct and is_open]
     first = min(direct, key=order, default=None)
     return sorted(dict.fromkeys(lanes), key=lambda lane: order(lane, 2 * (lane == first)))
 
 
-def _unneeded(
-    trace: Trace, chosen: Sequence[int], nodes: Sequence[QuantityNode]
-) -> frozenset[Lane]:
+def _unneeded(graph: Unrolling) -> frozenset[Lane]:
     """Return the lanes of the outputs of derivatives that affect no result."""
-    outputs = {
-        (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
-    }
-    lanes = {n.lane for n in nodes if (n.lane.scan, n.lane.argument) in outputs}
-    return frozenset(lanes - {node.lane for node in nodes if not node.faded})
+    scans = ((number, graph.trace.scans[number]) for number in graph.chosen[1:])
+    outputs = {(number, tape.argument) for number, scan in scans for tape in scan.outputs}
+    lanes = {n.lane for n in graph.nodes if (n.lane.scan, n.lane.argument) in outputs}
+    return frozenset(lanes - {node.lane for node in graph.nodes if not node.faded})

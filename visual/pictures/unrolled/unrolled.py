@@ -103,8 +103,7 @@ def _draw(
     requested, sheet = one_or_more("step", step), room.sheet
     graph = unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
-        placing = place(trace, chosen, graph, requested, room, ends)
-        picture = Picture(trace, chosen, graph, placing, room)
+        picture = Picture(graph, place(graph, requested, room, ends), room)
         if picture.fits:
             break
     part = picture.draw()
