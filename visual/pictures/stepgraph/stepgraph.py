@@ -137,7 +137,8 @@ class StepCards:
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
         title = name if value is None else f"{name} = {full_text(value)}"
-        shapes = _shapes(role, caption, bold, numbers, width, formula)
+        lines = [*((line, True) for line in bold), *((line, False) for line in numbers)]
+        shapes = _shapes(role, caption, lines, width, formula)
         return piece(Group(shapes, cell=key, title=title, quantity=quantity(name), value=value))
 
     def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
@@ -210,23 +211,18 @@ class StepCards:
 
 
 def _shapes(
-    role: Role,
-    caption: str,
-    bold: Sequence[str],
-    numbers: Sequence[str],
-    width: float,
-    formula: str,
+    role: Role, caption: str, lines: Sequence[tuple[str, bool]], width: float, formula: str
 ) -> tuple[Box | Text, ...]:
-    """Return a box at most `width` wide with a caption, bold lines, and lines of numbers.
+    """Return a box at most `width` wide with a caption, and with lines that can be bold.
 
     A shortened line has the tooltip `formula`.
     """
     texts, room = list[Text](), width - 2 * INDENT
     if caption:
         texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
-    for number, line in enumerate((*bold, *numbers)):
+    for line, is_bold in lines:
         x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
-        y, right, is_bold = 16 + LINE * len(texts), width - INDENT, number < len(bold)
+        y, right = 16 + LINE * len(texts), width - INDENT
         text = fitted(x, y, line.lstrip(), right - x, VALUE, mono=True, bold=is_bold, role=role)
         texts.append(replace(text, title=formula) if line.endswith("…") else text)
     right = max(text.x + text.width for text in texts) + INDENT

@@ -96,9 +96,9 @@ class QuantityNodes:
         size, is_loop = len(tape.initial), self.is_loop(named.number)
         if tape.is_total:
             row = len(tape.final) - 1
-            node = self._node(named, tape, row, Role.INTERMEDIATE, tape.final[row])
+            node = slot_node(named, tape, row, Role.INTERMEDIATE)
             chains = (self.flow.chain(named.number, tape, n) for n in range(row + 1))
-            node = replace(node, index=None, lasting=True)
+            node = replace(node, index=None, value=tape.final[row], lasting=True)
             self._join([v for chain in chains for v in chain], node)
             return
         reached = reached_rows(named, tape) if is_loop else set()
@@ -116,8 +116,8 @@ class QuantityNodes:
         first, *written = self.flow.chain(named.number, tape, row)
         changes = (self.flow.writes[value] for value in written)
         change = next((write for write in changes if not is_copy(write)), None)
-        is_sum, initial = change is not None and adds_old(change.formula), tape.initial[row]
-        is_zero = not is_fed(named, tape.argument, row) and not np.any(initial)
+        is_sum = change is not None and adds_old(change.formula)
+        is_zero = not is_fed(named, tape.argument, row) and not np.any(tape.initial[row])
         has_part = self.all_direct and tape.gradient_of is not None and tape.axis is not None
         has_part |= is_sum and (first in self.read or not is_zero)
         is_early = row in named.scan.arrived(tape)  # written by steps that were not recorded
@@ -131,7 +131,7 @@ class QuantityNodes:
             elif role is Role.INTERMEDIATE and not is_early:
                 start = Role.INPUT if self.is_loop(named.number) else Role.SEED
             faded = is_zero and start is Role.SEED and not has_part
-            self._join([first], self._node(named, tape, row, start, initial, faded=faded))
+            self._join([first], replace(slot_node(named, tape, row, start), faded=faded))
         again = 0
         for value in written:
             write = self.flow.writes[value]
@@ -145,8 +145,8 @@ class QuantityNodes:
                 self.nodes[old] = replace(self.nodes[old], value=content, step=step)
                 continue
             again += is_held
-            node = self._node(named, tape, row, role, content, again=again)
-            self._join([value], replace(node, step=write.step))
+            node = slot_node(named, tape, row, role, again=again)
+            self._join([value], replace(node, value=content, step=write.step))
 
     def _direct(
         self, named: NamedScan, tape: TapeTrace, row: int, is_early: bool, is_zero: bool
@@ -155,31 +155,8 @@ class QuantityNodes:
         # With all direct parts, as in the lesson, the part of an input has the color of the input.
         is_input = self.all_direct and tape.axis is not None and row in named.wanted_rows(tape)
         role = Role.INPUT if is_input else Role.SEED
-        node = self._node(named, tape, row, role, tape.initial[row], direct=True, faded=is_zero)
+        node = replace(slot_node(named, tape, row, role, direct=True), faded=is_zero)
         return replace(node, role=Role.INTERMEDIATE, label="from before") if is_early else node
-
-    def _node(
-        self,
-        named: NamedScan,
-        tape: TapeTrace,
-        row: int,
-        role: Role,
-        value: np.ndarray,
-        *,
-        direct: bool = False,
-        again: int = 0,
-        faded: bool = False,
-    ) -> QuantityNode:
-        index = index_of(tape, row)
-        label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
-        if index is None and not tape.is_total:
-            label = f"{label} pos {integers(tape.position(row))}"
-        name = named.direct_label(tape, None) if direct else named.row_name(tape)
-        name += ", again" * bool(again)
-        lane = Lane(named.number, tape.name, tape.argument, name, direct, again)
-        variable = tape.axis.variable if tape.axis is not None else ""
-        key = named.row_key(tape, row)
-        return QuantityNode(lane, variable, index, row, label, value, role, key, faded=faded)
 
     def _join(self, values: list[Value], node: QuantityNode) -> None:
         """Add a node that represents `values`."""
@@ -191,7 +168,8 @@ class QuantityNodes:
         named = NamedScan(self.trace, value.scan)
         tape = named.scan.tape(value.argument)
         if tape is not None:
-            return self._node(named, tape, value.row, Role.INPUT, tape.final[value.row])
+            node = slot_node(named, tape, value.row, Role.INPUT)
+            return replace(node, value=tape.final[value.row])
         name, index = value.variable, value.row
         lane = Lane(value.scan, name, value.argument, name)
         for parameter in (each for each in named.scan.parameters if each.name == name):
@@ -212,6 +190,22 @@ class QuantityNodes:
             return node
         is_zero = not is_fed(named, sequence.argument, step) and not np.any(content)
         return replace(node, role=Role.SEED, faded=is_zero)
+
+
+def slot_node(
+    named: NamedScan, tape: TapeTrace, row: int, role: Role, direct: bool = False, again: int = 0
+) -> QuantityNode:
+    """Return a node for the initial value of a slot, or for its `direct` part of a gradient."""
+    index = index_of(tape, row)
+    label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
+    if index is None and not tape.is_total:
+        label = f"{label} pos {integers(tape.position(row))}"
+    name = named.direct_label(tape, None) if direct else named.row_name(tape)
+    name += ", again" * bool(again)
+    lane = Lane(named.number, tape.name, tape.argument, name, direct, again)
+    variable = tape.axis.variable if tape.axis is not None else ""
+    value, key = tape.initial[row], named.row_key(tape, row)
+    return QuantityNode(lane, variable, index, row, label, value, role, key)
 
 
 def is_copy(write: SlotWrite) -> bool:

@@ -15,7 +15,7 @@ from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan
-from visual.pictures.unrolled.graph import unrolling
+from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import Room, place, room_on
@@ -60,14 +60,14 @@ def unrolled(
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw(trace, chosen, step, room_on(sheet), top)
+    return _draw(unrolling(trace, chosen), step, room_on(sheet), top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
     loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
-    return _draw(trace, loops, step, room_on(sheet))
+    return _draw(unrolling(trace, loops), step, room_on(sheet))
 
 
 @picture_function
@@ -88,20 +88,12 @@ def unrolled_scans(
         raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
     is_free = sheet.width == SCREEN.width
     room = Room(sheet=sheet) if is_free else room_on(sheet, is_open=False)
-    return _draw(trace, chosen, step, room, all_direct=all_direct)
+    return _draw(unrolling(trace, chosen, all_direct), step, room)
 
 
-def _draw(
-    trace: Trace,
-    chosen: tuple[int, ...],
-    step: Steps,
-    room: Room,
-    top: Piece = EMPTY,
-    all_direct: bool = False,
-) -> Scene:
-    """Draw the `chosen` Scans. An open picture is below `top` and has as many steps as fit."""
+def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scene:
+    """Draw the chosen Scans. An open picture is below `top` and has as many steps as fit."""
     requested, sheet = one_or_more("step", step), room.sheet
-    graph = unrolling(trace, chosen, all_direct)
     for ends in ENDS if room.open else ENDS[:1]:
         picture = Picture(graph, place(graph, requested, room, ends), room)
         if picture.fits:
@@ -113,14 +105,15 @@ def _draw(
         width = max(sheet.width, top.envelope.right + sheet.margin)
     elif room.right < inf and picture.fits:
         width = sheet.width
-    names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
+    scans = [graph.trace.scans[number] for number in graph.chosen]
+    names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in scans)
     return scene_with_legend(
         part,
-        title=f"{trace.scans[chosen[0]].name}, unrolled",
+        title=f"{scans[0].name}, unrolled",
         description=f"Each value of {names}, with the values it is computed from.",
         sheet=sheet,
         width=width,
         sentences=picture.notes() if room.open else (),
         close=width == sheet.width,
-        seeds=seeds_of(trace, chosen[::-1]),
+        seeds=seeds_of(graph.trace, graph.chosen[::-1]),
     )
