@@ -140,15 +140,12 @@ def _sentence(trace: Trace, order: int) -> str:
     for number, scan in enumerate(trace.scans):
         if scan.order == order and scan.parent is not None:
             new.setdefault(scan.parent, []).append(number)
-    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
-    if not new:
-        return (
-            f"{value} needs no new Scan: no gradient of {last} goes back through a Scan. "
-            f"{len(before)} + 0 = {len(before)}."
-        )
-    pairs = listing(f"{_numbers(scans)} from {parent + 1}" for parent, scans in sorted(new.items()))
-    count = sum(map(len, new.values()))
+    value, last, count = f"C{primes(order)}", f"C{primes(order - 1)}", sum(map(len, new.values()))
     total = f"{len(before)} + {count} = {len(before) + count}"
+    if not new:
+        reason = f"no gradient of {last} goes back through a Scan"
+        return f"{value} needs no new Scan: {reason}. {total}."
+    pairs = listing(f"{_numbers(scans)} from {parent + 1}" for parent, scans in sorted(new.items()))
     if len(before) == 1:
         return f"{last} is computed by one Scan. {value} differentiates it ({pairs}): {total}."
     rest = _numbers(set(before) - set(new))
@@ -167,10 +164,7 @@ def _numbers(scans: Iterable[int]) -> str:
 
 def _counts(trace: Trace, orders: int) -> str:
     """Return a sentence with the numbers of Scans and of distinct step functions by order."""
-    steps = [
-        [_step_function(scan) for scan in trace.scans if scan.order == order]
-        for order in range(orders + 1)
-    ]
+    steps = [[_step_function(s) for s in trace.scans if s.order == n] for n in range(orders + 1)]
     scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))
     return f"Scans of order 0 to {orders}: {scans}. Distinct step functions: {distinct}."
 

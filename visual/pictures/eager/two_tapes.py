@@ -124,8 +124,8 @@ class TwoTapes(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the initial values, the shown steps, and the values after the loop."""
-        line = f"{counted(self.steps, 'step')} of the loop, from top to bottom, with equal numbers "
-        line += "on both sides."
+        steps = counted(self.steps, "step")
+        line = f"{steps} of the loop, from top to bottom, with equal numbers on both sides."
         yield Row(heading=TableHeading(self.title, [line]))
         heads = {(0, n): head for n, head in enumerate(HEADS)}
         edges = [*self._edges()]

@@ -37,15 +37,13 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOCK = RLock()  # all threads share the parameters of matplotlib
 
 
+Fill = Callable[["Panel"], object]  # draws on the axes of a panel
+
+
 def draw_panel(
-    width: float,
-    high: float,
-    title: str,
-    fill: Callable[["Panel"], object],
-    note: str = "",
-    right: float = 8.0,
+    width: float, high: float, title: str, fill: Fill, note: str = "", right: float = 8.0
 ) -> Piece:
-    """Return a panel of `width` pixels with a title and a note. `fill` draws on the axes.
+    """Return a panel of `width` pixels with a title, a note, and the content that `fill` draws.
 
     The axes are `high` pixels high, with `right` pixels to their right.
     """

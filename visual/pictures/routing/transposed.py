@@ -35,8 +35,8 @@ WORDS: Mapping[Role, str] = {
     Role.SPENT: "unchanged; no later step reads this slot",
 }
 Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
-# The content of a line: its name, its values, a note, and roles and old values by row.
-LineContent = tuple[str, Values | np.ndarray, str, Mapping[int, Role], Values]
+# The contents of lines: the name, the values, a note, and roles and old values by row.
+Contents = Sequence[tuple[str, Values | np.ndarray, str, Mapping[int, Role], Values]]
 
 
 @picture_function
@@ -169,7 +169,7 @@ class StepTable(Table):
         old = {row: self.before[row] for row in written if row in read}
         note = f"set_subtensor at pos {integers(*map(tape.position, written))}"
         replaced = dict.fromkeys(old, Role.OVERWRITTEN)
-        lines: list[LineContent] = [
+        lines: Contents = [
             ("tape before", self.before, "", self.used, {}),
             ("read", read, "narrow: a copy", dict.fromkeys(read, Role.READ), {}),
             ("written", written, "the step computes it", {}, {}),
@@ -186,7 +186,7 @@ class StepTable(Table):
         roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
         old, result = {row: after[row] for row in written}, dict.fromkeys(read, Role.RESULT)
         ended = dict.fromkeys(old, Role.OVERWRITTEN)
-        lines: list[LineContent] = [
+        lines: Contents = [
             ("gradient after", after, "from later steps", {}, {}),
             ("wrt written", written, "moves to the value", {}, {}),
             ("wrt the rest", self.gradient_rest, "zero remains", ended, old),
@@ -205,7 +205,7 @@ class StepTable(Table):
         distance = np.max(np.abs(self.traced - self.gradient_before)[alive], initial=0)
         roles = self.used | dict.fromkeys(self.spent, Role.SPENT)
         old = {row: self.gradient_after[row] for row in self.read}
-        lines: list[LineContent] = [
+        lines: Contents = [
             ("tape before", self.gradient_after, "the gradient after, from above", {}, {}),
             ("tape after", self.traced, "preserved: old + new value", roles, old),
         ]
@@ -217,11 +217,7 @@ class StepTable(Table):
         return self._block(2, words, lines, {})
 
     def _block(
-        self,
-        number: int,
-        words: Sequence[str],
-        contents: Sequence[LineContent],
-        arrows: Mapping[int, Values],
+        self, number: int, words: Sequence[str], contents: Contents, arrows: Mapping[int, Values]
     ) -> Row:
         """Return a row with the heading `words`, and with a line for each content.
 
@@ -242,23 +238,16 @@ class StepTable(Table):
                 key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
                 id, value, before = (number, name, row), values[row], old.get(row)
                 cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
-            heads = {} if number or lines else self._heads()
+            heads = {} if number or lines else {(0, row): self._head(row) for row in self.slots}
             lines.append(Line(cells, [note] if note else [], heads, name))
         ids = [{key: cell.id for key, cell in line.cells} for line in lines]
-        edges = [
-            Edge(ids[line][0, row], ids[line + 1][0, row])
-            for line, slots in arrows.items()
-            for row in slots
-            if (0, row) in ids[line]
-        ]
+        ends = [(n, (0, row)) for n, slots in arrows.items() for row in slots if (0, row) in ids[n]]
+        edges = [Edge(ids[line][key], ids[line + 1][key]) for line, key in ends]
         moment = Group((), number, moment=words[0].partition(":")[0])
         return Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
 
-    def _heads(self) -> dict[Key, Head]:
-        return {
-            (0, row): Head(self._label(row), f"pos {integers(self.tape.position(row))}")
-            for row in self.slots
-        }
+    def _head(self, row: int) -> Head:
+        return Head(self._label(row), f"pos {integers(self.tape.position(row))}")
 
     def _label(self, row: int) -> str:
         return self.named.tape_label(self.tape, row) or self.tape.name
