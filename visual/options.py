@@ -110,9 +110,8 @@ class OneOf(Choice):
 
     def check(self, value: object) -> Value:
         """Return a known name, or None if None is the default; raise UnknownNameError otherwise."""
-        if (value is not None or self.default is not None) and value not in self.known:
-            check_choice(self.name, value, self.known)
-        return value
+        may_be_none = value is None and self.default is None
+        return value if may_be_none else check_choice(self.name, value, self.known)
 
 
 @dataclass(frozen=True)

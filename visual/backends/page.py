@@ -130,9 +130,7 @@ def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "li
     colors = THEMES[theme]
     content = f"{report}\n"
     if place.suffix.lower() == ".html":
-        from lab.reports.tables import (
-            as_html,
-        )  # imported on first use, because pictures do not need it
+        from lab.reports.tables import as_html  # only reports need this module
 
         section = report.document
         content = document(section.title, colors, as_html(section, level=1), more=TABLES)

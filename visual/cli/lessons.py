@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from os.path import lexists
@@ -51,16 +52,13 @@ def _score(options: argparse.Namespace) -> None:
 
 def lessons() -> list[Path]:
     """Return the paths of all lessons; raise LabError if the installation has no lessons."""
-    paths = list(HERE.glob("*.md")) if (HERE / "01_loop.md").exists() else []
-    if not paths:
-        try:
-            installed = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
-        except PackageNotFoundError:
-            installed = []
-        paths = [Path(str(file.locate())) for file in installed]
-    if not paths:
-        raise LabError("lessons: this installation contains none. Install the wheel of scantape.")
-    return sorted(paths)
+    if (HERE / "01_loop.md").exists():
+        return sorted(HERE.glob("*.md"))
+    with suppress(PackageNotFoundError):
+        installed = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
+        if installed:
+            return sorted(Path(str(file.locate())) for file in installed)
+    raise LabError("lessons: this installation contains none. Install the wheel of scantape.")
 
 
 def copy_lessons(folder: Path) -> Iterator[Path]:

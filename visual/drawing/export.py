@@ -77,9 +77,9 @@ def _files(
 ) -> dict[str, str | bytes]:
     """Return the content of each file by its name; the final file is the index page."""
     files: dict[str, str | bytes] = {}
-    contents, sections = list[str](), list[str]()
+    kinds, sections = PICTURES.values(), list[str]()
     titles, errors = list[str](), list[LabError]()
-    for kind in progress_bar(PICTURES.values(), "export", "picture"):
+    for kind in progress_bar(kinds, "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
@@ -94,10 +94,10 @@ def _files(
             titles.append(picture.title)
         head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
         sections.append(f"{head}{section}</section>\n")
-        contents.append(f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>')
     if not titles:  # the loop or its options caused all errors
         raise errors[0]
     title = f"Pictures of {titles[0].split(',')[0]}"
-    nav = f"<h1>{text(title)}</h1>\n<nav><ul>{''.join(contents)}</ul></nav>\n"
+    items = (f'<li><a href="#{k.name}">{k.name}</a>: {text(k.about)}</li>' for k in kinds)
+    nav = f"<h1>{text(title)}</h1>\n<nav><ul>{''.join(items)}</ul></nav>\n"
     files["index.html"] = document(title, THEMES[theme], nav + "".join(sections))
     return files

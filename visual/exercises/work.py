@@ -142,7 +142,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
         return "the set contains a wrong number."
     if _is_same(numbers[::-1], right):
         return "these are the right numbers, in the opposite order."
-    wrong = [n for n, pair in enumerate(zip(numbers, right, strict=True)) if not _is_near(*pair)]
+    wrong = np.flatnonzero(~_are_near(numbers, right)).tolist()
     if isinstance(result, Trace):  # the backward loop writes the final slot first
         return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
     number = number_text(numbers[wrong[0]])
@@ -167,12 +167,13 @@ def _numbers(value: object) -> list[float]:
     return list(islice(flatten(value), LONGEST))
 
 
-def _is_near(number: float, right: float) -> bool:
-    return bool(np.isclose(number, right, rtol=TOLERANCE, atol=TOLERANCE * 1e-3))
+def _are_near(numbers: list[float], right: list[float]) -> np.ndarray:
+    """Return for each number whether it differs from the right number by at most the tolerance."""
+    return np.isclose(numbers, right, rtol=TOLERANCE, atol=TOLERANCE * 1e-3)
 
 
 def _is_same(numbers: list[float], right: list[float]) -> bool:
-    return len(numbers) == len(right) and all(map(_is_near, numbers, right))
+    return len(numbers) == len(right) and bool(_are_near(numbers, right).all())
 
 
 def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:

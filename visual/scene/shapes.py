@@ -393,8 +393,7 @@ class Scene:
         if suffix == ".dot":
             return self.dot
         if self.film is not None and (animate or suffix in MOVING):
-            film = replace(self.film(), theme=picture.theme)
-            return film.rendered(suffix, scale, animate)
+            return replace(self.film(), theme=picture.theme).rendered(suffix, scale, animate)
         options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
         if suffix in (".png", *MOVING):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
