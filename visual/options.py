@@ -53,8 +53,8 @@ class Choice:
     describe the option of the command line. `label` is the text next to the control in a form;
     forms omit an option without a label. `checker` returns the standard form of a value, or raises
     an error that contains the name. `reader` converts a text of the command line, or raises
-    ValueError if the text is not `expected`. `kind` is the kind of the control, and `known` are the
-    entries of its list.
+    ValueError if the text is not `expected`. `action` is the action of argparse. `kind` is the kind
+    of the control, and `known` are the entries of its list.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Choice:
     checker: Callable[[str, object], Value] = _check_name
     reader: Callable[[str], Value] = str
     expected: str = ""
+    action: str = "store"
     kind: str = "select"
     known: Mapping[str, object] | tuple[str, ...] = ()
 
@@ -77,7 +78,8 @@ class Choice:
     @property
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument`."""
-        return {"help": self.help, "metavar": self.metavar, "default": SUPPRESS}
+        form = {} if self.action == "store_true" else {"metavar": self.metavar}
+        return {"action": self.action, "help": self.help, "default": SUPPRESS, **form}
 
     def check(self, value: object) -> Value:
         """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
@@ -167,11 +169,7 @@ class Switch(Choice):
     checker: Callable[[str, object], Value] = switch
     reader: Callable[[str], Value] = bool
     kind: str = "check"
-
-    @property
-    def argument(self) -> Argument:
-        """The keyword arguments of `ArgumentParser.add_argument` for a flag."""
-        return {"action": "store_true", "help": self.help, "default": SUPPRESS}
+    action: str = "store_true"
 
 
 def _check_entries(name: str, value: object) -> Mapping[str, Value]:
@@ -194,11 +192,7 @@ class ByName(Choice):
     checker: Callable[[str, object], Value] = _check_entries
     reader: Callable[[str], Value] = _read_entry
     expected: str = "NAME=NUMBER or NAME=[NUMBER,…], with finite numbers"
-
-    @property
-    def argument(self) -> Argument:
-        """The keyword arguments of `ArgumentParser.add_argument` for a repeatable option."""
-        return {**super().argument, "action": "append"}
+    action: str = "append"
 
     def parse(self, text: Value) -> dict[str, Value]:
         """Convert the texts of all entries to a dictionary of values by name."""

@@ -89,7 +89,7 @@ class Exercise {
   }
 }
 
-// The browser stores the results of a page. If the browser forbids storage, the page has them until it closes.
+// The browser stores the results of a page, or if the browser forbids storage, the page itself.
 const KEY = "scantape-progress";
 const store = {
   unstored: {},

@@ -146,7 +146,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def _luminance(color: str) -> float:
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    channels = [value / 255 for value in bytes.fromhex(color[1:])]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -175,8 +175,8 @@ def _washed(look: Look, background: str) -> Look:
 
 def mixed(start: str, end: str, share: float) -> str:
     """Return the mix of two ``#rrggbb`` colors, with the fraction `share` of the color `end`."""
-    pairs = ((int(start[i : i + 2], 16), int(end[i : i + 2], 16)) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+    pairs = zip(bytes.fromhex(start[1:]), bytes.fromhex(end[1:]), strict=True)
+    return "#" + bytes(round(a + (b - a) * share) for a, b in pairs).hex()
 
 
 LIGHT = _theme("light", 0, "#ffffff", text="#1f2937", muted="#6b7280", arrow="#9a3412")
