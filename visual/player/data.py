@@ -3,7 +3,7 @@
 Each record becomes an object with the same fields, which the typedefs in ``picture.js`` list.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,14 +13,7 @@ from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine.arrange import Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import (
-    Key,
-    MachineContent,
-    MachineEvent,
-    Part,
-    PartGroup,
-    SlotCell,
-)
+from visual.pictures.machine.content import MachineContent, MachineEvent, Part, PartGroup
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
@@ -66,9 +59,8 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     machine = arrangement.machine
     data = {"first": _first(machine), **_plain(machine, without=("rows",))}
     data |= _plain(arrangement, 2, without=("machine", "boxes"))
-    cells = zip(data["cells"], machine.cells, arrangement.states, arrangement.boxes, strict=True)
-    for plain, cell, keys, box in cells:
-        plain |= _cell(machine, cell, keys) | _plain(box, 2)
+    for number, plain in enumerate(data["cells"]):
+        plain |= _cell(arrangement, number) | _plain(arrangement.boxes[number], 2)
     for plain, event in zip(data["events"], machine.events, strict=True):
         groups = zip(plain["groups"], event.groups, spans(event), strict=True)
         for plain_group, group, (start, end) in groups:
@@ -121,12 +113,14 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _cell(machine: MachineContent, cell: SlotCell, keys: Sequence[Key]) -> dict[str, Any]:
-    """Return further data of a cell.
+def _cell(arrangement: Arrangement, number: int) -> dict[str, Any]:
+    """Return further data of the cell with this index.
 
     `wrong_from` is the moment of the first wrong number, and `given` is the place of the
     instruction for a given initial value, or None for another cell.
     """
+    machine, keys = arrangement.machine, arrangement.states[number]
+    cell = machine.cells[number]
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full

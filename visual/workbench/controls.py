@@ -18,20 +18,8 @@ from lab.loops.variables import State
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.layout.names import NamedScan
-from visual.options import (
-    COST,
-    KEEP,
-    OF,
-    ORDER,
-    RULE,
-    STEPS,
-    TAPS,
-    THEME,
-    WRT,
-    ByName,
-    Choice,
-    Control,
-)
+from visual.options import COST, KEEP, OF, ORDER, RULE, STEPS, TAPS, THEME, WRT, Choice, Control
+from visual.player.state import MAPPINGS
 from visual.widgets.sliders import sliders
 from visual.workbench.copies import bench_of
 from visual.workbench.state import (
@@ -182,7 +170,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             change = {"rule": None if value == CORRECT else value}
         case ["view"], _ if value == FAULTY_RULE:
             change = {"rule": bench.state.rule or next(iter(BROKEN))}
-        case [str(field)], _ if field in CHOICES and not isinstance(CHOICES[field], ByName):
+        case [str(field)], _ if field in CHOICES and field not in MAPPINGS:
             change = {field: CHOICES[field].from_form(value)}
         case _:
             raise argument_error("key", key, "expected the key of a control, and a possible value.")

@@ -17,14 +17,7 @@ from typing import Self, Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import (
-    ArgumentError,
-    argument_error,
-    check_choice,
-    check_integer,
-    listing,
-    quote,
-)
+from lab.errors import ArgumentError, argument_error, check_choice, check_integer, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -42,6 +35,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
+from visual.player.state import MAPPINGS
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, written_loop
@@ -111,7 +105,7 @@ class BenchState:
             if checked["view"] != self.view:
                 options = {n: v for n, v in self.options.items() if n in lasting}
                 old = replace(self, options=MappingProxyType(options))
-        for name in checked.keys() & {"taps", "at", "options"}:
+        for name in checked.keys() & {*MAPPINGS}:
             both = {**getattr(old, name), **checked[name]}
             checked[name] = MappingProxyType({n: v for n, v in both.items() if v is not None})
         return replace(old, **checked)

@@ -34,14 +34,7 @@ from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
 from visual.widgets.working import Job, begin, event_loop
-from visual.workbench.controls import (
-    Key,
-    changed,
-    controls,
-    draw_ahead,
-    draw_bench,
-    equation,
-)
+from visual.workbench.controls import Key, changed, controls, draw_ahead, draw_bench, equation
 from visual.workbench.copies import bench_of, cell, link_of
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
 
