@@ -7,30 +7,21 @@ let count = 0;
 // Create a control: its element, `set` to show a value, and `report` to show an error.
 function createControl(control, ask) {
   const message = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++count}` });
-  const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
-  const tag = control.kind === "checks" ? "fieldset" : "div";
-  const root = element(tag, { class: "scantape-control" }, ...parts.elements, message);
-  return {
-    root,
-    about: element("p", { class: "scantape-about" }),
-    set: parts.set,
-    report(text) {
-      message.textContent = text;
-      for (const input of root.querySelectorAll("input, select, textarea")) {
-        input.toggleAttribute("aria-invalid", Boolean(text));
-        input.setAttribute("aria-describedby", message.id);
-      }
-    },
+  const { elements, set } = (MAKERS[control.kind] || MAKERS.note)(control, ask);
+  const root = element(control.kind === "checks" ? "fieldset" : "div", { class: "scantape-control" }, ...elements, message);
+  const report = (text) => {
+    message.textContent = text;
+    for (const input of root.querySelectorAll("input, select, textarea")) {
+      input.toggleAttribute("aria-invalid", Boolean(text));
+      input.setAttribute("aria-describedby", message.id);
+    }
   };
+  return { root, about: element("p", { class: "scantape-about" }), set, report };
 }
 
-function createOptions(options) {
-  return options.map(([value, text]) => element("option", { value }, text));
-}
-
-function focusName(control, part = "") {
-  return JSON.stringify([control.key, part]);
-}
+// The options of a list, and the name that keeps the focus on a part of a control in a new form.
+const createOptions = (options) => options.map(([value, text]) => element("option", { value }, text));
+const focusName = (control, part = "") => JSON.stringify([control.key, part]);
 
 // Call `ask` when the user submits a text; until then, no other value replaces the text.
 function onSubmit(input, ask) {
@@ -40,10 +31,9 @@ function onSubmit(input, ask) {
     delete input.dataset.typed;
     ask();
   };
-  input.addEventListener("change", submit);
+  for (const type of ["change", "blur"]) input.addEventListener(type, submit);
   // The browser reports no change if the user types the same value again; the kernel may need the value.
   input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && submit());
-  input.addEventListener("blur", submit);
 }
 
 // Show a value in a field, unless the user is typing there.
@@ -54,10 +44,7 @@ function showValue(input, value) {
 function labeledInput(control, input, ask) {
   input.dataset.focus = focusName(control);
   onSubmit(input, () => ask(input.validity.badInput ? "no number" : input.value)); // the field contains letters instead of a number
-  return {
-    elements: [element("label", {}, `${control.label} `, input)],
-    set: (value) => showValue(input, value),
-  };
+  return { elements: [element("label", {}, `${control.label} `, input)], set: (value) => showValue(input, value) };
 }
 
 const MAKERS = {
@@ -105,14 +92,8 @@ const MAKERS = {
     const { min, max, step, label } = control;
     const slider = element("input", { type: "range", min, max, step, "data-focus": focusName(control) });
     const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly`, "data-focus": focusName(control, "exact") });
-    slider.addEventListener("input", () => {
-      exact.value = slider.value;
-      ask(slider.value);
-    });
-    onSubmit(exact, () => {
-      slider.value = exact.value;
-      ask(exact.value);
-    });
+    slider.addEventListener("input", () => ask((exact.value = slider.value)));
+    onSubmit(exact, () => ask((slider.value = exact.value)));
     const set = (value) => {
       if (Number(slider.value) !== Number(value)) slider.value = value;
       showValue(exact, value);

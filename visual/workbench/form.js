@@ -1,6 +1,5 @@
 // The controls of a workbench: the frequent ones in a line above the picture, taps on a small tape,
-// the views as tabs, and all others in a menu. Each record in the trait `form` describes a control. This file follows
-// controls.js.
+// the views as tabs, and all others in a menu. Each record in the trait `form` describes a control.
 
 class Form {
   constructor(ask) {
@@ -28,6 +27,7 @@ class Form {
     }
   }
 
+  // Build new controls. The focus and texts that are not yet sent stay.
   build(controls) {
     const parts = Object.values(this.parts), fields = () => parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
     const old = new Map(fields().map((field) => [field.dataset.focus, field]));
@@ -56,7 +56,7 @@ class Form {
 
 const HEADS = { written: "step as text", derivative: "derivative", rule: "rule", options: "this view", look: "look", values: "values" };
 
-/** @param {string} name */
+// Create the element of a group of controls; a group with a heading can be closed.
 function group(name) {
   const head = HEADS[name] ? [element("summary", {}, HEADS[name])] : [];
   return element(head.length ? "details" : "div", { class: `scantape-group scantape-${name}`, open: "" }, ...head);

@@ -248,6 +248,7 @@ class Bench {
     this.openCards(frame.firstChild);
   }
 
+  /** Store the file in a message of the kernel. */
   receive(message, buffers) {
     if (!message.file) return;
     download(message.file, buffers[0]);
