@@ -1,6 +1,8 @@
 """A machine as JSON: `as_data` writes the records that `picture.js` and `machine.js` read.
 
-Each record becomes an object with the same fields, which the typedefs in ``picture.js`` list.
+Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
+A cell also has the fields of its `CellBox` and of `_cell`, a group its `start` and `end`, and a
+term the fields of its `Track`.
 """
 
 from collections.abc import Mapping
