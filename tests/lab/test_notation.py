@@ -1,4 +1,4 @@
-"""Texts of numbers, ranges of numbers, and counts of operations."""
+"""Texts of numbers, ranges of numbers, and counts of operations; factors in expressions."""
 
 import re
 from itertools import combinations
@@ -6,7 +6,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lab.notation import MAX_CHARACTERS, Call, Leaf, number_text, ranges_text, render
+from lab.equations.factors import factor_of
+from lab.notation import (
+    MAX_CHARACTERS,
+    Binding,
+    Call,
+    Leaf,
+    Let,
+    Number,
+    SharedTerm,
+    number_text,
+    ranges_text,
+    render,
+)
 
 
 def test_numbers_that_follow_each_other_are_told_by_their_ends():
@@ -46,3 +58,31 @@ def test_a_number_of_one_digit_has_no_decimal_point():
     assert [number_text(value, 1) for value in (0.26, 2.6, 1234567.9, -0.000012)] == [
         "0.3", "3", "1e6", "-1e-5"
     ]  # fmt: skip
+
+
+A, B, X = Leaf("a", 0, 0), Leaf("b", 0, 1), Leaf("x", None, 2)
+TWO = Number("2")
+
+
+BOUND = (Binding("c", Call("Mul", (A, X))),)
+FACTORS = [
+    (A, "1"),
+    (Call("Mul", (A, TWO, X)), "2·x"),
+    (Call("Add", (Call("Mul", (TWO, A)), B)), "2"),
+    (Call("Add", (A, Call("Mul", (X, Call("Add", (A, B)))))), "1 + x"),
+    (Call("Sub", (A, Call("TrueDiv", (A, X)))), "1 − 1/x"),
+    (Call("Sub", (B, Call("Mul", (A, X)))), "−x"),
+    (Call("Neg", (A,)), "−1"),
+    (Let(BOUND, Call("Add", (SharedTerm("c"), SharedTerm("c")))), "x + x"),
+    (B, None),
+    (Call("Mul", (A, A)), None),
+    (Call("TrueDiv", (X, A)), None),
+    (Call("tanh", (A,)), None),
+    (Call("Add", (A, Call("Mul", (X, Call("exp", (A,)))))), None),
+]
+
+
+@pytest.mark.parametrize(("expression", "factor"), FACTORS)
+def test_factors(expression, factor):
+    found = factor_of(expression, A)
+    assert (None if found is None else render(found, lambda leaf: leaf.variable)) == factor

@@ -105,9 +105,7 @@ def assert_sum(node, gradients, total):
         if isinstance(part, numpy.ndarray):
             expected = expected + part
         else:
-            values = numpy.broadcast_to(part.value, part.positions.shape)
-            for place, value in zip(part.positions.ravel(), values.ravel(), strict=True):
-                expected.reshape(-1)[place] += value
+            numpy.add.at(expected.reshape(-1), part.positions, part.value)
     assert numpy.allclose(total.value, expected, rtol=1e-14)
 
 

@@ -11,17 +11,19 @@ from graphs import scan
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
 from oracles import check_orders
-from pytensor.gradient import DisconnectedType, NullType
+from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from random_loops import costs, loops
+from strange_loops import LOOPS
 
 import lab
 from lab.checks import check
 from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
 from lab.gradients.decisions import PullbackRule
+from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.scans.node import LoopVariable, ScanParts, TapeScan, build_scan, copy_graph
 from lab.scans.replacing import scan_nodes, with_tapes
@@ -358,6 +360,33 @@ def test_types_of_gradients(name):
     gradients = lab.pullback(node.op, node.inputs, node.outputs, given)
     for gradient, kind in zip(gradients[1:3], types, strict=True):
         assert isinstance(gradient.type, kind)
+
+
+@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
+def test_the_outcomes_are_pytensors_own(name):
+    """Compare connected, disconnected, and undefined gradients with PyTensor's pullback."""
+    loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
+    node = loop.build().node
+    names = {v.name for v in loop.states} | set(loop.outputs)
+    given = [
+        pt.ones_like(v)
+        if str(v.type.dtype if hasattr(v.type, "dtype") else "").startswith("float") and names
+        else disconnected_type()
+        for v in node.outputs
+    ]
+    theirs = Scan.pullback(node.op, node.inputs, node.outputs, given)[1:]
+    record = lab.derive(node.op, node.inputs, node.outputs, given).record
+    assert len(theirs) == len(record.outcomes)
+    for outcome, gradient in zip(record.outcomes, theirs, strict=True):
+        if isinstance(gradient.type, DisconnectedType):
+            kinds = {Verdict.DISCONNECTED}
+        elif isinstance(gradient.type, NullType):
+            kinds = {Verdict.UNDEFINED, Verdict.UNTRACED}
+        else:
+            kinds = {Verdict.CONNECTED, Verdict.ZERO}
+        if outcome.kind is Kind.UNTRACED:  # PyTensor may call it disconnected
+            kinds = {Verdict.UNTRACED}
+        assert outcome.verdict in kinds, outcome
 
 
 # The graph, and the record.

@@ -123,30 +123,6 @@ test_errors = error_test(
 )
 
 
-def first_by_hand(true, broken):
-    """Search for the first difference in plain loops."""
-    for number, (scan, other) in enumerate(zip(true.scans, broken.scans, strict=True)):
-        tapes, twins = [*scan.tapes, *scan.outputs], [*other.tapes, *other.outputs]
-        for step in range(scan.steps):
-            for tape, twin in zip(tapes, twins, strict=True):
-                for write, changed in zip(tape.writes, twin.writes, strict=True):
-                    if not np.allclose(write.values[step], changed.values[step], rtol=1e-7, atol=0):
-                        return number, step, tape.name, write.tap, int(write.rows[step])
-    return None
-
-
-@pytest.mark.parametrize("rule", BROKEN)
-@pytest.mark.parametrize("name", ["square", "gap", "rnn"])
-def test_the_first_difference_is_found(name, rule):
-    breakage = truth_of(name, 2).broken_by(rule)
-    found = breakage.contrast.first
-    scan = breakage.true.scans[found.scan]
-    tapes = {tape.argument: tape.name for tape in (*scan.tapes, *scan.outputs)}
-    where = (found.scan, found.step, tapes[found.tape], found.tap, found.row)
-    assert where == first_by_hand(breakage.true, breakage.broken)
-    assert not np.allclose(found.true, found.broken, rtol=1e-7, atol=0)
-
-
 def test_equal_runs_and_different_structures():
     one, two, nan = SQUARE.trace(order=1), SQUARE.trace(order=2), LOOPS["nan"].trace(order=1)
     found = contrast(two, two)

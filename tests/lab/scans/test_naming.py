@@ -94,12 +94,12 @@ def test_a_deep_chain_is_cut_into_pieces():
     assert plainly(made).endswith("more operations)")
 
 
-def test_a_step_of_a_hundred_levels_is_traced_and_drawn():
-    trace = deep(100).trace(order=1)
+def test_a_step_of_fifty_levels_is_traced_and_drawn():
+    trace = deep(50).trace(order=1)
     operations = [len(notation.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
-    assert operations[0] == 300
-    assert operations[1] < 1000
-    assert len(pickle.dumps(trace)) < 1_500_000
+    assert operations[0] == 150
+    assert operations[1] < 500
+    assert len(pickle.dumps(trace)) < 750_000
     for named in Quantities.each(trace):
         (formula,), spell = named.scan.formulas, Speller(named)
         for written in (spell.equation(formula), spell.formula_at(formula, 0)):
