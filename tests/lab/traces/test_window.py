@@ -17,7 +17,7 @@ from lab.errors import ArgumentError, GraphError
 from lab.traces import loop_run, window
 
 NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
-CASES = [("gap", 2), ("coupled", 2), ("square", 2), ("rnn", 1), ("delay", 1)]
+CASES = [("gap", 2), ("coupled", 2), ("rnn", 1), ("delay", 1)]
 LAST = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
 
 
