@@ -1,4 +1,4 @@
-"""Structural primitives, their chains, and steps of tapes, compared with NumPy; kinks and errors."""
+"""Structural primitives, chains, and steps of tapes, compared with NumPy; kinks and errors."""
 
 import re
 
