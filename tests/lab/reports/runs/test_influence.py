@@ -172,7 +172,17 @@ def influence_with(**wrong):
     return lab.influence(**{"derivative": gallery.loops["square"].derivative(), **wrong})
 
 
+COUNTING = lab.Loop(
+    lambda k, w: (k * 2, k * w),
+    (lab.State("k", np.int64(1)),),
+    parameters=(lab.Parameter("w", 0.5),),
+    outputs=("y",),
+    n_steps=3,
+)
+BESSEL = lab.Loop(lambda v: pt.jv(v, 1.5), (lab.State("v", 0.5),), n_steps=2)
 test_errors = error_test(
+    (lambda: lab.influence(COUNTING.derivative(0, "w", of="y")), GraphError, "no state is real"),
+    (lambda: lab.influence(BESSEL.derivative(0)), GradientError, "no derivative"),
     (lambda: influence_with(derivative=5), KindError, "derivative = 5"),
     (lambda: influence_with(trace=5), KindError, "trace = 5"),
     (lambda: influence_with(given=5), KindError, "given = 5"),
@@ -188,21 +198,6 @@ def test_a_pickled_trace():
     assert lab.influence(derivative, trace=trace) == lab.influence(derivative)
     with pytest.raises(ArgumentError, match="expected one of square and gradient of square"):
         lab.influence(derivative, trace=gallery.loops["gap"].trace())
-
-
-def test_states_without_derivatives_are_refused():
-    counting = lab.Loop(
-        lambda k, w: (k * 2, k * w),
-        (lab.State("k", np.int64(1)),),
-        parameters=(lab.Parameter("w", 0.5),),
-        outputs=("y",),
-        n_steps=3,
-    )
-    with pytest.raises(GraphError, match="no state is real"):
-        lab.influence(counting.derivative(0, "w", of="y"))
-    bessel = lab.Loop(lambda v: pt.jv(v, 1.5), (lab.State("v", 0.5),), n_steps=2)
-    with pytest.raises(GradientError, match="no derivative"):
-        lab.influence(bessel.derivative(0))
 
 
 @pytest.mark.parametrize("name", ["logistic", "rnn"])

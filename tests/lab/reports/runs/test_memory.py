@@ -53,8 +53,11 @@ def test_the_peak_is_what_numpy_allocates():
         assert abs(without_one - allocated) > 0.1 * allocated  # a missing buffer is detected
 
 
-def simulate(actions, steps):
-    """Check a schedule action by action; return the peak number of states, and the work."""
+def simulate(actions, steps, reach=1):
+    """Check a schedule action by action; return the peak number of values, and the work.
+
+    A state has `reach` values; adjacent states share values.
+    """
     kept, now, most, work, left = set(), 0, 0, 0, steps
     for action, number in actions:
         if action == "keep":
@@ -72,7 +75,7 @@ def simulate(actions, steps):
             left, work = number, work + 1
         else:
             kept.remove(number)
-        most = max(most, len(kept))
+        most = max(most, len({n + k for n in kept for k in range(reach)}))
     assert (left, kept) == (0, set())
     return most, work
 
@@ -169,9 +172,5 @@ def test_states_share_values():
     assert report.state == far * 8
     assert report.plans[0].room == (steps + far - 1) * 8
     spaced = report.plans[1]
-    kept, most = set(), 0
-    for action, number in every(steps, int(spaced.name.split()[1])):
-        kept = kept | {number} if action == "keep" else kept
-        kept = kept - {number} if action == "drop" else kept
-        most = max(most, len({n + k for n in kept for k in range(far)}))
+    most, _ = simulate(every(steps, int(spaced.name.split()[1])), steps, far)
     assert spaced.room == most * 8
