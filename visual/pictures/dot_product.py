@@ -28,6 +28,10 @@ from visual.scene.theme import Role
 if TYPE_CHECKING:  # pictures of loops do not import this module
     from lab.checks.dot_product import DotProduct
 
+TITLES = (
+    ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
+    ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
+)
 WORDS = {
     Role.INTERMEDIATE: "tangent, gradient, or product of two",
     Role.INPUT: "tangent v",
@@ -147,11 +151,7 @@ class ProductTable(Table):
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown rows of both derivatives, then both sums."""
         steps, name = len(self.test.tangent), self.test.backward.scans[0].name
-        words = (
-            ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
-            ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
-        )
-        for n, ((title, line), products) in enumerate(zip(words, self.products, strict=True)):
+        for n, ((title, line), products) in enumerate(zip(TITLES, self.products, strict=True)):
             totals = [*accumulate(sum(p.value for p in each) for _, each in products)]
             heads = {(0, column): head for column, head in enumerate(self.heads[n])}
             yield Row(heading=TableHeading(f"{title} of {name}", [line]))
@@ -169,10 +169,9 @@ class ProductTable(Table):
         forward, backward = self.test.products
         distance = abs(forward - backward)
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
+        both = f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}"
         difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
-        yield Row(
-            heading=TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
-        )
+        yield Row(heading=TableHeading(both, [difference]))
 
     def _gradients(self, step: int) -> Iterator[tuple[Key, Cell]]:
         """Yield for each tape the gradient that a step of the pullback writes at the least tap."""

@@ -82,20 +82,6 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
     return draw_graph(boxes, edges, {str(n): str(orders[n]) for n in shown})
 
 
-def _lines(trace: Trace, number: int) -> Iterator[str]:
-    """Yield the lines of the box of a Scan.
-
-    The lines contain the order and the number of steps of the Scan, the Scans whose results it
-    reads, except for its parent, and the requested results that it completes.
-    """
-    scan = trace.scans[number]
-    steps = counted(scan.steps, "step")
-    yield steps if scan.parent is None else f"order {scan.order} · {steps}"
-    if others := {feed.scan for feed in scan.feeds} - {scan.parent}:
-        yield f"reads results of {_numbers(others)}"
-    yield from _results(trace, number)
-
-
 def _results(trace: Trace, number: int) -> Iterator[str]:
     """Yield the requested results that a Scan completes: ``C′ = dC/dx₀ = 7.413``."""
     for place, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
@@ -105,12 +91,20 @@ def _results(trace: Trace, number: int) -> Iterator[str]:
 
 
 def _box(trace: Trace, number: int, width: float) -> Piece:
-    """Draw a Scan with its title and its lines."""
-    results, of = [*_results(trace, number)], NamedScan(trace, number)
-    role = Role.INPUT if of.scan.parent is None else Role.INTERMEDIATE
-    role = Role.RESULT if results and role is not Role.INPUT else role
+    """Draw a Scan with its title, its order, and its number of steps.
+
+    Further lines contain the Scans whose results the Scan reads, except for its parent, and the
+    requested results that the Scan completes.
+    """
+    results, of, scan = [*_results(trace, number)], NamedScan(trace, number), trace.scans[number]
+    lines, role = [of.numbered_name, counted(scan.steps, "step")], Role.INPUT
+    if scan.parent is not None:
+        lines[1] = f"order {scan.order} · {lines[1]}"
+        role = Role.RESULT if results else Role.INTERMEDIATE
+    if others := {feed.scan for feed in scan.feeds} - {scan.parent}:
+        lines.append(f"reads results of {_numbers(others)}")
     room, texts = width - 2 * INDENT, list[Text]()
-    for line in (of.numbered_name, *_lines(trace, number)):
+    for line in (*lines, *results):
         size, is_bold = TITLE if not texts else LINE, not texts or line in results
         for part in folded(line, room, size, bold=is_bold):
             y = 18 + HIGH * len(texts)

@@ -79,9 +79,8 @@ def reverse(tape: Tape) -> Tape:
 
 def cleared_taps(tape: Tape) -> tuple[int, ...]:
     """Return the taps that a mit-mot writes without reading them."""
-    if tape.kind is not Kind.MIT_MOT:
-        return ()
-    return tuple(tap for tap in tape.writes if tap not in tape.reads)
+    unread = tuple(tap for tap in tape.writes if tap not in tape.reads)
+    return unread if tape.kind is Kind.MIT_MOT else ()
 
 
 def conversions(tape: Tape) -> tuple[Conversion, ...]:

@@ -60,7 +60,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        sentences=[*_rules(strips), *_kinds(chain.from_iterable(strips))],
+        sentences=[*_rules(strips), _kinds(chain.from_iterable(strips))],
     )
 
 
@@ -135,11 +135,10 @@ def _reversal(tape: Tape) -> str:
     )
 
 
-def _kinds(generations: Iterable[Generation]) -> list[str]:
+def _kinds(generations: Iterable[Generation]) -> str:
     """Return the explanation of each kind of tape that occurs, in a single line."""
     occurring = {each.tape.kind for each in generations}
-    kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
-    return [kinds] if kinds else []
+    return " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:

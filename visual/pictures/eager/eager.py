@@ -9,6 +9,7 @@ The moments of the picture are the events of the recording.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice, product
 
 from lab.eager.records import RecordedValue, Recording, Sent, Summed
 from lab.equations.events.events import events
@@ -19,16 +20,7 @@ from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.nodes import (
-    SAME,
-    NodeEvents,
-    full_value_text,
-    node_events,
-    node_label,
-    node_name,
-    same_as,
-    value_cell,
-)
+from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, same_as, value_cell
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -98,7 +90,7 @@ class EagerTable(Table):
 
     def __init__(self, recording: Recording, opened: int | None) -> None:
         self.recording, self.opened = recording, opened
-        self.nodes, self.events = node_events(recording), events(recording)
+        self.nodes, self.events = NodeEvents.each(recording), events(recording)
         priorities = sorted({tape.priority for tape in recording.tapes})
         with_gradients = priorities
         if opened is not None:
@@ -106,12 +98,9 @@ class EagerTable(Table):
             nearest = sorted(priorities, key=lambda priority: abs(priority - own))
             priorities, with_gradients = sorted(nearest[:MOST_TAPES]), [own]
         self.items = [*shown_rows(recording, priorities)]
-        self.contents = [  # the priority of each part, and whether the part contains gradients
-            (priority, is_gradient)
-            for priority in priorities
-            for is_gradient in (False, True)
-            if not is_gradient or priority in with_gradients
-        ]
+        # The priority of each part, and whether the part contains gradients.
+        pairs = product(priorities, (False, True))
+        self.contents = [(p, is_back) for p, is_back in pairs if not is_back or p in with_gradients]
         part = TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26)
         self.parts = (part,) * max(1, len(self.contents))
 
@@ -137,13 +126,13 @@ class EagerTable(Table):
         linked = [n for n in self.recording.nodes if n.value.node is not None]
         for node in linked[:1]:
             name, outer = node_name(node.number), node_name(node.value.node or 0)
-            lines.append(f"{name}{SAME}{outer}: the value of {name} is {outer}, on an outer tape.")
+            lines.append(
+                f"{name}{same_as(node.value)}: the value of {name} is {outer}, on an outer tape."
+            )
         if self.opened is not None:
             other = (self.opened + 1) % tapes
-            lines.append(
-                f"Gradients of tape {self.opened} only: tape={other} shows another tape, all=True "
-                "shows all tapes."
-            )
+            hint = f"tape={other} shows another tape, all=True shows all tapes"
+            lines.append(f"Gradients of tape {self.opened} only: {hint}.")
         return TableHeading("The eager tape" if tapes == 1 else counted(tapes, "eager tape"), lines)
 
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
@@ -156,10 +145,9 @@ class EagerTable(Table):
         place = counted(len(tape.nodes), "node")
         place += f", {self.recording.bytes(tape.number):,} bytes of values" * is_open
         head = Head(f"tape {tape.number}: {tape.function}", place, bold=True)
-        label = node_label(node.record)
-        short = label if is_open else node.name + same_as(node.record.value)
+        short = node.label if is_open else node.name + same_as(node.record.value)
         key = f"value of node {node.record.number}"
-        cell = value_cell(_role(node), node.record.value, label, short, key)
+        cell = value_cell(_role(node), node.record.value, node.label, short, key)
         cell = replace(cell, id=("node", node.record.number), moment=node.appended)
         part = self.contents.index((tape.priority, False))
         yield Line([(COLUMN, cell)], heads={COLUMN: head} if is_first else {}, part=part)
@@ -208,9 +196,8 @@ def _total(node: NodeEvents, gradient: RecordedValue) -> Cell:
         label = f"sum of {len(node.received):,}" if node.received else "zeros"
     title = f"gradient of the result wrt {node.name}, {label}"
     role = Role.RESULT if node.is_start else Role.INTERMEDIATE
-    cell = value_cell(
-        role, gradient, title, label + same_as(gradient), f"gradient of node {number}"
-    )
+    label, key = label + same_as(gradient), f"gradient of node {number}"
+    cell = value_cell(role, gradient, title, label, key)
     return replace(cell, id=("total", number), moment=node.ended, digits=node.digits)
 
 
@@ -254,13 +241,11 @@ def shown_rows(
     centers = [(row_of[node], AT_TAPES) for node in ends if node in row_of]
     centers += [(0, AT_ENDS), (len(rows) - 1, AT_ENDS)]
     chosen = {row + away for row, reach in centers for away in range(-reach, reach + 1)}
-    after = 0
+    left = iter(rows)
     for item in shown_numbers(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
         if isinstance(item, Gap):
-            hidden = rows[after : after + item.hidden]
-            after += item.hidden
-            span = f"{node_name(hidden[0][0])} to {node_name(hidden[-1][-1])}"
-            yield f"⋯ {counted(sum(map(len, hidden)), 'node')} hidden: {span}"
+            hidden = [node for row in islice(left, item.hidden) for node in row]
+            span = f"{node_name(hidden[0])} to {node_name(hidden[-1])}"
+            yield f"⋯ {counted(len(hidden), 'node')} hidden: {span}"
         else:
-            yield rows[item]
-            after += 1
+            yield next(left)

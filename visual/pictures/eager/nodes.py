@@ -25,17 +25,8 @@ from visual.layout.cells import MOST_ENTRIES, full_text
 from visual.layout.table import Cell
 from visual.scene.theme import Role
 
-FORMULAS = {
-    "add": "{} + {}",
-    "subtract": "{} − {}",
-    "multiply": "{} · {}",
-    "divide": "{} / {}",
-    "power": "{} ** {}",
-    "matmul": "{} @ {}",
-    "mutating_add": "{} += {}",
-    "negative": "−{}",
-}
-SAME = " ≡ "  # between two nodes with the same value
+INFIX = {"add": "+", "subtract": "−", "multiply": "·", "divide": "/", "power": "**"}
+INFIX |= {"matmul": "@", "mutating_add": "+="}
 
 
 @dataclass
@@ -57,6 +48,45 @@ class NodeEvents:
     def name(self) -> str:
         """The name of the node."""
         return node_name(self.record.number)
+
+    @classmethod
+    def each(cls, recording: Recording) -> "list[NodeEvents]":
+        """Return the events of each node of a recording."""
+        nodes, number, moment = list[NodeEvents](), 0, (0, "")
+        for event in recording.events:
+            number += isinstance(event, Appended | Sent)
+            match event:
+                case Appended(node):
+                    record, name = recording.nodes[node], node_name(node)
+                    moment = number, f"{name} is appended to tape {record.tape}"
+                    nodes.append(cls(record, moment))
+                case Sent(source, node):
+                    origin = "its seed"
+                    if source is not None:
+                        origin = f"a contribution from {node_name(source)}"
+                    moment = number, f"{node_name(node)} receives {origin}"
+                    nodes[node].received.append((moment, event))
+                    if source is not None:
+                        nodes[source].sent.append(moment)
+                case Popped(node):
+                    nodes[node].ended = moment
+                case PassedOn(node) | Summed(node):
+                    nodes[node].ended, nodes[node].end = moment, event
+        return nodes
+
+    @property
+    def label(self) -> str:
+        """The name of the node with its operation or outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
+        node, label = self.record, self.name
+        words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
+        sign = INFIX.get(node.operation)
+        if sign and len(words) == 2:
+            label += f" = {words[0]} {sign} {words[1]}"
+        elif node.operation == "negative" and len(words) == 1:
+            label += f" = −{words[0]}"
+        elif node.operation:
+            label += f" = {node.operation}({', '.join(words)})"
+        return label + same_as(node.value)
 
     @property
     def is_start(self) -> bool:
@@ -85,50 +115,14 @@ class NodeEvents:
         return 4
 
 
-def node_events(recording: Recording) -> list[NodeEvents]:
-    """Return the events of each node of a recording."""
-    nodes, number, moment = list[NodeEvents](), 0, (0, "")
-    for event in recording.events:
-        number += isinstance(event, Appended | Sent)
-        match event:
-            case Appended(node):
-                record, name = recording.nodes[node], node_name(node)
-                moment = number, f"{name} is appended to tape {record.tape}"
-                nodes.append(NodeEvents(record, moment))
-            case Sent(source, node):
-                origin = "its seed"
-                if source is not None:
-                    origin = f"a contribution from {node_name(source)}"
-                moment = number, f"{node_name(node)} receives {origin}"
-                nodes[node].received.append((moment, event))
-                if source is not None:
-                    nodes[source].sent.append(moment)
-            case Popped(node):
-                nodes[node].ended = moment
-            case PassedOn(node) | Summed(node):
-                nodes[node].ended, nodes[node].end = moment, event
-    return nodes
-
-
 def node_name(number: int) -> str:
     """Return the name of a node, such as ``n₃`` for node 3."""
     return value_symbol("n", number)
 
 
-def node_label(node: NodeRecord) -> str:
-    """Return the name of a node with its operation or outer node: ``n₃ = n₂ ** 2``, ``n₁ ≡ n₀``."""
-    words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
-    label, formula = node_name(node.number), FORMULAS.get(node.operation, "")
-    if formula and formula.count("{}") == len(words):
-        label += f" = {formula.format(*words)}"
-    elif node.operation:
-        label += f" = {node.operation}({', '.join(words)})"
-    return label + same_as(node.value)
-
-
 def same_as(recorded: RecordedValue) -> str:
     """Return `` ≡ n₂`` if a value is the node n₂ of an outer tape; otherwise an empty text."""
-    return "" if recorded.node is None else SAME + node_name(recorded.node)
+    return "" if recorded.node is None else f" ≡ {node_name(recorded.node)}"
 
 
 def full_value_text(recorded: RecordedValue) -> str:

@@ -24,7 +24,7 @@ from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.nodes import node_events, node_label, node_name, value_cell
+from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.quantities import QuantityNode
 from visual.scene.shapes import Scene, picture_function
@@ -98,9 +98,8 @@ def two_tapes(
     check_type("loop", loop, Loop, "a lab.Loop")
     unrolled(loop)  # raises an error before the runs
     trace = loop.trace(order=1, wrt=wrt)
-    recorded = _recorded(loop, wrt)
     steps = trace.scans[0].steps
-    sides = eager_side(recorded, steps), scan_side(trace)
+    sides = eager_side(_recorded(loop, wrt), steps), scan_side(trace)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     sums = [sentence for side in sides for sentence in side.sums]
     return table_scene(
@@ -163,8 +162,8 @@ class TwoTapes(Table):
 
     def _moment(self, row: int, is_gradient: int) -> Moment:
         """Return the moment of the values or gradients in a row; initial values have no moment."""
-        names = {START: "the start", self.steps: "what follows the loop"}
         if is_gradient:
+            names = {START: "the start", self.steps: "what follows the loop"}
             return 2 * self.steps + 1 - row, f"gradients of {names.get(row, f'step {row:,}')}"
         if row == START:
             return None, ""
@@ -184,13 +183,13 @@ def _recorded(loop: Loop, wrt: str | None) -> Recording:
 
 def eager_side(recording: Recording, steps: int) -> TapeSide:
     """Return the values and total gradients of the recording of a loop with a number of steps."""
-    nodes, quantities, size = node_events(recording), list[StoredQuantity](), 0
+    nodes, quantities, size = NodeEvents.each(recording), list[StoredQuantity](), 0
     first = next((n.record.number for n in nodes if n.record.step is not None), 0)
     for node in nodes:
         number, row, gradient = node.record.number, node.record.step, None
         if row is None:
             row = START if number <= first else steps
-        role, label = Role.INPUT if node.is_start else Role.INTERMEDIATE, node_label(node.record)
+        role, label = Role.INPUT if node.is_start else Role.INTERMEDIATE, node.label
         value = value_cell(role, node.record.value, label, label, f"value of node {number}")
         if node.end is not None:
             role = Role.SEED if len(node.received) == node.is_seeded else Role.INTERMEDIATE
@@ -274,13 +273,12 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
             allocated[tape.name] += len(array)
             used[tape.name] += len(tape.final)
             size += array.nbytes
+        words = list[str]()
+        for name, count in allocated.items():
+            unused = f" ({used[name]:,} used)" * (used[name] != count)
+            words.append(f"{counted(count, 'slot')} of {name}{unused}")
         sizes.append(size)
-        slots.append(
-            listing(
-                f"{counted(n, 'slot')} of {name}" + f" ({used[name]:,} used)" * (used[name] != n)
-                for name, n in allocated.items()
-            )
-        )
+        slots.append(listing(words))
     numbers = "{:,} bytes of numbers, {:,} bytes of gradients".format(*sizes)
     yield f"Scan: {slots[0]}, and for the backward pass {slots[1]}: {numbers}"
     names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))

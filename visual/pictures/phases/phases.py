@@ -55,8 +55,7 @@ def phases(
 
 
 def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Piece:
-    parent = of.parent if of is not None else None
-    source = record.forward if parent is None else scan_name(record.forward, parent)
+    source = scan_name(record.forward, None if of is None else of.parent)
     subject = f"order {record.order}" if of is None else f"gradient of {of.differentiated}"
     title = f"{scan_name(record.backward, of)}: built from {source} in eleven phases"
     return heading(title, [f"{subject} · each phase adds a part of the step"], sheet)

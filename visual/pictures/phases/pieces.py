@@ -201,12 +201,10 @@ class Pieces:
         gradient = fitted(0, 15, item.expression, self.width / 2 - 26, MONO, mono=True)
         x = gradient.width + 4
         arrow = sized(x + ARROW + 4, LINE, gradient, Arrow(((x, 11), (x + ARROW, 11))))
-        name = item.expression.rpartition("[")[0]
-        is_part = self.of is not None and any(
-            tape.name == name and self.of.share(tape) and not tape.collects
-            for tape in self.of.scan.held
-        )
-        note = [self.words("a part: other Scans add to it", muted=True)] if is_part else []
+        name, of = item.expression.rpartition("[")[0], self.of
+        tapes = [tape for tape in of.scan.held if tape.name == name] if of is not None else []
+        is_part = any(of and of.share(tape) and not tape.collects for tape in tapes)
+        note = [self.words("a part: other Scans add to it", muted=True)] * is_part
         return above(*flow([beside(arrow, chip, gap(8)), *note], self.width, 0))
 
     # The finished step.

@@ -52,9 +52,9 @@ def influence(
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)
     check_sheet(sheet)
-    if isinstance(derivative, Derivative):
-        derivative = influence_in(derivative, scan=scan)
-    report: Influence = derivative
+    report = (
+        derivative if isinstance(derivative, Influence) else influence_in(derivative, scan=scan)
+    )
     if ax is not None:
         from visual.pictures.plots.axes import readers_axes
 

@@ -135,14 +135,11 @@ def _plans(report: Memory, line: float) -> Iterator[Piece]:
     """Plot the bytes of the saved states of each plan, over its forward and backward steps."""
     from visual.pictures.plots.axes import multiples
 
-    plotted = [
-        PlottedQuantity(
-            plan.name + " · best" * (plan is report.best),
-            (Series(plan.name, np.arange(1, plan.work + 1), plan.bytes, "steps"),),
-            f"{size_text(plan.room)}, {plan.work:,} steps",
-        )
-        for plan in report.plans
-    ]
+    plotted = list[PlottedQuantity]()
+    for plan in report.plans:
+        name, about = plan.name, f"{size_text(plan.room)}, {plan.work:,} steps"
+        series = Series(name, np.arange(1, plan.work + 1), plan.bytes, "steps")
+        plotted.append(PlottedQuantity(name + " · best" * (plan is report.best), (series,), about))
     yield words("Plans that save fewer states", 12, bold=True)
     yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
     yield multiples(plotted, line, limits=(0.0, max(plan.room for plan in report.plans)))

@@ -46,10 +46,7 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 
 
 class Panel(NamedTuple):
-    """One of the three panels. `prefix` begins the names of its arrays.
-
-    If `is_back`, values move from the output to the inputs.
-    """
+    """One of three panels. `prefix` begins the names of arrays. If `is_back`, values move back."""
 
     number: int
     title: str
@@ -90,18 +87,16 @@ class RoutedArray:
 
 @dataclass(frozen=True, eq=False)
 class RoutedCall:
-    """A call of a primitive: its linearization and its arrays. The output has the name z."""
+    """A call of a primitive: its linearization and its arrays. The output has the name z.
+
+    `arguments` are the inputs, then the condition, if any.
+    """
 
     linear: "Linearization"
     sources: "Sources"
     inputs: Sequence[RoutedArray]
-    condition: RoutedArray | None
+    arguments: Sequence[RoutedArray]
     output: RoutedArray
-
-    @property
-    def arguments(self) -> list[RoutedArray]:
-        """The inputs, then the condition."""
-        return [*self.inputs, *([self.condition] if self.condition else [])]
 
     def __str__(self) -> str:
         primitive, names = self.linear.primitive, ", ".join(array.name for array in self.inputs)
@@ -208,11 +203,7 @@ def route_call(
         names = [f"x{number}" for number in range(1, len(names) + 1)]
     v = (np.asarray(tangent, output.dtype) for tangent in tangents)
     columns = zip(names, range(len(names)), linear.values, v, gradients, strict=True)
-    condition = linear.metadata.get("condition")
-    return RoutedCall(
-        linear,
-        sources(linear),
-        [array(*column) for column in columns],
-        None if condition is None else array("condition", None, condition),
-        array("z", None, output, pushed, np.asarray(cotangent, output.dtype)),
-    )
+    arrays, condition = [array(*column) for column in columns], linear.metadata.get("condition")
+    conditions = [] if condition is None else [array("condition", None, condition)]
+    result = array("z", None, output, pushed, np.asarray(cotangent, output.dtype))
+    return RoutedCall(linear, sources(linear), arrays, [*arrays, *conditions], result)

@@ -130,7 +130,7 @@ class RoutingTable(Table):
 
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
         """Return the cell of an entry, which names the entries that it copies or that copy it."""
-        if array is self.call.condition:
+        if len(array.values) == 1:  # the condition
             cell = self._condition_cell(array, entry)
         else:
             of = self._output_cell if array.number is None else self._input_cell

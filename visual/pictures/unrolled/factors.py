@@ -123,9 +123,8 @@ def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: floa
     """Return a label with its center at (x, y), and with `apart` pixels between its lines."""
     wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
     top = y - (LINE * len(lines) + apart) / 2
-    baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))
-    texts = (
-        Text(x, baseline, line, SIZE, "middle", title=factor.title)
-        for line, baseline in zip(lines, baselines, strict=True)
-    )
+    texts = list[Text]()
+    for n, line in enumerate(lines):
+        baseline = top + n * (LINE + apart) + 0.8 * LINE
+        texts.append(Text(x, baseline, line, SIZE, "middle", title=factor.title))
     return Label(Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top), tuple(texts))

@@ -103,10 +103,9 @@ def _further_goals(quantities: QuantityNodes) -> Iterator[int]:
 def _last_nodes(
     quantities: QuantityNodes, number: int, tape: TapeTrace, rows: Iterable[int]
 ) -> Iterator[int]:
-    for row in [len(tape.final) - 1] if tape.is_total else rows:
-        node = quantities.of.get(quantities.flow.latest(number, tape, row))
-        if node is not None:
-            yield node
+    rows = [len(tape.final) - 1] if tape.is_total else rows
+    values = (quantities.flow.latest(number, tape, row) for row in rows)
+    yield from (quantities.of[value] for value in values if value in quantities.of)
 
 
 def _is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:

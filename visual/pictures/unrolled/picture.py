@@ -47,9 +47,9 @@ class Picture:
         labeled = {a.lane for a, b in along if not is_straight(a, b, self.taken)}
         self.tracks = assign_tracks(self.ends, self.taken, labeled)
         wanted = max(map(self._box_width, self.nodes.values()), default=0)
-        names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
-        words = max(names, default=0.0)
-        width, self.between = room.sizes(placing.columns, wanted, self.tracks.count, words)
+        names = [text_width(factor.name, SIZE) + 8 for factor in self.factors.values()]
+        sizes = room.sizes(placing.columns, wanted, self.tracks.count, max(names, default=0.0))
+        width, self.between = sizes
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
 

@@ -122,7 +122,13 @@ class QuantityNodes:
         has_part |= is_sum and (first in self.read or not is_zero)
         is_early = row in named.scan.arrived(tape)  # written by steps that were not recorded
         if has_part and not tape.unwritten[row]:
-            self._join([first] * is_sum, self._direct(named, tape, row, is_early, is_zero))
+            # As in the lesson, the direct part of an input has the color of the input.
+            is_input = self.all_direct and tape.axis is not None and row in named.wanted_rows(tape)
+            part_role = Role.INPUT if is_input else Role.SEED
+            part = replace(slot_node(named, tape, row, part_role, direct=True), faded=is_zero)
+            if is_early:
+                part = replace(part, role=Role.INTERMEDIATE, label="from before")
+            self._join([first] * is_sum, part)
         is_start = has_part or first in self.read or not is_zero or not written
         if not is_sum and is_start and not tape.unwritten[row]:
             start = role
@@ -147,16 +153,6 @@ class QuantityNodes:
             again += is_held
             node = slot_node(named, tape, row, role, again=again)
             self._join([value], replace(node, value=content, step=write.step))
-
-    def _direct(
-        self, named: NamedScan, tape: TapeTrace, row: int, is_early: bool, is_zero: bool
-    ) -> QuantityNode:
-        """Return a node for the initial value of a slot: the direct part of its gradient."""
-        # With all direct parts, as in the lesson, the part of an input has the color of the input.
-        is_input = self.all_direct and tape.axis is not None and row in named.wanted_rows(tape)
-        role = Role.INPUT if is_input else Role.SEED
-        node = replace(slot_node(named, tape, row, role, direct=True), faded=is_zero)
-        return replace(node, role=Role.INTERMEDIATE, label="from before") if is_early else node
 
     def _join(self, values: list[Value], node: QuantityNode) -> None:
         """Add a node that represents `values`."""
