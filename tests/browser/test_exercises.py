@@ -162,3 +162,28 @@ def test_two_windows_keep_the_answers_of_both(browser, tmp_path):
         page.reload()
         assert page.locator(".score").text_content() == "3 of 4 points; 2 of 2 answered."
     context.close()
+
+
+FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no') } })"
+
+
+def test_a_browser_that_forbids_storage_still_saves_all_answers_as_a_file(browser, tmp_path):
+    first, second = (visual.Question(f"Is it {n}?", n, "It is.") for n in (1, 2))
+    path = visual.Exercises((first, second)).save(tmp_path / "x.html")
+    context = browser.new_context(accept_downloads=True)
+    context.add_init_script(FORBIDDEN)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator(".export").is_hidden()
+    for number, typed in enumerate(("1", "2")):
+        page.locator(".exercise input").nth(number).fill(typed)
+        page.locator(".exercise input").nth(number).press("Enter")
+    page.get_by_text("4 of 4 points; 2 of 2 answered.").wait_for()
+    with page.expect_download() as download:
+        page.locator(".export").click()
+    records = load(Path(download.value.path()))
+    assert sorted(records) == ["Is it 1?", "Is it 2?"]
+    assert [record.points for record in records.values()] == [2, 2]
+    page.locator(".again").click()
+    assert page.locator(".export").is_hidden()
+    context.close()
