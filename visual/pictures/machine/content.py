@@ -125,6 +125,11 @@ class Movement:
     product: str = ""
     saved: tuple[int, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """The text of the factor: a number after ``×``, or symbols, or an empty text."""
+        return f"×{self.factor}" if self.factor else self.symbol
+
 
 @dataclass(frozen=True)
 class Part:

@@ -4,25 +4,24 @@
 layer.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
-from visual.pictures.machine.content import LISTED, Key, Part, PartKind, key_at
+from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
+from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind, key_at
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import (
     Track,
-    factor_size,
-    factor_text,
+    factor_pill,
     group_tracks,
+    pill,
     split_line,
     track,
 )
 from visual.pictures.machine.wording import parenthesize
-from visual.scene.combinators import envelope_of
+from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, TextLook, fitted, outline
 from visual.scene.shapes import Group as Shapes
@@ -50,25 +49,34 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     if moment.group is not None:
         tracks = group_tracks(arrangement, moment.group)
         for part, ways in zip(moment.group.parts, tracks, strict=True):
-            _add_moves(arrangement, part, ways, frame)
-            if moment.share < MOVED:
-                frame["travel"] += _travels(part, ways)
+            for term, way in zip(part.terms, ways, strict=True):
+                _add_move(arrangement, term, way, frame)
+                if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
+                    frame["travel"].append(_travel(term, way))
             if added := _adder(arrangement, part, moment.share):
                 adders[part.target] = added
     frame["adder"] += adders.values()
-    _add_cells(arrangement, moment, frame, adders)
-    frame["name"] = [name for name in frame["name"] if not _is_hidden(name, frame)]
+    frame["cell"] += _cells(arrangement, moment, adders)
+    # Factors and lines from saved values hide names.
+    covers = [envelope_of(shape) for shape in frame["pill"] if isinstance(shape, Box)]
+    drops = (shape for shape in frame["move"] if isinstance(shape, Arrow) and shape.saved)
+    covers += (envelope_of(Polyline(line)) for drop in drops for line in pairwise(drop.points))
+    for name in _names(arrangement, moment):
+        area = Envelope(name.left, name.y - name.size, name.left + name.width, name.y)
+        if not any(map(area.meets, covers)):
+            frame["name"].append(name)
     return frame
 
 
-def _is_hidden(name: Shape, frame: Frame) -> bool:
-    """Return whether a factor or a line from a saved value covers a name."""
-    covers: list[Shape] = [shape for shape in frame["pill"] if isinstance(shape, Box)]
-    saved = (shape for shape in frame["move"] if isinstance(shape, Arrow) and shape.saved)
-    covers += (Polyline(line) for arrow in saved for line in pairwise(arrow.points))
-    area = envelope_of(name)
-    area = replace(area, top=name.y - name.size, bottom=name.y) if isinstance(name, Text) else area
-    return any(envelope_of(cover).meets(area) for cover in covers)
+def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
+    """Yield the names of cells. In a compact machine, some names appear only near the event."""
+    machine, boxes = arrangement.machine, arrangement.boxes
+    few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
+    for cell, keys, place in zip(machine.cells, arrangement.states, boxes, strict=True):
+        is_near = few or machine.rows[cell.row].scan == open_scan
+        is_lit = arrangement.is_tall or is_near or key_at(keys, moment.p).role in COLORED
+        if place.label and is_lit:
+            yield Text(place.x, place.top - 4, place.label, 11, "middle", muted=True)
 
 
 def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
@@ -107,29 +115,21 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
                     yield Arrow(points, faint=is_past, faded=not is_past, straight=True)
 
 
-def _add_moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], frame: Frame) -> None:
-    """Add the lines of a part with the factors on the lines."""
-    for term, way in zip(part.terms, tracks, strict=True):
-        frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
-        frame["move"].append(Arrow(way.points, accent=True, straight=True))
-        if way.chip is not None and (term.factor or term.symbol):
-            size = factor_size(arrangement)
-            frame["pill"] += _pill(way.chip, factor_text(term), size, Role.READ)
+def _add_move(arrangement: Arrangement, term: Movement, way: Track, frame: Frame) -> None:
+    """Add the lines of a term with the factor on the line."""
+    frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
+    frame["move"].append(Arrow(way.points, accent=True, straight=True))
+    if way.chip is not None and term.label:
+        frame["pill"] += factor_pill(arrangement, term, way.chip)
 
 
-def _travels(part: Part, tracks: Sequence[Track]) -> Iterator[Shapes]:
-    """Yield, for each term, the shapes of its value and its product on their parts of a line."""
-    for term, way in zip(part.terms, tracks, strict=True):
-        if part.kind is not PartKind.SUM or not term.value:
-            continue
-        pills = [(way.points, term.value, Role.PRESERVED)]
-        if way.chip is not None and term.factor:
-            before, after = split_line(way.points, way.turn)
-            product = term.product
-            pills = [(before, term.value, Role.PRESERVED), (after, product, Role.OVERWRITTEN)]
-        yield Shapes(
-            tuple(Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
-        )
+def _travel(term: Movement, way: Track) -> Shapes:
+    """Return the shapes of the value of a term and of its product on their parts of a line."""
+    pills = [(way.points, term.value, Role.PRESERVED)]
+    if way.chip is not None and term.factor:
+        before, after = split_line(way.points, way.turn)
+        pills = [(before, term.value, Role.PRESERVED), (after, term.product, Role.OVERWRITTEN)]
+    return Shapes(tuple(Shapes(pill(p[0], text, 13, role), path=p) for p, text, role in pills))
 
 
 def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
@@ -166,19 +166,10 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
     return Shapes(tuple(inside))
 
 
-def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
-    wide = text_width(text, size, bold=True) + 8
-    yield Box(center[0] - wide / 2, center[1] - CHIP / 2, wide, CHIP, role)
-    yield Text(center[0], center[1] + 0.36 * size, text, size, "middle", bold=True, role=role)
-
-
-def _add_cells(
-    arrangement: Arrangement, moment: Moment, frame: Frame, adders: dict[int, Shape]
-) -> None:
-    """Add all cells and their names. The cells in `adders` show an addition, not a number."""
-    machine = arrangement.machine
-    few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
-    places = zip(machine.cells, arrangement.states, arrangement.boxes, strict=True)
+def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:
+    """Yield all cells. The cells in `adders` show an addition, not a number."""
+    cells = arrangement.machine.cells
+    places = zip(cells, arrangement.states, arrangement.boxes, strict=True)
     for number, (cell, keys, place) in enumerate(places):
         key = key_at(keys, moment.p)
         is_wrong = cell.wrong_from is not None and cell.wrong_from <= moment.p
@@ -196,10 +187,7 @@ def _add_cells(
                 inside.append(Text(place.right - 3, top + 11, "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
         title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
-        frame["cell"].append(Shapes(tuple(inside), title=title))
-        is_near = few or machine.rows[cell.row].scan == open_scan
-        if place.label and (arrangement.is_tall or is_near or key.role in COLORED):
-            frame["name"].append(Text(place.x, top - 4, place.label, 11, "middle", muted=True))
+        yield Shapes(tuple(inside), title=title)
 
 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:

@@ -15,7 +15,10 @@ from visual.pictures.machine.arrange import (
     Point,
 )
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind, SlotCell
+from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Text
+from visual.scene.theme import Role
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     way = _line(arrangement, term, part.target, part.kind is PartKind.FILL)
     if way.chip is None:
         return way
-    reach = CHIP / 2 if term.factor or term.symbol else 0.0
+    reach = CHIP / 2 if term.label else 0.0
     lines = (_drop(arrangement.boxes[n], way.chip, k, reach) for k, n in enumerate(term.saved))
     return replace(way, drops=tuple(lines))
 
@@ -46,33 +49,32 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
 
     Of two overlapping factors, only the first is shown; the sentences contain both.
     """
-    result: list[list[Track]] = []
-    occupied: list[tuple[float, float, float]] = []
-    for part in group.parts:
-        tracks = [track(arrangement, part, term) for term in part.terms]
-        for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
-            if way.chip is None or not (term.factor or term.symbol):
-                continue
-            (x, y), size = way.chip, factor_size(arrangement)
-            half = text_width(factor_text(term), size, bold=True) / 2 + 4
-            if group.hides_factors or any(
-                abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in occupied
-            ):
-                tracks[n] = replace(way, chip=None, drops=())
-            else:
-                occupied.append((x, y, half))
-        result.append(tracks)
-    return result
+    occupied = list[Envelope]()
+
+    def shown(part: Part, term: Movement) -> Track:
+        """Return the track of a term, without its factor if the factor is not shown."""
+        way = track(arrangement, part, term)
+        if way.chip is None or not term.label:
+            return way
+        area = envelope_of(factor_pill(arrangement, term, way.chip)[0])
+        if group.hides_factors or any(area.meets(other) for other in occupied):
+            return replace(way, chip=None, drops=())
+        occupied.append(area)
+        return way
+
+    return [[shown(part, term) for term in part.terms] for part in group.parts]
 
 
-def factor_text(term: Movement) -> str:
-    """Return the text of the factor of a term: a number after ``×``, or symbols."""
-    return f"×{term.factor}" if term.factor else term.symbol
+def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
+    """Return the box and the text of the factor of a term."""
+    return pill(center, term.label, 13.0 if arrangement.is_tall else 11.0, Role.READ)
 
 
-def factor_size(arrangement: Arrangement) -> float:
-    """Return the font size of factors."""
-    return 13.0 if arrangement.is_tall else 11.0
+def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
+    """Return a small box around a point, and the text in the box."""
+    (x, y), wide = center, text_width(text, size, bold=True) + 8
+    box = Box(x - wide / 2, y - CHIP / 2, wide, CHIP, role)
+    return box, Text(x, y + 0.36 * size, text, size, "middle", bold=True, role=role)
 
 
 def split_line(
