@@ -60,7 +60,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """
     machine = arrangement.machine
     data = {"first": _first(machine), **_plain(machine, without=("rows",))}
-    data |= _plain(arrangement, 2, without=("machine", "boxes"))
+    data |= _plain(arrangement, 2, without=("machine", "boxes", "is_cramped"))
     for number, plain in enumerate(data["cells"]):
         plain |= _cell(arrangement, number) | _plain(arrangement.boxes[number], 2)
     for plain, event in zip(data["events"], machine.events, strict=True):

@@ -11,7 +11,6 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
-const LISTED = 4; // the most numbers of an array that a cell lists one below the other
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -147,17 +146,16 @@ class Picture {
   }
 
   /**
-   * The numbers of an array: up to four, one below the other, otherwise a strip or the chosen entry.
+   * The numbers of an array: one below the other, or a strip of bars, or the chosen entry.
    * @param {any} node @param {string[]} entries
    */
   entries(node, entries) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
-    const isListed = count <= LISTED && Math.max(...entries.map((text) => textWidth(text, 11))) <= cell.width;
-    const isChosen = !isListed && this.entry !== null && this.entry < count;
+    const isChosen = !cell.is_listed && this.entry !== null && this.entry < count;
     node.value.textContent = isChosen ? entries[this.entry] : "";
     if (isChosen) return;
-    if (isListed) return entries.forEach((text, n) => shape("text", {
+    if (cell.is_listed) return entries.forEach((text, n) => shape("text", {
       x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
     }, list, text));
     const largest = Math.max(...entries.map((text) => Math.abs(Number(text))).filter(Number.isFinite)) || 1;

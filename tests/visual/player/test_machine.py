@@ -23,7 +23,8 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind, key_at
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.states import states
-from visual.pictures.machine.tracks import track
+from visual.pictures.machine.tracks import group_tracks, track
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Text
 from visual.scene.theme import Role
 
@@ -193,6 +194,43 @@ def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
         assert all(near(line[0], n) for n, line in zip(term.saved, way.drops, strict=False))
         assert all(0 <= x <= arrangement.width for x, _ in way.points)
         assert all(0 <= y <= arrangement.height for _, y in way.points)
+
+
+@pytest.mark.parametrize("width", [800, 840])
+@pytest.mark.parametrize(("name", "order"), [("newton", 1), ("newton", 2), ("coupled", 2)])
+def test_no_factor_covers_a_cell(name, order, width):
+    """A factor is a box, 16 pixels high and 8 pixels wider than its text, around a point."""
+    arrangement = arrange(machine_at(name, order), width)
+    size, factors = 13 if arrangement.is_tall else 11, 0
+    groups = [group for event in arrangement.machine.events for group in event.groups]
+    for group in groups:
+        tracks = group_tracks(arrangement, group)
+        moves = [pair for p, ways in zip(group.parts, tracks, strict=True)
+                 for pair in zip(p.terms, ways, strict=True)]  # fmt: skip
+        for term, way in moves:
+            text = f"×{term.factor}" if term.factor else term.symbol
+            if way.chip is None or not text:
+                continue
+            (x, y), half, factors = way.chip, text_width(text, size, bold=True) / 2 + 4, factors + 1
+            for box in arrangement.boxes:
+                beside = x + half <= box.left or box.right <= x - half
+                assert beside or y + 8 <= box.top or box.bottom <= y - 8, (text, box)
+    assert factors >= 3
+
+
+@pytest.mark.parametrize("width", [320, 344, 840])
+def test_all_cells_of_a_row_of_vectors_list_their_numbers_or_none_does(width):
+    """The gradients of rnn have the longest numbers, such as -0.06271, which need 55 pixels."""
+    arrangement = arrange(machine_of(trace_of("rnn")), width)
+    machine, rows = arrangement.machine, {}
+    for cell, keys, box in zip(machine.cells, arrangement.states, arrangement.boxes, strict=True):
+        texts = [text for key in keys for text in key.entries]
+        widest = max((text_width(text, 11, bold=True) for text in texts), default=0.0)
+        rows.setdefault(machine.rows[cell.row].name, []).append((box, widest))
+    for name, cells in rows.items():
+        fits = all(widest <= box.width - 2 for box, widest in cells)
+        assert {box.is_listed for box, _ in cells} == {fits}, name
+        assert fits == (width > 320 or name != "dC/dh"), name
 
 
 def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():

@@ -9,7 +9,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from lab.records import cached_property
-from visual.pictures.machine.content import LISTED, Key, MachineContent
+from visual.pictures.machine.content import LISTED, Key, MachineContent, PartKind
 from visual.pictures.machine.states import states
 from visual.scene.fonts import text_width
 
@@ -33,10 +33,12 @@ MOST_TALL = 3  # a machine with more rows has `COMPACT` rows
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: a bow, a lane of a bow, and a heading
-CHIP, FACTOR = 16.0, 52.0  # the height and the width of a factor, in pixels
+CHIP, FACTOR = 16.0, 52.0  # the height and the least width of a factor, in pixels
+FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tall`
 UNDER = 13.0  # from a cell to the line below it, if the gaps are too narrow for a factor
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the least distance between columns
+LEAST_BOX = 0.42  # the least width of a box next to wide factors, as a fraction of a column
 LOW = 24.0  # the least space below a row that has lines below its cells
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
@@ -45,7 +47,11 @@ MARGIN = 3.0  # the least space between a number and the edges of its box
 
 @dataclass(frozen=True)
 class CellBox:
-    """The center and the size of a cell, and the name above the cell if there is space."""
+    """The center and the size of a cell, and the name above the cell if there is space.
+
+    If `is_listed`, the cell lists the numbers of its array; otherwise, it shows a strip of bars.
+    All cells of a row are the same.
+    """
 
     x: float
     y: float
@@ -53,6 +59,7 @@ class CellBox:
     height: float
     letters: float
     label: str = ""
+    is_listed: bool = False
 
     @property
     def left(self) -> float:
@@ -101,16 +108,12 @@ class Arrangement:
     gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and the number of columns in it
     pitch: float
     is_tall: bool
+    is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
 
     @cached_property
     def states(self) -> list[tuple[Key, ...]]:
         """For each cell, the keys for all p, from `visual.pictures.machine.states.states`."""
         return states(self.machine)
-
-    @property
-    def is_cramped(self) -> bool:
-        """Whether the gap between two boxes of a row is too narrow for a factor."""
-        return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
 
 
 def most_columns(width: float) -> int:
@@ -128,19 +131,23 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
     is_tall = sum(not row.is_low for row in machine.rows) <= MOST_TALL
     usual = TALL if is_tall else COMPACT
-    box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch)
-    widest = _widest_number(machine)
-    box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - FACTOR))
-    if pitch - box_width < FACTOR:
+    widest, gap = _widest_number(machine), max(FACTOR, _widest_factor(machine, is_tall))
+    box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
+    box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
+    is_cramped = pitch - box_width < gap - 1e-9
+    if is_cramped:
         box_width = (0.86 if is_narrow else 0.76) * pitch
-    if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    bows, densities = rows_with_bows(machine), list[Density]()
+    bows, densities, listed = rows_with_bows(machine), list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
-        density = OUTPUT if row.is_low and not is_tall else usual
-        lines = max((cell.lines for cell in machine.cells if cell.row == number), default=0)
+        density, cells = OUTPUT if row.is_low and not is_tall else usual, machine.cells_of(number)
+        lines = max((cell.lines for cell in cells), default=0)
         densities.append(replace(density, box=max(density.box, ENTRY * lines + 5 if lines else 0)))
+        arrays = [key.entries for cell in cells for key in cell.keys]
+        widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]
+        if max(widths, default=0.0) <= box_width - 2 and max(map(len, arrays), default=0) <= LISTED:
+            listed.add(number)
     heights, headings, bottom = _rows(machine, densities, bows, is_narrow)
     boxes = []
     for cell in machine.cells:
@@ -149,14 +156,13 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
         room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         x, y, label = middles[cell.column], heights[cell.row], cell.name if is_named else ""
-        boxes.append(CellBox(x, y, box_width, density.box, size, label))
+        boxes.append(CellBox(x, y, box_width, density.box, size, label, cell.row in listed))
     bottom += 2 if is_tall else 12
     folds = zip(middles, machine.columns, strict=True)
     gaps = tuple((x, hidden) for x, hidden in folds if hidden)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
-    return Arrangement(
-        machine, max(width, right), bottom, tuple(boxes), tuple(headings), gaps, pitch, is_tall
-    )
+    width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)
+    return Arrangement(machine, width, bottom, *placed, pitch, is_tall, is_cramped)
 
 
 def _widest_number(machine: MachineContent) -> float:
@@ -168,6 +174,25 @@ def _widest_number(machine: MachineContent) -> float:
         for text in (key.entries if 1 < len(key.entries) <= LISTED else (key.text,))
     )
     return max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
+
+
+def _widest_factor(machine: MachineContent, is_tall: bool) -> float:
+    """Return the largest width of a factor between two neighboring cells of a row, in pixels.
+
+    The width includes a margin of a pixel at each side.
+    """
+    cells = machine.cells
+    sums = (part for part in machine.parts() if part.kind is PartKind.SUM)
+    pairs = ((cells[part.target], term) for part in sums for term in part.terms)
+    labels = (
+        term.label
+        for target, term in pairs
+        if term.source is not None
+        and cells[term.source].row == target.row
+        and abs(cells[term.source].column - target.column) == 1
+    )
+    size = FACTOR_SIZES[is_tall]
+    return max((text_width(label, size, bold=True) + 10 for label in labels), default=0.0)
 
 
 def _rows(

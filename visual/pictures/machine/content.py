@@ -301,6 +301,10 @@ class MachineContent:
         """The number of the last moment."""
         return len(self.events)
 
+    def cells_of(self, row: int) -> list[SlotCell]:
+        """Return the cells of a row."""
+        return [cell for cell in self.cells if cell.row == row]
+
     def parts(self) -> Iterator[Part]:
         """Return an iterator over the parts of all events."""
         return (part for event in self.events for part in event.parts)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
-from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind, key_at
+from visual.pictures.machine.content import Key, Movement, Part, PartKind, key_at
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import (
     Track,
@@ -193,11 +193,10 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
     """Yield the shapes of a number, of the numbers of a short array, or of a strip of bars."""
     room, count = place.width - 4, len(key.entries)
-    widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
-    if 1 < count <= LISTED and widest <= room:
+    if count and place.is_listed:
         for n, number in enumerate(key.entries):
             y = place.y + ENTRY * (n - (count - 1) / 2) + 4
-            yield fitted(place.x, y, number, room, 11, "middle", bold=True, role=role)
+            yield Text(place.x, y, number, 11, "middle", bold=True, role=role)
     elif count:
         yield from _strip(place, key.entries)
     else:

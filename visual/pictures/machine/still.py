@@ -204,7 +204,7 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
     """Return the numbers of every tape at `moment`, then the sentences of the event, as text."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
-        cells = sorted((c for c in machine.cells if c.row == number), key=lambda cell: cell.column)
+        cells = sorted(machine.cells_of(number), key=lambda cell: cell.column)
         numbers = []
         for cell in cells:
             key = cell.at(moment.number)

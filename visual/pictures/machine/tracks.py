@@ -7,6 +7,7 @@ from math import dist
 
 from visual.pictures.machine.arrange import (
     CHIP,
+    FACTOR_SIZES,
     LANE,
     NAME,
     UNDER,
@@ -19,6 +20,8 @@ from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
+
+TURNS = (0.5, 0.3, 0.7, 0.2, 0.8)  # other positions of a factor, as fractions of its line
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,39 @@ class Track:
 
 def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term of a sum to the target cell of the sum."""
-    way = _line(arrangement, term, part.target, part.kind is PartKind.FILL)
+    return _with_drops(arrangement, term, _line(arrangement, part, term))
+
+
+def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
+    """Return the tracks of each part of a group. Factors do not cover each other.
+
+    A factor that would cover a cell or another factor is at another position of its line, if there
+    is space. Otherwise, of two overlapping factors, only the first is shown; the sentences contain
+    both.
+    """
+    boxes = [Envelope(box.left, box.top, box.right, box.bottom) for box in arrangement.boxes]
+    factors = list[Envelope]()
+
+    def placed(part: Part, term: Movement) -> Track:
+        """Return the track of a term with a free position of its factor, if any."""
+        way = _line(arrangement, part, term)
+        if way.chip is None or not term.label:
+            return _with_drops(arrangement, term, way)
+        is_on_line = term.source not in (None, part.target)
+        others = [_bent(*way.points, turn=turn) for turn in TURNS if is_on_line]
+        choices = [(each, (*factors, *boxes)) for each in (way, *others)]
+        for each, taken in [] if group.hides_factors else [*choices, (way, (*factors,))]:
+            area = envelope_of(factor_pill(arrangement, term, each.chip or way.chip)[0])
+            if not any(map(area.meets, taken)):
+                factors.append(area)
+                return _with_drops(arrangement, term, each)
+        return replace(way, chip=None)
+
+    return [[placed(part, term) for term in part.terms] for part in group.parts]
+
+
+def _with_drops(arrangement: Arrangement, term: Movement, way: Track) -> Track:
+    """Return the track of a term with the lines from the saved values to its factor."""
     if way.chip is None:
         return way
     reach = CHIP / 2 if term.label else 0.0
@@ -44,30 +79,9 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     return replace(way, drops=tuple(lines))
 
 
-def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
-    """Return the tracks of each part of a group. Factors do not cover each other.
-
-    Of two overlapping factors, only the first is shown; the sentences contain both.
-    """
-    occupied = list[Envelope]()
-
-    def shown(part: Part, term: Movement) -> Track:
-        """Return the track of a term, without its factor if the factor is not shown."""
-        way = track(arrangement, part, term)
-        if way.chip is None or not term.label:
-            return way
-        area = envelope_of(factor_pill(arrangement, term, way.chip)[0])
-        if group.hides_factors or any(area.meets(other) for other in occupied):
-            return replace(way, chip=None, drops=())
-        occupied.append(area)
-        return way
-
-    return [[shown(part, term) for term in part.terms] for part in group.parts]
-
-
 def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
     """Return the box and the text of the factor of a term."""
-    return pill(center, term.label, 13.0 if arrangement.is_tall else 11.0, Role.READ)
+    return pill(center, term.label, FACTOR_SIZES[arrangement.is_tall], Role.READ)
 
 
 def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
@@ -93,10 +107,11 @@ def split_line(
     return tuple(points), tuple(points)
 
 
-def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> Track:
+def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term, without the lines from saved values."""
-    to, cell = sheet.boxes[target], sheet.machine.cells[target]
-    if is_filled and term.source is None:  # the line starts above the names of the next row
+    to, cell = sheet.boxes[part.target], sheet.machine.cells[part.target]
+    if part.kind is PartKind.FILL and term.source is None:
+        # The line starts above the names of the next row.
         below = to.bottom + (14 if sheet.is_tall else 7)
         return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
     side = _side(sheet, to, cell)
@@ -104,7 +119,7 @@ def _line(sheet: Arrangement, term: Movement, target: int, is_filled: bool) -> T
         entrance = _entrance(sheet, to, side)
         return Track(entrance, entrance[0], 0.3)
     start, source = sheet.boxes[term.source], sheet.machine.cells[term.source]
-    if term.source == target:
+    if term.source == part.target:
         return Track(((to.x, to.top - 14), (to.x, to.top)), (side, to.y))
     way = 1 if cell.column > source.column else -1
     apart = abs(cell.column - source.column)
