@@ -1,10 +1,7 @@
 // The scrub bar: a segment for each Scan, with a width proportional to the duration of its events, and
 // marks at the first effects of a faulty rule.
 
-/**
- * The place of x in `to`, if x has the same place between two numbers of the increasing list `from`.
- * @param {number} x @param {number[]} from @param {number[]} to
- */
+/** Convert x: numbers of the increasing list `from` become those of `to`. @param {number} x @param {number[]} from @param {number[]} to */
 function interpolate(x, from, to) {
   const n = clamp(from.findLastIndex((edge) => edge <= x), 0, Math.max(from.length - 2, 0));
   return to[n] + (to[n + 1] - to[n]) * clamp((x - from[n]) / (from[n + 1] - from[n]), 0, 1) || to[n];

@@ -10,6 +10,7 @@ matrix; a vector of length 1 ends in a comma. `from_text` also reads the part of
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote as quote_url
@@ -95,10 +96,8 @@ def _read(key: str, text: str, is_word: bool) -> object:
     if text in WORDS:
         return WORDS[text]
     for kind in (int, float, complex):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     if is_word:
         return text
     raise argument_error(key, text, "expected a number.")

@@ -22,16 +22,7 @@ from visual.options import COST, KEEP, OF, ORDER, RULE, STEPS, TAPS, THEME, WRT,
 from visual.player.state import MAPPINGS
 from visual.widgets.sliders import sliders
 from visual.workbench.copies import bench_of
-from visual.workbench.state import (
-    CHOICES,
-    OWN,
-    Bench,
-    LoopBench,
-    numbers,
-    view_options,
-    with_loop,
-    with_texts,
-)
+from visual.workbench.state import CHOICES, Bench, LoopBench, view_options, with_loop, with_texts
 from visual.workbench.written import WRITTEN, short, text_of
 
 KEEP_HELP = "all, last, or a range such as 500:510"
@@ -93,7 +84,7 @@ def _graph(bench: Bench) -> Iterator[Control]:
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state, loop, group = bench.state, bench.loop, "derivative"
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    options = [[name, loop.name if name in (state.loop, OWN) else name] for name in names]
+    options = [[name, loop.name if name == state.loop else name] for name in names]
     about = loop.reason
     if about and (state.taps or state.steps):
         about = f"Without changes: {about}"
@@ -152,7 +143,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 why = f"{name} has {entries.size} values, from 0."
                 raise ArgumentError(f"at = {name}[{place}]: {why}")
             entries.ravel()[place] = _float(name, value)
-            change = {"at": {name: numbers(entries)}}
+            change = {"at": {name: entries}}
         case ["weights"], _:
             change = {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"], _ if value == WEIGHTS and isinstance(bench, LoopBench):
