@@ -88,7 +88,7 @@ class StepNodes:
             node(result)
         return tuple(nodes.values())
 
-    @property
+    @cached_property
     def results(self) -> tuple[StepNode, ...]:
         """The nodes of all results."""
         return tuple(node for node in self.nodes if isinstance(node.place, StepResult))
