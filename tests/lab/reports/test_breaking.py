@@ -123,6 +123,26 @@ test_errors = error_test(
 )
 
 
+@pytest.mark.parametrize("rule", BROKEN)
+@pytest.mark.parametrize("name", ["square", "gap", "rnn"])
+def test_the_first_difference_is_found(name, rule):
+    """Compare with a search in all writes of both runs."""
+    breakage = truth_of(name, 2).broken_by(rule)
+    differences = [
+        (number, step, tape.argument, write.tap, write.rows[step])
+        for number, (scan, other) in enumerate(
+            zip(breakage.true.scans, breakage.broken.scans, strict=True)
+        )
+        for tape, twin in zip(scan.held, other.held, strict=True)
+        for write, changed in zip(tape.writes, twin.writes, strict=True)
+        for step in range(scan.steps)
+        if not np.allclose(write.values[step], changed.values[step], rtol=1e-7, atol=0)
+    ]
+    first = breakage.contrast.first
+    place = first.scan, first.step, first.tape, first.tap, first.row
+    assert place == min(differences, key=lambda difference: difference[:2])
+
+
 def test_equal_runs_and_different_structures():
     one, two, nan = SQUARE.trace(order=1), SQUARE.trace(order=2), LOOPS["nan"].trace(order=1)
     found = contrast(two, two)
