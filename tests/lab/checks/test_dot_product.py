@@ -74,6 +74,9 @@ def test_own_tangents_and_cotangent():
     np.testing.assert_allclose(test.tangent, [6 * x, 12 * x**3], rtol=1e-14)
     np.testing.assert_allclose(test.gradients["x"], 10 * x + 28 * x**3, rtol=1e-14)
     np.testing.assert_allclose(test.products, 3 * (10 * x + 28 * x**3), rtol=1e-14)
+    (scan,) = test.forward.scans
+    assert (scan.name, [tape.name for tape in scan.tapes]) == ("tangent of square", ["x", "dx"])
+    assert [tape.unwritten.tolist() for tape in scan.tapes] == [[False, True, True]] * 2
 
 
 SQUARE = gallery.loops["square"]
