@@ -34,6 +34,7 @@ from lab.traces.run import Values
 from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Run = Callable[[argparse.Namespace], None]
 Given = Values | None
 Options = dict[str, Value]
 RETURNED = (
@@ -43,19 +44,11 @@ RETURNED = (
 
 
 def add_command(
-    commands: Commands,
-    name: str,
-    run: Callable[[argparse.Namespace], None],
-    summary: str,
-    examples: str | None = None,
+    commands: Commands, name: str, run: Run, summary: str, examples: str | None = None
 ) -> argparse.ArgumentParser:
     """Add the command `name`, which calls `run` with its options; return its empty parser."""
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    lines = argparse.RawDescriptionHelpFormatter  # does not fill the lines of the examples
+    parser = commands.add_parser(name, help=summary, epilog=examples, formatter_class=lines)
     parser.set_defaults(run=run)
     return parser
 

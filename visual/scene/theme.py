@@ -7,6 +7,7 @@ Pictures are therefore readable in black and white and by color-blind readers.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
 
 from lab.errors import Registry
@@ -95,7 +96,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Theme:
-    """All colors of a picture, and the looks of its roles. The looks `faded` are paler."""
+    """All colors of a picture, and the looks of its roles."""
 
     name: str
     background: str
@@ -103,11 +104,11 @@ class Theme:
     muted: str
     arrow: str
     looks: Mapping[Role, Look]
-    faded: Mapping[Role, Look]
 
     def look(self, role: Role, faded: bool = False) -> Look:
         """Return the look of a role, or its paler look if `faded`."""
-        return self.faded[role] if faded else self.looks[role]
+        look = self.looks[role]
+        return _washed(look, self.background) if faded else look
 
 
 # For each role: line, hatch in print, then fill, stroke, and text in light, dark, and print.
@@ -159,12 +160,10 @@ def _theme(name: str, number: int, background: str, text: str, muted: str, arrow
         fill, stroke, letters = colors[3 * number : 3 * number + 3]
         own = Hatch(hatch) if name == "print" else Hatch.NONE
         looks[Role[role.upper()]] = Look(fill, stroke, letters, LineStyle(line), own)
-    faded = {role: _washed(look, background) for role, look in looks.items()}
-    return Theme(
-        name, background, text, muted, arrow, MappingProxyType(looks), MappingProxyType(faded)
-    )
+    return Theme(name, background, text, muted, arrow, MappingProxyType(looks))
 
 
+@cache
 def _washed(look: Look, background: str) -> Look:
     """Return a paler look with a legible text."""
     fill = mixed(look.fill, background, 0.6)
