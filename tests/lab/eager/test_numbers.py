@@ -7,7 +7,6 @@ import lab
 from lab.checks import check
 from lab.eager import grad, np, unrolled
 from lab.loops import gallery
-from lab.loops.variables import value_of
 
 # --- unrolled loops, against the Scan engine ----------------------------------------------
 
@@ -23,8 +22,8 @@ UNROLLED = [
 
 @pytest.mark.parametrize("loop", UNROLLED, ids=lambda loop: loop.name)
 def test_derivatives_are_those_of_the_scan(loop):
-    args = [value_of(loop.variables[name])[()] for name in loop.valued]
-    for argnum, wrt in enumerate(loop.valued):
+    args = [value[()] for value in loop.values.values()]
+    for argnum, wrt in enumerate(loop.values):
         if args[argnum].dtype.kind == "f":
             function = unrolled(loop)
             for order, expected in enumerate(loop.trace(order=2, wrt=wrt).outputs):

@@ -7,7 +7,6 @@ from graphs.programs import COMPUTED, computed, pairs
 import lab
 from lab.errors import GraphError
 from lab.loops import gallery
-from lab.loops.variables import RandomState, value_of
 from lab.traces.program import program_of
 
 
@@ -18,8 +17,7 @@ def made(loop, order):
 
 
 def values(loop):
-    variables = {n: v for n, v in loop.variables.items() if not isinstance(v, RandomState)}
-    return {n: value_of(v) for n, v in variables.items() if value_of(v).dtype.kind == "f"}
+    return {name: value for name, value in loop.values.items() if value.dtype.kind == "f"}
 
 
 def furthest(program, trace, given):
