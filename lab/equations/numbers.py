@@ -25,7 +25,7 @@ from lab.notation import (
 MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
 CLOSE = 0.01  # largest relative error of an equation with ≈
-SAFE = 10  # digits with which a printed sum of doubles is reliable
+SAFE = 10  # largest number of digits for which a printed sum of doubles is reliable
 HALF = 5e-4  # with a larger relative rounding error, the fourth digit is not reliable
 ULP, NUDGE = 2.0**-53, 2.0**-36  # relative rounding error, and relative perturbation
 
@@ -175,7 +175,7 @@ def as_printed(written: str) -> float:
 
 
 def holds(printed: str, value: float | None) -> bool:
-    """Return whether `value` rounds to a printed number; 1.9 stands for 1.900, with four digits."""
+    """Return whether `value` rounds to the number `printed`; 1.9 means 1.900 (four digits)."""
     if value is None or not np.isfinite(value) or printed.startswith("⚠"):
         return value is not None and number_text(value) == printed
     mantissa, _, exponent = printed.partition("e")

@@ -63,7 +63,7 @@ class Quantities(ScanOf):
         return f"{label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
 
     def whole_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the gradient that a tape accumulates: ``dC/dx₃``."""
+        """Name the gradient that a tape accumulates, as ``dC/dx₃``; return "" for other tapes."""
         if self.parent is None or tape.gradient_of is None:
             return ""
         held = self.parent.quantity_name(tape.gradient_of, index_of(tape, row))

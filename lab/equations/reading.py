@@ -22,7 +22,7 @@ from lab.scans.slices import Cut, constant_value, current_row, cut_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
-ELSEWHERE = Number("…")  # stands for a long expression, or for an output of another Scan
+ELSEWHERE = Number("…")  # placeholder for a long expression, or for an output of another Scan
 LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
@@ -35,7 +35,7 @@ def system(
     `subject` is a Scan node, or a variable that depends on exactly one Scan.  `given` contains
     expressions of initial values by name, which replace the expressions in the graph.
 
-    Raise GraphError for another number of Scans.
+    `name` replaces the name of the Scan.  Raise GraphError for no Scan or several Scans.
     """
     node = the_scan(subject)
     given = {} if given is None else check_type("given", given, Mapping, "initial values by name")
@@ -200,7 +200,7 @@ def _symbols_of(
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """Return the name of the Scan that computes `base`, and its variable `base`, or None."""
+    """Return the name of the Scan that computes `base`, and the loop variable, or None."""
     node = base.owner
     if not is_scan(node):
         return None

@@ -3,11 +3,11 @@
     >>> print(gallery.loops["rnn"].system())
     >>> print(system(xs))                          # of a PyTensor graph with one Scan
 
-Later steps read states, but not outputs.  A sequence has another value at every step, and a
-parameter the same value.  A step writes ``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first
-initial value.  With one initial value, step k computes ``xₖ₊₁``: row k of the result of
-``pytensor.scan``, and row k + 1 of the Scan's buffer.  A variable that is read in another order has
-an index in k, such as ``x₃₋ₖ``.
+Later steps read states, but not outputs.  A sequence has a different value at every step, and a
+parameter has the same value.  A step writes ``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the
+first initial value.  With one initial value, step k computes ``xₖ₊₁``: row k of the result of
+``pytensor.scan``, and row k + 1 of the Scan's buffer.  A variable that the steps read in another
+order has an index in k, such as ``x₃₋ₖ``.
 
 The terms follow PyTensor's "Internal documentation of the scan op".
 """
@@ -59,7 +59,7 @@ class Quantity:
 
     `argument` is the number of the variable among the Scan's arguments; the leaves of equations
     have this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`, counted
-    from the end for a negative `first`.  If `length` is "n", the number of steps is added to the
+    from the end for a negative `first`.  If `length` is "n", add the number of steps to this
     row.  `now` is the row of time t at step 0.  `given` is the expression of the initial values, of
     a sequence, or of a parameter.
     """
@@ -115,7 +115,7 @@ class System:
 
     @property
     def count(self) -> tuple[str, ...]:
-        """The expression of the number of steps, if it is neither a constant nor n."""
+        """The line that defines n; empty if the number of steps is a constant or the input n."""
         steps = Writer(self).right(self.steps)
         return () if isinstance(self.steps, Number) or steps == "n" else (f"  n = {steps}",)
 

@@ -83,8 +83,8 @@ class Step(Protocol):
 class LoopRun:
     """One run of a Scan: its buffers and its recording.
 
-    `unwritten` marks the uninitialized rows of the states.  The recording has zeros in these rows,
-    so that equal runs have equal recordings.
+    `unwritten` marks the uninitialized rows of the states.  The recording contains zeros in these
+    rows, so that equal runs have equal recordings.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Run a graph without compiling it: node by node, and every Scan step by step.
 
-The graph is not rewritten.  Therefore the run has every intermediate value of the original graph.
+The graph is not rewritten.  Therefore the run computes every intermediate value of the original graph.
 For each Scan, the run returns a `ScanRecording` of all reads and writes, in arrays over steps.
 """
 
@@ -213,7 +213,7 @@ def _thunk(
 
 
 def _numpy_function(node: Apply) -> Callable[..., object] | None:
-    """Return NumPy's function for an elementwise node of floats; None if a node needs several."""
+    """Return the NumPy function of an elementwise float64 node; None without a single function."""
     op = node.op
     if not isinstance(op, Elemwise) or op.inplace_pattern:
         return None
@@ -309,7 +309,7 @@ class _Step:
             ) from error
 
     def inner_run(self) -> InnerRun | None:
-        """Return the values of the current step, and the recordings of the Scans inside it."""
+        """Return the values and inner Scans of the current step; None if they are not recorded."""
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}

@@ -48,7 +48,7 @@ class ScanOf:
 
     @cached_property
     def parent(self) -> Self | None:
-        """The Scan that this Scan differentiates."""
+        """The Scan that this Scan differentiates, or None for a loop."""
         number = self.scan.parent
         return None if number is None else type(self)(self.trace, number)
 
@@ -59,7 +59,7 @@ class ScanOf:
         return self if parent is None else parent.root
 
     def first_reader(self, sequence: SequenceTrace) -> tuple[Self, TapeTrace | SequenceTrace]:
-        """Return the Scan that has the values of a sequence, and its tape or sequence.
+        """Return the Scan that computes or first reads a sequence, and its tape or sequence.
 
         A derivative reads values that its parent computed or read.  For values from outside of all
         Scans, and for the gradient of an output, the result is the first Scan that reads them.
@@ -85,7 +85,7 @@ class ScanOf:
         scan, argument, row, _ = origins[0]
         tape, value = self.trace.scans[scan].tape(argument), sequence.values[step]
         is_same = tape is not None and np.array_equal(tape.final[row], value, equal_nan=True)
-        return origins[0] if is_same else None  # another value is a sum with a term of no Scan
+        return origins[0] if is_same else None  # otherwise, a term of no Scan is added
 
     def value_read(self, sequence: SequenceTrace, step: int) -> Value:
         """Return the value that a step reads through a sequence, at version 0."""
@@ -112,7 +112,7 @@ class ScanOf:
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
-        """Return whether an output of the trace, or a gradient of another Scan, needs a tape."""
+        """Return whether an output of the trace, or a gradient of another Scan, depends on a tape."""
         gradients = (f for s in self.trace.scans for f in s.feeds if not s.is_reading(f.into))
         places = ((feed.scan, feed.variable) for feed in (*self.trace.feeds, *gradients))
         return (self.number, tape.argument) in places

@@ -40,7 +40,7 @@ def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
 
 
 def step_equations(node: Apply, parts: ScanParts) -> tuple[Formula, ...]:
-    """Return the formulas of a step, simplified."""
+    """Return the simplified formulas of a step."""
     by_result = dict(zip(parts.inner_outputs, _expressions(node, parts), strict=True))
     return tuple(Formula(target, by_result[result]) for target, result in targets(parts))
 

@@ -4,7 +4,7 @@
     >>> trace.outputs[0], trace.scans[1].tapes[0].writes[0].values
 
 A `Trace` is plain data: you can compare, copy, pickle, and draw it.  Unpickle only a trace that you
-trust, because `pickle` runs code.  `Derivative` has the graph, and methods such as `verify`.
+trust, because `pickle` runs code.  A `Derivative` contains the graph and methods such as `verify`.
 """
 
 import json
@@ -117,8 +117,8 @@ class SequenceTrace:
     """A sequence: the value that each step reads; `axis` relates steps to indices.
 
     A gradient reads values that its parent read or computed: `source` is the variable and the tap
-    in the parent, and `group` is the kind of these values.  `now` is the index that step 0 reads as
-    the value at t.
+    in the parent, and `group` is the kind of these values.  `now` is the index of the value
+    at time t in step 0.
     """
 
     name: str
@@ -194,7 +194,7 @@ class Feed:
 class FedRow(NamedTuple):
     """A row of a value, computed from row `source` of a tape.
 
-    For a sequence, `row` is a step; None stands for all rows.  `is_summand` states whether the
+    For a sequence, `row` is a step; None means all rows.  `is_summand` states whether the
     source is a term of a sum.
     """
 
@@ -420,7 +420,7 @@ class Trace:
         return numbers
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
-        """Return the Scan that first has a variable, and the name of the variable there.
+        """Return the Scan that first contains a variable, and the name of the variable there.
 
         The search goes from Scan `number` to its parent, and so on.
         """

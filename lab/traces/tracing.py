@@ -51,9 +51,9 @@ def trace(
 ) -> Trace:
     """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
-    `outputs` are variables with the `names`, or a `Derivative` with names of its own.  `given` maps
-    inputs to values; the derivative of a loop has default values.  Scans are also recorded if only
-    the variables `also` depend on them.  With `rewritten`, the graph runs after PyTensor's
+    `outputs` are variables, or a `Derivative` and its names; `names` replaces the names of outputs.
+    `given` maps inputs to values; the derivative of a loop has default values.  The trace also
+    contains Scans on which only the variables `also` depend.  With `rewritten`, the graph runs after PyTensor's
     canonicalizing and stabilizing rewrites, as in the mode FAST_COMPILE.  A run of more than a
     second shows its progress and can be interrupted.
 
@@ -108,7 +108,7 @@ def trace(
     return result
 
 
-_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the ids of traces in use
+_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # keys are the ids of traces in use
 
 
 def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:

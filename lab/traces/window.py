@@ -137,7 +137,7 @@ def run_window(
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the values that a `Trace` needs, and the recordings of the steps in the window.
 
-    An array that is not recorded has no entries, but its length.
+    For an array that is not recorded, the value has the length of the array but no entries.
     """
     known = checked_values(given)
     with without_backtraces():

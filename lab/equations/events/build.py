@@ -18,7 +18,7 @@ CLOSE = 1e-5  # tolerated rounding error of a sum, relative to the largest term
 
 @dataclass(frozen=True, eq=False)
 class Builder:
-    """Builder of the events of one Scan."""
+    """Builder of the events of one Scan; `slot` maps a Scan, an argument, and a row to a slot."""
 
     named: Quantities
     slot: Callable[[int, int, int], Slot]
@@ -81,8 +81,6 @@ class Builder:
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
         return Term(read.value, read, None, slot.quantity, "")
-
-    # The formulas with their `Split`, computed once for all steps.
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
@@ -147,7 +145,7 @@ class _StepEvents:
         return Read(label, value, slot, None, argument, name, SlotRole.READ, index)
 
     def read(self, leaf: Leaf) -> Read | None:
-        """Return the value of a leaf of a formula, or None if it was not recorded."""
+        """Return the read of a leaf of a formula, or None if the trace did not record it."""
         return self.by_leaf.get((leaf.argument, leaf.tap))
 
     def writes(self) -> list[Write]:

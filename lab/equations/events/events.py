@@ -24,7 +24,7 @@ from lab.notation import number_text
 from lab.records import cached_in_record, cached_property
 from lab.traces.trace import TapeTrace, Trace
 
-# The functions that list the events of other objects than traces, by class.
+# Functions that list the events of other recordings, by the class of the recording.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
 MOST_CACHED = 2_000  # events of a trace that stay in memory
@@ -39,9 +39,9 @@ def events(trace: object) -> "EventSequence": ...
 def events(trace: object) -> "EventSequence":
     """Return the events of `trace`: the reads, preserved and overwritten slots, and sums of steps.
 
-    `trace` is a Trace or a recording of `lab.eager`. Before the first step of the Scan of a
-    derivative, one event fills its tapes. The events of a recording are appended nodes and sent
-    gradients. Raise KindError for other objects.
+    `trace` is a Trace or a recording of `lab.eager`. If the tapes of a Scan
+    start with gradients or with outputs of Scans, one event fills them before step 0. The events of
+    a recording are appended nodes and sent gradients. Raise KindError for other objects.
     """
     if isinstance(trace, Trace):
         return _events_of_trace(trace)
