@@ -63,7 +63,7 @@ class GraphError(LabError, ValueError):
 
 
 class GradientError(LabError, NotImplementedError):
-    """A gradient exists, but Scantape cannot build it; the message contains the reason."""
+    """A gradient is undefined, or Scantape cannot build it; the message contains the reason."""
 
 
 class BroadcastError(LabError, TypeError):
@@ -172,7 +172,7 @@ def check_function(argument: str, function: object) -> None:
 
 
 def is_finite_number(value: object) -> TypeGuard[float]:
-    """Return whether `value` is a real number that fits a float, and no Boolean."""
+    """Return whether `value` is a real number within the range of a float, not a boolean."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return abs(cast(float, value)) <= sys.float_info.max

@@ -386,7 +386,7 @@ NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 
 
 def number_text(value: object, digits: int = 4) -> str:
-    """Write a number with `digits` significant digits; a rounded number keeps its final zeros."""
+    """Write a number with `digits` significant digits; a rounded number includes final zeros."""
     if isinstance(value, float):
         return _cached_text(value, digits)
     array = np.asarray(value)

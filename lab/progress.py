@@ -94,8 +94,8 @@ def _make_bar(**options: Any) -> "tqdm | None":
 class Progress(AbstractContextManager["Progress"]):
     """A bar for all loops of a run, which appears after `delay` seconds.
 
-    Every loop has the same part of the bar, except loops inside a step, which have no part.  A
-    watched run has no bar.
+    Every loop fills an equal part of the bar, but loops inside a step fill none.  A watched run
+    shows no bar.
     """
 
     def __init__(self, delay: float = 1.0) -> None:

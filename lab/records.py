@@ -90,7 +90,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def cached_in_record(compute: Callable[[T], R]) -> Callable[[T], R]:
-    """Return `compute` with a cache: a record keeps the result, as with `cached_property`.
+    """Return `compute` with a cache: each record stores its result, as with `cached_property`.
 
     The record may be frozen, and belong to a package that cannot import the module of `compute`.
     """

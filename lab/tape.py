@@ -1,6 +1,6 @@
 """The tape of a loop variable, its slots at each step, and its reverse.
 
-A loop variable is a buffer along which the step moves one slot at a time.  Step ``s``
+A loop variable is a buffer.  Each step of the loop moves one slot forward: step ``s``
 reads the slots at positions ``s + tap`` for every read tap, and writes the slots at
 ``s + tap`` for every write tap.  The kinds of variables of PyTensor's Scan differ only
 in their taps::
@@ -8,7 +8,7 @@ in their taps::
     sequence  reads one tap          writes nothing
     nit-sot   reads nothing          writes 0
     sit-sot   reads -1               writes 0
-    mit-sot   reads several below 0  writes 0
+    mit-sot   reads others below 0   writes 0
     mit-mot   reads several          writes several
 
 The reverse of a tape is a tape.  Therefore derivatives of any order have tapes too.

@@ -91,8 +91,8 @@ def gradient(
 ) -> float:
     """Compare a gradient of `cost` wrt `wrt` with finite differences.
 
-    `found` is the gradient to check, and `given` has the values of all inputs.  Return the largest
-    difference as `compare` defines it.  Raise `WrongGradientError` if it exceeds `tolerance`.
+    `found` is the gradient to check, and `given` contains the values of all inputs.  Return the
+    largest difference as `compare` defines it.  Raise `WrongGradientError` if it exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")

@@ -85,9 +85,9 @@ def dot_product(
     """Differentiate a loop in forward and reverse mode, and compare both derivatives.
 
     `wrt` names the differentiated variables (default: all real variables), and `of` names a state
-    or output (default: the first).  `tangents` has values by variable name, and `cotangent` has
-    the shape of all values of `of`.  Missing values are random, with `seed`.  `rule` is the rule
-    of the pullback to test (default: the correct rule).
+    or output (default: the first).  `tangents` maps names of variables to values, and
+    `cotangent` has the shape of all values of `of`.  Missing values are random numbers for `seed`.
+    `rule` is the rule of the pullback to test (default: the correct rule).
 
     Raise WrongGradientError if the two products differ by more than 1e-12, or by more than 1e-5 in
     single precision.  The difference is relative, and absolute for products below 1.  Raise

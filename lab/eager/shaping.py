@@ -57,7 +57,7 @@ def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
 
 
 def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
-    """Return da: each entry of g, at all entries of a whose sum is the same entry of y."""
+    """Return da: each entry of a receives the entry of g for the sum that contains it."""
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]

@@ -172,7 +172,7 @@ def _cut(part: LoopVariable) -> Cut:
 
 
 def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """Name an argument; an unnamed computed argument gets a letter."""
+    """Name an argument; an unnamed computed argument receives a letter."""
     maker = _maker_of(base)
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name

@@ -1,9 +1,9 @@
 """The results of the eleven phases of a pullback, in terms of PyTensor variables.
 
-`Decisions` contains the results of all phases.  Each class from `StepCount` to `Reading` contains
-the result of one phase, or of consecutive phases.  `lab.gradients.record.DerivationRecord`
-contains plain data that describes these results.  A `PullbackRule` contains the choices in which a
-faulty pullback differs from the correct pullback.
+`Decisions` contains the results of all phases.  `StepCount`, `Classification`,
+`StepGradients`, `ReverseState`, and `Reading` contain the results of single phases or groups of
+phases.  `lab.gradients.record.DerivationRecord` contains plain data that describes these results.
+A `PullbackRule` contains the choices in which a faulty pullback differs from the correct pullback.
 """
 
 from collections.abc import Callable, Sequence

@@ -130,17 +130,18 @@ def derivative(
     """Return the derivatives of a scalar `cost` with respect to `wrt`, up to `order`.
 
     Both modes return the same values.  In mode "reverse", each order is the pullback of the
-    previous order: the graph has 2ⁿ Scans at order n.  In mode "taylor", the derivative of order n
-    is n! times a coefficient of a power series.  One Scan computes the values and all coefficients.
-    If `wrt` is not a scalar, the cost and its gradient need one Scan each.  The name x⟨2⟩ stands
-    for the second coefficient of x.
+    previous order: a graph with one Scan has 2ⁿ Scans at order n.  In mode "taylor",
+    the derivative of order n is n! times a coefficient of a power series.  One Scan computes the
+    values and all coefficients.  If `wrt` is not a scalar, the cost and its gradient need one Scan
+    each.  The second coefficient of x is named x⟨2⟩.
 
     If `wrt` is not a scalar, derivative k+1 is the gradient of the inner product of derivative k
     with `direction` (default: ones).  The graph is not modified: all Scans are copied as
     `TapeScan`.
 
-    Raises GraphError if the graph contains no Scan or if the cost does not depend on `wrt`, and
-    GradientError if a derivative is undefined, or in Taylor mode if an operation has no rule.
+    Raises ArgumentError for an invalid argument or too many Scans, GraphError if the graph contains
+    no Scan or if the cost does not depend on `wrt`, and GradientError if a derivative is undefined,
+    or in Taylor mode if an operation has no rule.
     Warns with ManyScansWarning before building 32 Scans or more, because every order doubles their
     number.
     """

@@ -1,4 +1,4 @@
-"""Describe the gradient of every outer input of a Scan, and give every variable a unique name.
+"""Describe the gradient of every outer input of a Scan, and name every variable uniquely.
 
 The outcome of an input is a gradient (with the expression that contains it), zero, or no gradient.
 An input has no gradient if the cost does not depend on the input, if no derivative exists, or if

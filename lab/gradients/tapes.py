@@ -1,6 +1,6 @@
 """Build the tapes of a backward loop: phases 6, 8, and 9 of a pullback.
 
-Every state becomes a mit-mot along the reverse of its tape, every sequence becomes an output with
+Every state becomes a mit-mot with the reverse of its tape, every sequence becomes an output with
 a gradient per step, and every parameter becomes a running sum.
 """
 

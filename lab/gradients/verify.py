@@ -23,7 +23,7 @@ from lab.errors import (
 
 
 def find_mode(mode: Mode | str | None) -> Mode:
-    """Return a mode of PyTensor by its name; None stands for PyTensor's default mode."""
+    """Return a mode of PyTensor by its name; None means PyTensor's default mode."""
     try:
         match = get_mode(mode)
     except Exception as error:  # PyTensor raises many types
@@ -43,7 +43,7 @@ def verify(
     """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
     `others` are other graphs of the first ``len(others)`` outputs, whose results are compared as
-    well; nan and infinities are equal to themselves.  `Derivative.verify` describes the rest.
+    well; nan and infinities are equal to themselves.  `Derivative.verify` describes the errors.
     """
     if not isinstance(getattr(run, "inputs", None), tuple):
         raise argument_error("trace", run, "expected a Trace of this graph.", KindError)

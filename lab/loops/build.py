@@ -100,7 +100,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
     """Build a PyTensor graph with one Scan, also for a loop of one step."""
     inputs, given = make_inputs(loop, has_lengths=True)
     steps = inputs[loop.n_steps.name] if isinstance(loop.n_steps, Parameter) else loop.steps
-    arguments: dict[str, list[Variable]] = {}  # for each tap
+    arguments: dict[str, list[Variable]] = {}  # one variable for each tap
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
         outer = inputs[sequence.name]

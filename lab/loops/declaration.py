@@ -185,6 +185,6 @@ class Declaration:
             n_steps = n_steps.with_value(values.pop(n_steps.name))
         for name in values:
             check_choice(argument, name, self.values, "the loop's variables are {}.")
-        known: dict[str, Any] = self.variables  # all variables in `valued` have a value
+        known: dict[str, Any] = self.variables  # all variables in `self.values` have a value
         new = {name: known[name].with_value(value) for name, value in values.items()}
         return self._with_variables(new, n_steps=n_steps)

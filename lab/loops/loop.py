@@ -74,6 +74,7 @@ class Loop(Declaration):
 
         The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights are
         0, …, 0, 1 for "last", and 1, …, 1 for "sum"; otherwise `cost` contains a weight per step.
+        Raise ArgumentError for another number of weights, or an unknown name `of`.
         """
         of = choose_name("of", of, graph.outputs, OF)
         values = graph.outputs[of]
@@ -100,7 +101,7 @@ class Loop(Declaration):
         graph: LoopGraph | None = None,
         mode: str = "reverse",
     ) -> Derivative:
-        """Return the derivatives up to `order` of a cost; see `trace` and `cost`."""
+        """Return the derivatives of a cost up to `order`; `trace` describes the arguments."""
         graph = (
             self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
         )
@@ -120,7 +121,7 @@ class Loop(Declaration):
         mode: str = "reverse",
         keep: str | slice = "all",
     ) -> Trace:
-        """Trace the derivatives up to `order` of a cost of the loop.
+        """Trace the derivatives of a cost of the loop, up to `order`.
 
         `wrt` names the variable to differentiate with respect to (default: the first state).
         `cost` and `of` are the arguments of the method `cost`.  `at` contains other values for

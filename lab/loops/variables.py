@@ -19,7 +19,7 @@ from lab.tape import check_taps
 def as_value(value: object, argument: str) -> np.ndarray:
     """Return a copy of `value` as an array of real numbers.
 
-    Python numbers and lists get the dtype ``floatX``; arrays keep their dtype.
+    Python numbers and lists receive the dtype ``floatX``; arrays keep their dtype.
     """
     array = as_array(argument, value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -98,8 +98,8 @@ class State(_NamedVariable):
     `taps` are the offsets of the values that the step reads; -1 is the previous value.  With the
     single tap -1, `initial` is the initial value.  Otherwise `initial` has one row for each step
     that the taps reach back, oldest first.  The step receives one value, or a list of values in
-    the order of `taps`.  `takes` is the only allowed number of taps, or a tuple of the only
-    allowed taps.
+    the order of `taps`.  `takes` is the only allowed number of taps, a tuple of the only
+    allowed taps, or None for any taps.
     """
 
     kind, value_field = "state", "initial"
@@ -140,7 +140,7 @@ class State(_NamedVariable):
 
 @dataclass(frozen=True, eq=False)
 class Sequence(_NamedVariable):
-    """A variable with values for every step; a step reads one value or a window of values.
+    """An array from which each step reads one value or a window of values.
 
     Step s reads ``values[s + tap - lowest]`` for every tap, where ``lowest`` is the lowest tap, or
     0 if all taps are positive.  `takes` has the same meaning as in a `State`.

@@ -5,7 +5,7 @@
 
 PyTensor calls the step function once, with variables for the values of one step, to build the inner
 function.  Every tap of a sequence becomes a separate sequence, and every state becomes a buffer
-that begins with the initial values.  Missing arguments get their defaults.
+that begins with the initial values.  Missing arguments receive their defaults.
 
 PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable.  They are
 its names in the call of the step function (*slices*), in the *inner* function, in the *outer*

@@ -48,7 +48,7 @@ class Section(Report):
         """The section itself."""
         return self
 
-    __str__ = Report.__str__  # a dataclass defines its own
+    __str__ = Report.__str__  # print the document, not the fields
 
 
 Block = str | Lines | ReportTable | Section

@@ -51,7 +51,7 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
     if parts.until is not None:
         raise GraphError(f"{label}: its entries can stop at different steps. Trace a single entry.")
     arrays = [as_tensor(v.outer_input) for v in parts.variables if v.kind is not Kind.NIT_SOT]
-    one = pt.constant(1, dtype="int64")  # if all arrays are repeated along an axis
+    one = pt.constant(1, dtype="int64")  # length of an axis along which no array varies
     lengths = ([a.shape[n] for a in arrays if a.type.shape[n] != 1] for n in range(dims))
     shape = [next(iter(known), one) for known in lengths]
     opened = [_with_batch(variable, dims, shape) for variable in parts.variables]

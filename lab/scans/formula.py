@@ -37,14 +37,14 @@ SPREADING = (
 # grows exponentially.  With more than MOST operands, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# The maximum number of operations in a graph to simplify; longer formulas are truncated.
+# The maximum number of operations in a graph to simplify.
 MOST_OPERATIONS = 500
 
 
 def simplify(results: Sequence[Variable]) -> list[Variable]:
     """Return `results` after PyTensor's canonicalization, without changing their graph.
 
-    In a graph of more than 500 operations, only equal operations are merged.
+    Above 500 operations, or 64 operands of a sum or product, only equal operations are merged.
     """
     nodes = list(toposort(results))
     if not nodes:

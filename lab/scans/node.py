@@ -1,8 +1,8 @@
 """Read a Scan node as a list of loop variables, and build a Scan node from loop variables.
 
 PyTensor stores the arguments of a Scan in flat lists.  The position of a variable in a list shows
-which of seven kinds it has.  Only this file computes such positions.  `read_scan` converts a node
-to `ScanParts`, whose `LoopVariable`s have their own tapes, outer inputs and outputs, and inner
+its kind, which is one of seven.  Only this file computes such positions.  `read_scan` converts a
+node to `ScanParts`, whose `LoopVariable`s have their own tapes, outer inputs and outputs, and inner
 inputs and outputs.  `build_scan` converts parts to a node.
 
 The new Scans are `TapeScan`s: their pullback is `lab.pullback`, and a derivative refers to the
@@ -185,7 +185,7 @@ def variable_names(op: Op) -> tuple[str, ...]:
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
-    """Read the Scan `op`, applied to the outer `inputs`, with the outer `outputs`."""
+    """Return the parts of the Scan `op` with the outer `inputs` and the outer `outputs`."""
     info: ScanInfo = op.info
     inner_inputs, inner_outputs = copy_graph(op.fgraph)
     tapes: dict[Kind, list[Tape]] = {
@@ -233,12 +233,12 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
 
 
 def read_node(node: Apply) -> ScanParts:
-    """Read the Scan of a node."""
+    """Return the parts of the Scan of a node."""
     return read_scan(node.op, node.inputs, node.outputs)
 
 
 def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = TapeScan) -> Apply:
-    """Build a Scan node of class `kind` from `parts`, whose outer outputs have no effect.
+    """Build a Scan node of class `kind` from `parts`; ignore their outer outputs.
 
     Raises GraphError for a mit-mot without a read tap.
     """

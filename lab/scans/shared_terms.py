@@ -122,7 +122,7 @@ def _own_letters(term: Term) -> int:
 
 
 def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
-    """Return `term` with new parts, which `replacements` maps from the ids of the old parts."""
+    """Return `term` with new parts; `replacements` maps the ids of old parts to new parts."""
     inside = tuple(replacements[id(part)] for part in operands_of(term))
     if all(new is old for new, old in zip(inside, operands_of(term), strict=True)):
         return term

@@ -109,10 +109,10 @@ def clamp(x: object, lo: object, hi: object) -> Array:
         vjp_jax     z, g ↦ (gx, glo, ghi)
         vjp_torch   {x: gx, lo: glo, hi: ghi}
 
-    At x = lo or x = hi the derivative does not exist.  By convention, x then has the whole tangent
-    and cotangent.  PyTensor and PyTorch use the same convention; JAX's clip divides the cotangent
-    equally between x and the bound.  `Linearization.nonsmooth` marks the output entries at
-    which x equals a bound.  At all other entries, second derivatives are zero.
+    At x = lo or x = hi the derivative does not exist.  By convention, z then has the tangent of x,
+    and x receives the whole cotangent.  PyTensor and PyTorch use the same convention; JAX's clip
+    divides the cotangent equally between x and the bound.  `Linearization.nonsmooth` marks the
+    output entries at which x equals a bound.  At all other entries, second derivatives are zero.
 
     Raise ArgumentError if lo > hi, or if a bound is nan.
     """

@@ -25,7 +25,7 @@ def check_operands(
 ) -> tuple[np.ndarray, ...]:
     """Return the values as arrays of one dtype from `kinds`.
 
-    Python numbers and lists have no dtype.  They take the dtype of the other values; without
+    Python numbers and lists have no dtype.  They receive the dtype of the other values; without
     other values, they become float64 or complex128.
     """
     arrays = [_numbers(primitive, name, v) for name, v in zip(names, values, strict=True)]

@@ -35,7 +35,7 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
 def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     """Return a function that performs the reads and writes of a tape at `step`.
 
-    The returned function takes the buffer before the step and the written values, one row per
+    The returned function accepts the buffer before the step and the written values, one row per
     write tap.  Its result is the read values, one row per read tap, followed by the buffer after
     the step.  All reads precede all writes.
 

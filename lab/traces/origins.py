@@ -36,10 +36,10 @@ class RowOrigins:
     """The origins of rows of the arrays of a graph.
 
     `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
-    contains the values of arrays.  An origin is a number.  It identifies a row of an output, a sum of
-    two origins, or a bundle of all origins that another operation combines.  The number 0 means
-    that no Scan contributes.  The origins of an array are a vector with a number for each row, or a
-    single number for all rows.
+    contains the values of arrays.  An origin is a number, which identifies a row of an output, a
+    sum of two origins, or a bundle of all origins that another operation combines.  The number 0
+    means that no Scan contributes.  The origins of an array are a vector with a number for each
+    row, or a single number for all rows.
     """
 
     def __init__(

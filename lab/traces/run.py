@@ -1,7 +1,8 @@
 """Run a graph without compiling it: node by node, and every Scan step by step.
 
-The graph is not rewritten.  Therefore the run computes every intermediate value of the original graph.
-For each Scan, the run returns a `ScanRecording` of all reads and writes, in arrays over steps.
+The graph is not rewritten.  Therefore the run computes every intermediate value of the original
+graph.  For each Scan, the run returns a `ScanRecording` of all reads and writes, in arrays over
+steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

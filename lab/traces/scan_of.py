@@ -112,7 +112,7 @@ class ScanOf:
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
-        """Return whether an output of the trace, or a gradient of another Scan, depends on a tape."""
+        """Return whether an output of the trace or a gradient of another Scan depends on a tape."""
         gradients = (f for s in self.trace.scans for f in s.feeds if not s.is_reading(f.into))
         places = ((feed.scan, feed.variable) for feed in (*self.trace.feeds, *gradients))
         return (self.number, tape.argument) in places

@@ -53,9 +53,9 @@ def trace(
 
     `outputs` are variables, or a `Derivative` and its names; `names` replaces the names of outputs.
     `given` maps inputs to values; the derivative of a loop has default values.  The trace also
-    contains Scans on which only the variables `also` depend.  With `rewritten`, the graph runs after PyTensor's
-    canonicalizing and stabilizing rewrites, as in the mode FAST_COMPILE.  A run of more than a
-    second shows its progress and can be interrupted.
+    contains Scans on which only the variables `also` depend.  With `rewritten`, the
+    graph runs after PyTensor's canonicalizing and stabilizing rewrites, as in the mode
+    FAST_COMPILE.  A run of more than a second shows its progress and can be interrupted.
 
     For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
     range of the loop's steps (a slice, or "500:510") and the corresponding steps of its

@@ -116,7 +116,7 @@ class Window:
         """Return `count` rows of `array`, starting `first` rows after the start of the window.
 
         The array has `length` rows.  The rows of a window at the end of a run are counted from the
-        end, so that PyTensor keeps only these rows in memory.
+        end, so that PyTensor stores only these rows.
         """
         start = self.start + first
         if self.stop < self.steps:

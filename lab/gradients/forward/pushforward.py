@@ -127,7 +127,7 @@ def _transpose_pullback(
 
 
 def _zero_tangent(node: Apply, variable: Variable) -> Variable:
-    """Return the tangent of an input without a tangent: zeros, or PyTensor's "disconnected"."""
+    """Return the substitute for a missing tangent: zeros, or PyTensor's disconnected type."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)

@@ -3,7 +3,7 @@
 The jet of a variable is ``x + x₁ε + x₂ε² + …``; its tangent is x₁.  The coefficients of a tape are
 tapes with the same taps, filled in the same direction; only cotangents need `Tape.reverse`.
 Therefore the forward derivative of a Scan is the Scan with a twin variable for every coefficient of
-every variable that has a jet.  None stands for a coefficient of zero.
+every variable that has a jet.  None means a coefficient of zero.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

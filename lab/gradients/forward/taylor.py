@@ -1,9 +1,10 @@
 """Taylor mode: compute the coefficients of a result from the coefficients of its inputs.
 
 For x = x₀ + x₁ε + x₂ε² + … and y = f(x), the coefficients of y follow from the coefficients of x,
-by the rules of Griewank and Walther, "Evaluating Derivatives", chapter 13.  A product is a sum of
-products.  If f′ is an expression in x and y, then y′ = f′·x′, that is ``y[k] = sum(j/k * x[j] *
-f′[k-j] for j in 1…k)``.  The k-th derivative along a direction is k! times the k-th coefficient.
+by the rules of Griewank and Walther, "Evaluating Derivatives", chapter 13.  The coefficients
+of a product are sums of products.  If f′ is an expression in x and y, then y′ = f′·x′, that is
+``y[k] = sum(j/k * x[j] * f′[k-j] for j in 1…k)``.  The k-th derivative along a direction is k!
+times the k-th coefficient.
 
     >>> SLOPES["Tanh"] = lambda x, y: 1 - y * y    # a rule: the derivative of y = tanh(x)
 
@@ -24,7 +25,7 @@ from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
-LARGEST = 64  # largest exponent of a power that is a product of factors, also for base 0
+LARGEST = 64  # largest exponent of a power computed by multiplication, which allows base 0
 Term = Any  # a tensor, a number, or None, which is zero
 
 
@@ -196,7 +197,7 @@ def _clipped(x: Power, low: Power, high: Power) -> Power:
     return _select(pt.lt(x[0], low[0]), low, _select(pt.gt(x[0], high[0]), high, x))
 
 
-# Operations that are expressions in their inputs.
+# Operations whose series is an expression in the series of their inputs.
 WRITTEN: dict[str, Callable[..., Power]] = {
     "Add": lambda *x: sum(x[1:], start=x[0]),
     "Sub": lambda x, y: x - y,

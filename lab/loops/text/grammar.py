@@ -10,7 +10,7 @@ step.  On the right-hand side, ``x[t]`` is the result of an earlier line.  Param
 A line ``x = …`` assigns a state or an output; ``until(condition)`` stops the loop.  Lines end at
 a line break or at ``;``.  A loop with one state can omit ``x =``.
 
-Python's parser builds a tree of the text, whose comments have no effect.  `_Reader` accepts only
+Python's parser builds a tree of the text and ignores comments.  `_Reader` accepts only
 the nodes of this grammar, and does not evaluate them.
 """
 

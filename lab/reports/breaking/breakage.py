@@ -119,7 +119,7 @@ class Breakage(Report):
 class Truth:
     """The derivatives of a cost by the correct rule, for comparison with faulty rules.
 
-    `given` has values of all inputs of the graph.  The trace and the finite differences are
+    `given` contains values of all inputs of the graph.  The trace and the finite differences are
     computed at first use.
     """
 
@@ -190,8 +190,8 @@ def break_rule(
 ) -> Breakage:
     """Compare derivatives by a faulty rule with the correct derivatives.
 
-    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The other arguments are those of
-    `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
+    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The other arguments have the same
+    meaning as in `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     loop = loop if at is None else loop.with_values(at, "at")

@@ -57,7 +57,7 @@ def overwritten_rows(filled: TensorVariable, slots: int) -> TensorVariable:
 def shortened(part: LoopVariable) -> TensorVariable:
     """Return the buffer of a state or output as if PyTensor had shortened it to its last rows.
 
-    PyTensor's rewrite `scan_save_mem` keeps one row more than the state has initial values.  The
+    PyTensor's rewrite `scan_save_mem` stores one row more than the number of initial values.  The
     rewrite does not shorten mit-mots.
     """
     is_full = part.kind is Kind.MIT_MOT

@@ -46,7 +46,7 @@ def compare(
 
     `subject` is a scalar cost or a loop.  For a loop, `cost` and `of` define the cost (see
     `Loop.cost`).  `wrt` is an input or a list of inputs, for a loop their names (default: all real
-    inputs).  `given` has values for the inputs of the graph; a real input of known shape has a
+    inputs).  `given` contains values of inputs of the graph; a real input of known shape has a
     default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
     Raises ArgumentError for an invalid argument, and for an order that is too high for the memory.

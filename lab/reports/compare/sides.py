@@ -195,6 +195,6 @@ def _run(
 
 
 def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether a trace has all Scans of a graph; it lacks Scans inside other operations."""
+    """Return whether a trace contains all Scans of a graph, including Scans inside operations."""
     nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
     return scan_names(nodes) == tuple(scan.name for scan in run.scans)

@@ -65,7 +65,7 @@ class PullbackCall:
 
 @contextmanager
 def record_pullbacks(kind: type[Scan]) -> Iterator[list[PullbackCall]]:
-    """Return a context manager with a list, to which it appends each call of a pullback of `kind`.
+    """Append each call of the pullback of `kind` to a list during a context, and yield the list.
 
     Calls in other threads are ignored.
     """
@@ -149,8 +149,8 @@ def _gradient_tapes(
 ) -> dict[LoopVariable, LoopVariable]:
     """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
-    A variable is identified by the gradient that is computed from it.  Without such a gradient, the
-    gradient in the initial contents of the tape identifies the variable.
+    The gradient that is computed from a variable identifies the variable.  Without such a gradient,
+    the gradient in the initial contents of the tape identifies it.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     pairs: dict[LoopVariable, LoopVariable] = {}

@@ -58,7 +58,7 @@ class Buffer:
     """A buffer of a rewritten Scan.
 
     `rows` counts the initial values and the values that the loop writes.  `stored` is the number of
-    rows in memory.  `readers` has a text for each reader, such as ``Scan 2 reads [-1]``.
+    rows in memory.  `readers` contains a text for each reader, such as ``Scan 2 reads [-1]``.
     """
 
     name: str
@@ -121,8 +121,8 @@ def read_buffer(
 ) -> Buffer:
     """Return the record of the buffer of the Scan variable `part`.
 
-    `graph` contains the Scan, which runs `n_steps` steps.  `given` has values by the inputs of
-    `graph`.
+    `graph` contains the Scan, which runs `n_steps` steps.  `given` maps inputs of `graph` to
+    values.
     """
     steps, more = row_count(n_steps, n_steps, given), part.tape.rows(1) - 1
     known = None if steps.number is None else steps.number + more

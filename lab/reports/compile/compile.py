@@ -148,10 +148,9 @@ def _late_gradient(
     The gradient of a loop reads the values of all steps.  Rewriting shortens a buffer whose rows
     nothing reads, and later steps then overwrite the earlier rows.  PyTensor's gradient of such a
     graph counts the remaining rows, runs as many steps, and returns a wrong number without a
-    warning.  A graph that is taken out of a compiled function and then differentiated has this
-    gradient.
+    warning.  The result is the same if you differentiate the graph of a compiled function.
 
-    `given` has values for all inputs of the graph, and `after` are the Scans of `late`.
+    `given` contains values of all inputs of the graph, and `after` are the Scans of `late`.
     """
     copies = dict(late.inputs)
     values: Values = {copies[v]: value for v, value in given.items() if v in copies}

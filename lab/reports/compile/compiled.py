@@ -21,7 +21,7 @@ NO_LOOP = "–"
 class Rewrite:
     """A rewrite that replaced `scans`, with its purpose and the operations that it moved.
 
-    A Scan that does not remain has the name `NO_LOOP`; `effect` names its replacement.
+    If a Scan was removed, `name` is `NO_LOOP`, and `effect` names the replacement.
     """
 
     name: str

@@ -52,7 +52,7 @@ def explain(
     Parameters
     ----------
     cost : TensorVariable or pymc.Model
-        Real scalar to differentiate.  A PyMC model stands for its log-density.
+        Real scalar to differentiate.  The cost of a PyMC model is its log-density.
     wrt : Variable, str, or sequence of these, optional
         Variables to differentiate with respect to.  Required for a graph.  For a model, variables
         or their names (default: all free variables).

@@ -33,7 +33,7 @@ NARROW = ("int8", "int16", "uint8", "uint16")
 
 @dataclass(frozen=True)
 class Trap:
-    """Behavior of the Scan `scan` that may surprise; `name` is the name of its finder."""
+    """Surprising behavior of the Scan `scan`; `name` is the name of the function that found it."""
 
     name: str
     scan: str

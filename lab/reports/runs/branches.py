@@ -26,8 +26,8 @@ WAY_OUT = (
 def lost_branches(trace: Trace, number: int, step: int) -> Iterator[tuple[str, str]]:
     """Yield the branches that `where` does not select, and whose gradient a step computes as nan.
 
-    `where` gives such a branch the gradient 0, which is multiplied by the local derivatives of the
-    branch.  The product 0·∞ is nan.  Each branch is followed by a text that describes it.
+    The gradient of such a branch is 0.  The step multiplies this 0 by the local derivatives of the
+    branch, and the product 0·∞ is nan.  Each pair contains a branch and a text that describes it.
     """
     scan, parent = trace.scans[number], trace.scans[trace.scans[number].parent or 0]
     at = step - scan.first

@@ -59,7 +59,7 @@ class Occurrence:
     """A value that matches the search, with the operation and the inputs that produced it.
 
     `scan` is the number of the Scan in the trace, and `step` the step that computes the value; both
-    are None outside of the Scans.  `entry` is the first matching entry.  `given` is whether the
+    are None outside of the Scans.  `entry` is the first matching entry.  `given` is true if the
     value is an input of the graph.  `numbers` is the formula with numbers; it is empty if an input
     is an array.  `operation` is the name of the operation.
     """

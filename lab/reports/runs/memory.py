@@ -142,7 +142,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
 
     The plans are for the loop of Scan number `scan`, counted from 1.  The plans save all states,
     every k-th state with the best k, or states at binomial distances.  One binomial plan saves as
-    many states as the plan with k.  Another one saves about log₂ of the number of steps.
+    many states as the plan with k.  A second binomial plan saves about log₂ of the number of steps.
 
     Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
@@ -268,7 +268,7 @@ def binomial(steps: int, count: int) -> Iterator[Action]:
     """Yield the schedule with the least work that saves at most `count` states.
 
     The loop runs forward to the next checkpoint.  Then the schedule differentiates the part after
-    the checkpoint with one state less, and finally the part before the checkpoint.
+    the checkpoint with one state fewer, and finally the part before the checkpoint.
     """
     yield "keep", 0
     segments, is_end = [(0, steps, count)], True
