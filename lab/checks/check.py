@@ -92,7 +92,8 @@ def gradient(
     """Compare a gradient of `cost` wrt `wrt` with finite differences.
 
     `found` is the gradient to check, and `given` contains the values of all inputs.  Return the
-    largest difference as `compare` defines it.  Raise `WrongGradientError` if it exceeds `tolerance`.
+    largest difference as `compare` defines it.  Raise `WrongGradientError` if the difference
+    exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")
