@@ -187,7 +187,7 @@ def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = P
 
 
 class _Writer:
-    """Writer of one expression, from left to right, with at most about `MAX_CHARACTERS`."""
+    """Writer of one expression, whose text has at most about `MAX_CHARACTERS` characters."""
 
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style

@@ -99,8 +99,9 @@ def check_gradients(
 ) -> list:
     """Return one gradient function per argument, or None for a constant argument.
 
-    `on_top` is True for the arguments that are nodes.  Raise ArgumentError unless `gradients` is a
-    list with at most one entry per argument.  Raise GradientError for a node without a function.
+    `on_top` contains True for each node of the recording tape.  Raise ArgumentError unless
+    `gradients` is a list with at most one entry per argument.  Raise GradientError for a node
+    without a function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(

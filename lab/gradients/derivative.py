@@ -182,7 +182,7 @@ def check_scan_count(cost: Variable, order: int) -> None:
         warnings.warn(
             f"order {order} builds about {expected} Scans: every order doubles their number.",
             ManyScansWarning,
-            stacklevel=3,  # the caller of the public function
+            stacklevel=3,  # warn at the caller of the public function
         )
 
 

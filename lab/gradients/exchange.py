@@ -21,7 +21,7 @@ from lab.scans.node import with_initial_values
 Replacement = Callable[..., Any]  # receives the original method, then its arguments
 _NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
 _REPLACEMENTS = ContextVar("replacements", default=_NONE)
-_LOCK = Lock()  # the first thread replaces methods of the class, the last restores them
+_LOCK = Lock()  # the first thread replaces the methods, and the last thread restores them
 _USERS: Counter[type[Scan]] = Counter()
 _OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
 METHODS = ("pullback", "connection_pattern")

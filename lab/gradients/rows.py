@@ -166,7 +166,7 @@ def _has_exact_rows(task: Task, state: LoopVariable) -> bool:
     a Scan can be longer, and can depend on other values.
     """
     if task.forward.until is not None and state.kind is Kind.MIT_MOT:
-        return False  # a mit-mot keeps its length when the loop stops early
+        return False  # a mit-mot has all its rows even if the loop stops early
     reach = state.tape.origin
     return task.exact or is_freshly_allocated(state.outer_input, task.forward.n_steps, reach)
 

@@ -94,7 +94,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable
             continue
         contribution = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
-            tape, count = Tape((), (0,)), task.steps.forward  # the number of rows
+            tape, count = Tape((), (0,)), task.steps.forward  # its outer input is a number of rows
             variable = LoopVariable(Kind.NIT_SOT, name, tape, count, (), (contribution,))
         else:
             before = as_tensor(argument).type(name=name)

@@ -36,7 +36,7 @@ def find_mode(mode: Mode | str | None) -> Mode:
 
 def verify(
     outputs: Sequence[Variable],
-    run: Any,  # a Trace, whose class is in a package above
+    run: Any,  # a Trace; this package cannot import the class
     mode: str = "FAST_COMPILE",
     others: Sequence[Variable] = (),
 ) -> float:

@@ -147,7 +147,7 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
     if isinstance(node.op, HasInnerGraph):  # an inner loop: a function of its inputs
         read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
         return Call(getattr(node.op, "name", None) or name, tuple(read))
-    if name.endswith("RV"):  # without generator and shape
+    if name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     if axes is not None:
         arguments += tuple(Number(f"axis={axis}") for axis in axes)

@@ -14,7 +14,7 @@ from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from lab.errors import printable
 from lab.tape import Kind
 
-# Operations whose result keeps the name of its input.
+# Operations whose result has the name of its input.
 VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.

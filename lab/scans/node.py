@@ -40,7 +40,7 @@ UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
 
 @dataclass(frozen=True, eq=False)
 class LoopVariable:
-    """A variable of a loop, outside and inside of the step.
+    """A loop variable: its variables in the outer graph and in the inner function.
 
     `outer_input` is the buffer with the initial values of a state, the sequence, or the parameter;
     for a nit-sot, it is the number of rows.  `outer_output` is the filled buffer.  Each read tap
@@ -135,7 +135,7 @@ class TapeScan(Scan):
 
     rule: object | None = None
     derivation: object | None = None
-    _connected: tuple[object, list[list[bool]]] | None = None  # a graph and its pattern
+    _connected: tuple[object, list[list[bool]]] | None = None  # an inner graph and its pattern
 
     @classmethod
     def register_pullback(cls, pullback: Pullback) -> Pullback:

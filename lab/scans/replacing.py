@@ -65,7 +65,7 @@ class _Copier:
                 results = open_batch(node, inputs, self.kind)
             elif is_scan(node) and self.wanted(node.op):
                 parts = read_scan(node.op, inputs, node.outputs)
-                parts = parts.with_results(self.copy(parts.inner_outputs))  # Scans inside as well
+                parts = parts.with_results(self.copy(parts.inner_outputs))  # Scans inside, too
                 results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
             elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
                 results = self._inline(node, inputs)

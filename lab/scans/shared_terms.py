@@ -69,7 +69,7 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
     for user in order:
         for part in operands_of(user):
             uses[id(part)] += 1
-    letters: dict[int, int] = {}  # the length of each part, in which names replace named parts
+    letters: dict[int, int] = {}  # the length of each part, written with names
     levels: dict[int, int] = {}
     named: list[Term] = []
     for part in order:

@@ -153,7 +153,7 @@ def _start(base: Variable, rows: slice, step: int | None) -> int | None:
         return 0 if step > 0 else -1
     start = constant_value(rows.start)
     if start is None or start < 0:
-        return None  # clipped if it is below the first row
+        return None  # Python clips a start below the first row
     length = base.type.shape[0]
     if step < 0 and (length is None or start >= length):
         return None

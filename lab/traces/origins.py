@@ -117,7 +117,7 @@ class RowOrigins:
             return np.array(0)
         try:
             exact = self._exactly(node, variable)
-        except (AttributeError, LookupError, ValueError, TypeError):  # for generators and lists
+        except (AttributeError, LookupError, ValueError, TypeError):  # of generators and lists
             exact = None
         return self._bundle_inputs(inputs) if exact is None else exact
 

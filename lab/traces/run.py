@@ -69,7 +69,7 @@ class Ready:
         Raises GraphError if the operation fails.
         """
         try:
-            if _fills_new_buffer(node):  # a copy would use the memory of all other rows
+            if _fills_new_buffer(node):  # a copy would allocate all other rows
                 buffer = np.empty_like(inputs[0])
                 held = dict(zip(node.inputs, inputs, strict=True))
                 buffer[select_rows(node, np.arange(len(buffer)), held)] = inputs[1]
@@ -265,7 +265,7 @@ class _Step:
                 self.cells[result] = [ready.known(result)]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
-        self.recordings: list[ScanRecording] | None = None  # of Scans inside the current step
+        self.recordings: list[ScanRecording] | None = None  # from Scans inside the current step
         self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
     def begin(self, progress: Progress, keep: bool) -> None:

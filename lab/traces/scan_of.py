@@ -88,7 +88,7 @@ class ScanOf:
         return origins[0] if is_same else None  # otherwise, a term of no Scan is added
 
     def value_read(self, sequence: SequenceTrace, step: int) -> Value:
-        """Return the value that a step reads through a sequence, at version 0."""
+        """Return the value that a step reads through a sequence; its version is 0."""
         origin = self.origin_read(sequence, step)
         reader, first = self.first_reader(sequence)
         index = int(sequence.axis.index[step])

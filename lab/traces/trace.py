@@ -372,7 +372,7 @@ class Trace:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
-        counted = enumerate(self.scans, 1)  # names can be equal
+        counted = enumerate(self.scans, 1)  # numbers distinguish equal names
         labels = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
         labels += [f"other steps by PyTensor, {self.backend}"] if self.backend else []
         return f"Trace({', '.join(labels)})"

@@ -232,7 +232,7 @@ def _variables(
     built = parts.variables
     sources: dict[LoopVariable, LoopVariable] = {}
     origins: dict[LoopVariable, tuple[Leaf, ReadingGroup]] = {}
-    if derivation is not None:  # its variables have the same order
+    if derivation is not None:  # both lists have the same order
         built, sources = derivation.backward.variables, derivation.sources
         places = {part: i for i, part in enumerate(derivation.forward.variables)}
         origins = {
@@ -304,7 +304,7 @@ def _sequence_axis(
     if source is None:  # a loop, not a derivative
         filled, taken = rows_of(part.outer_input, values, axes)
         known = axes.get(filled)
-        if known is not None and known.variable == part.name:  # a name has one value
+        if known is not None and known.variable == part.name:  # the names agree
             return Axis(known.variable, freeze(known.index[taken]))
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)

@@ -48,7 +48,7 @@ class Slot:
     tape: str = field(compare=False)
     position: int = field(compare=False)
     quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
-    label: str = field(compare=False)  # how formulas write it: buf[2], or x₂
+    label: str = field(compare=False)  # the name in formulas: buf[2], or x₂
 
     def __str__(self) -> str:
         return self.label

@@ -117,7 +117,7 @@ def _transpose_pullback(
         if isinstance(x_bar.type, NullType):
             raise gradient.NullTypeGradError(x_bar.type.why_null)
         # `known_grads` replaces the gradient of a variable.  In solve(A, b), x̄ of A is computed
-        # from x̄ of b, which therefore needs both gradients; the view of x̄ keeps them apart.
+        # from x̄ of b, which therefore needs both gradients; the view of x̄ separates them.
         known[view_op.make_node(x_bar).outputs[0]] = dx
     real = [v for v in cotangents if not isinstance(v.type, DisconnectedType)]
     pushed = gradient.grad(None, real, known_grads=known, disconnected_inputs="ignore")

@@ -312,7 +312,7 @@ def compute(node: Term, read: Callable[[Leaf], TensorVariable]) -> TensorVariabl
     if isinstance(node, Leaf):
         return read(node)
     if isinstance(node, Number):
-        # Use floats, because PyTensor gives integers the smallest dtype, which can overflow.
+        # Use floats, because PyTensor stores integers in the smallest dtype, which can overflow.
         return pt.constant(float(node.written), dtype=config.floatX)
     assert isinstance(node, Call)
     if node.name == "Pow" and isinstance(node.arguments[1], Number):

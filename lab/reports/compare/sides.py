@@ -195,6 +195,6 @@ def _run(
 
 
 def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether the trace contains only the Scans of the graph, none inside other operations."""
+    """Return whether a trace has exactly the Scans of the graph, none inside other operations."""
     nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
     return scan_names(nodes) == tuple(scan.name for scan in run.scans)

@@ -75,7 +75,7 @@ PURPOSES = {  # the purpose of each rewrite, by a part of its name
     "sit_sot_to_untraced": "passes a state on without a buffer; it then has no gradient",
     "copy_graph": "rewrites the inner function; fused operations then have no gradient",
 }
-UNNAMED = re.compile(r"v\d*")  # the names of `lab.scans.names` for variables without a name
+UNNAMED = re.compile(r"v\d*")  # names that `lab.scans.names` creates
 SHORTENING = ("reduce_trace", "save_mem")
 
 
@@ -126,7 +126,7 @@ def compiled(
     both: list[Variable] = [cost, differentiate(cost, variable)]
     report = _report(both, rewrite_graph(both, mode, FUSION), mode, values)
     names = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
-    if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
+    if isinstance(subject, Loop):  # use PyTensor's Scan, whose pullback checks no buffer
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()
         variable = call.inputs[identifier(str(variable.name))]

@@ -86,7 +86,7 @@ class Influence:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether both states are scalars, so that influence has a sign."""
+        """Whether both states are scalars, whose influence has a sign."""
         return self.values.ndim == 2
 
     @cached_property
@@ -310,7 +310,7 @@ class _Steps:
             variables.append(
                 LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
             )
-            with our_pullback():  # one result at a time: 0 × infinity is nan
+            with our_pullback():  # one result at a time, because 0 × infinity is nan
                 gradients = pytensor_gradients((result * inner).sum(), [*reads.values()])
             for read, gradient in zip(reads, gradients, strict=True):
                 status = status_of(gradient)

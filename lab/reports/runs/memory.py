@@ -152,7 +152,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
     if trace.backend:
         raise argument_error("trace", trace, "expected a trace of all steps, without keep.")
     loop = ScanOf(trace, scan - 1).root.scan
-    spans = Counter[int]()  # bytes of one value of every tape, by the number of values in a state
+    spans = Counter[int]()  # bytes per value of the tapes; keys are values per state
     for tape in loop.tapes:
         spans[tape.tape.origin] += tape.initial[:1].nbytes
     state = sum(span * size for span, size in spans.items())
@@ -169,7 +169,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
 
 def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
     """Yield all arrays that a run allocates, in the order of the Scans."""
-    last: dict[tuple[int, int], tuple[int, str]] = {}  # last reader, by buffer
+    last: dict[tuple[int, int], tuple[int, str]] = {}  # the last reader of each buffer
     for of in ScanOf.each(trace):
         number = of.number + 1
         for sequence in of.scan.sequences:
