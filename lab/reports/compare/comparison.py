@@ -60,7 +60,7 @@ class GradientRow:
         return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
     def confirmed(self, answer: SideResult) -> bool | None:
-        """Return whether finite differences agree with `answer`; None without a value or estimate."""
+        """Return whether finite differences agree with `answer`; None if unknown."""
         if self.differences is None or answer.value is None:
             return None
         return self.differences.confirms(answer.value)
