@@ -146,6 +146,16 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     assert page.locator(".source").count() == 0
 
 
+def test_a_number_is_read_until_another_number_replaces_it(page, opened):
+    opened("square", 1, cost="sum")
+    readers = {5: "Scan 2, step 0", 6: "Scan 2, step 1"}  # step 0 adds to the initial gradient 1
+    for moment, step in readers.items():
+        go(page, moment)
+        page.locator('[data-name="dC/dx₃"]').click()
+        assert page.locator(".more").inner_text().split(" · ")[0] == f"read by {step}"
+        page.keyboard.press("Escape")
+
+
 REST = f"""() => new Promise((done) => {{
     const look = () => ({FIND}.goal === null ? done() : requestAnimationFrame(look));
     look();

@@ -15,20 +15,20 @@ const LEGEND = [
 ];
 
 /**
- * The provenance of a number: the sum that computed the number, the steps that read the number, and
- * the earlier numbers of the slot.
+ * The provenance of a number: the sum that computed the number, the steps that read the number before
+ * another number replaces it, and the earlier numbers of the slot.
  * @param {any} data @param {number} number @param {Place} at
  */
 function provenance(data, number, at) {
-  const cell = data.cells[number], readers = new Set(), reads = new Set();
+  const cell = data.cells[number];
   const isLater = at.event?.groups.slice(at.group + 1).some(({ parts }) => parts.some((part) => part.target === number));
   const moment = isLater ? at.number - 1 : at.number; // a later sum of the event writes the cell
-  let computed = null, when = 0, reason = "";
-  data.events.forEach((event, n) => event.groups.forEach((group) => group.parts.forEach((part) => {
-    if (part.target === number && n < moment && part.kind !== "restored") [computed, when, reason] = [part, n + 1, group.reason];
-    const isRead = part.terms.some((move) => move.source === number || move.saved.includes(number));
-    if (isRead && n + 1 > when) [readers.add(part.target), reads.add(event.heading)];
-  })));
+  const parts = data.events.flatMap((event, n) => event.groups.flatMap((group) => group.parts.map((part) => ({ part, group, event, end: n + 1 }))));
+  const writes = parts.filter(({ part }) => part.target === number && part.kind !== "restored");
+  const write = writes.findLast(({ end }) => end <= moment), next = writes.find(({ end }) => end > moment);
+  const reading = parts.filter((each) => each.end > (write?.end ?? 0) && each.end <= (next?.end ?? Infinity)
+    && (each.part.terms.some((move) => move.source === number || move.saved.includes(number)) || (each === next && each.part.adds)));
+  const readers = new Set(reading.map(({ part }) => part.target)), reads = new Set(reading.map(({ event }) => event.heading));
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const { text } = keyAt(cell, moment);
   const history = [
@@ -38,8 +38,9 @@ function provenance(data, number, at) {
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
   const origin = isOfSequence ? "a value of a sequence" : `an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}`;
   const given = text ? `${cell.name} = ${text} is ${origin}.` : `${cell.name} has no value yet.`;
+  const computed = write?.part;
   const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
-  return { part: computed, readers, sentence, reason, history: history.filter(Boolean).join(" · ") };
+  return { part: computed, readers, sentence, reason: write?.group.reason ?? "", history: history.filter(Boolean).join(" · ") };
 }
 
 /** The title, the words above and below the picture, and the legend. */

@@ -9,7 +9,7 @@ The event of a step contains the slots that the step reads, preserves, and overw
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import overload
 
 import numpy as np
@@ -27,7 +27,7 @@ from lab.traces.trace import TapeTrace, Trace
 # Functions that list the events of other recordings, by the class of the recording.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
-MOST_CACHED = 2_000  # events of a trace that stay in memory
+MOST_COMPUTED = 2_000  # events of a trace that stay in memory
 MOST = 40  # most events in the printed table, half of them from each end
 HEADER = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
@@ -44,7 +44,7 @@ def events(trace: object) -> "EventSequence":
     a recording are appended nodes and sent gradients. Raise KindError for other objects.
     """
     if isinstance(trace, Trace):
-        return _events_of_trace(trace)
+        return Events(trace, _computed_events(trace))
     if type(trace) not in OTHERS:
         expected = "a Trace, such as loop.trace() returns, or an eager recording"
         raise argument_error("trace", trace, f"expected {expected}.", KindError)
@@ -52,8 +52,9 @@ def events(trace: object) -> "EventSequence":
 
 
 @cached_in_record
-def _events_of_trace(trace: Trace) -> "Events":
-    return Events(trace)
+def _computed_events(trace: Trace) -> dict[int, Event]:
+    """The events of a trace that were computed, by number."""
+    return {}
 
 
 class EventSequence(Sequence[Event]):
@@ -136,12 +137,12 @@ class EventList(EventSequence):
 
 
 class Events(EventSequence):
-    """The events of a trace, computed on demand."""
+    """The events of a trace, computed on demand and stored in `computed` by number."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, computed: dict[int, Event] | None = None) -> None:
         self.trace = trace
         self.timeline = Timeline(trace)
-        self._event = lru_cache(MOST_CACHED)(self._compute)
+        self._computed: dict[int, Event] = {} if computed is None else computed
         self._slot = cache(self._name_slot)
         self._builders = [Builder(named, self._slot) for named in Quantities.each(trace)]
 
@@ -199,6 +200,15 @@ class Events(EventSequence):
         if tape is None:
             raise LookupError(argument)
         return tape
+
+    def _event(self, number: int) -> Event:
+        event = self._computed.get(number)
+        if event is None:
+            event = self._compute(number)
+            if len(self._computed) >= MOST_COMPUTED:
+                self._computed.clear()
+            self._computed[number] = event
+        return event
 
     def _compute(self, number: int) -> Event:
         scan, step = self.timeline.locate(number)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.equations.events.records import Slot, SlotRole
-from lab.records import cached_property
+from lab.records import cached_in_record, cached_property
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 
@@ -68,18 +68,10 @@ class Timeline:
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return the accesses to a slot in order."""
-        return self._touches.get((slot.scan, slot.argument, slot.row), [])
+        return _touches_of(self.trace).get((slot.scan, slot.argument, slot.row), [])
 
-    @cached_property
-    def _touches(self) -> Mapping[Key, list[Touch]]:
-        touched: dict[Key, list[Touch]] = {}
-        for key, touch in self._all_touches():
-            touched.setdefault(key, []).append(touch)
-        for touches in touched.values():
-            touches.sort(key=lambda touch: touch.event)
-        return touched
-
-    def _all_touches(self) -> Iterator[tuple[Key, Touch]]:
+    def all_touches(self) -> Iterator[tuple[Key, Touch]]:
+        """Yield the accesses of all events to slots, Scan by Scan."""
         for number, scan in enumerate(self.trace.scans):
             filling = self.filling(number)
             for tape in scan.held:
@@ -153,6 +145,17 @@ class Timeline:
         return frozenset(
             each[:3] for origins in self.trace.origins[-1].values() for each in origins
         )
+
+
+@cached_in_record
+def _touches_of(trace: Trace) -> Mapping[Key, list[Touch]]:
+    """Return the accesses to each slot in the order of the events."""
+    touched: dict[Key, list[Touch]] = {}
+    for key, touch in Timeline(trace).all_touches():
+        touched.setdefault(key, []).append(touch)
+    for touches in touched.values():
+        touches.sort(key=lambda touch: touch.event)
+    return touched
 
 
 def _needed_arguments(scan: ScanTrace) -> set[int]:
