@@ -50,7 +50,7 @@ class Lesson {
     this.undoButton = button("↶", "undo", () => this.undo());
     this.redoButton = button("↷", "redo", () => this.undo(true));
     this.resetButton = button("reset", "back to the given values", () => this.change({}));
-    this.form.append(this.undoButton, this.redoButton, this.resetButton);
+    this.form.append(element("span", { class: "history" }, this.undoButton, this.redoButton, this.resetButton));
   }
 
   /** @param {string} field @param {any[]} options */
