@@ -102,7 +102,7 @@ class Choice:
         return control
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form. Leave an invalid entry unchanged, which `check` rejects."""
+        """Convert the entry of a form. Return an invalid entry unchanged: `check` rejects it."""
         return entry
 
 
@@ -129,7 +129,7 @@ class Whole(Choice):
     most: int | None = None
 
     def check(self, value: object) -> int | None:
-        """Return the number, or the default if the value is None."""
+        """Return the number, or the default for None; raise ArgumentError outside the limits."""
         if value is None:
             return self.default
         expected = "an integer" if self.most is None else f"an integer, {self.least} to {self.most}"
@@ -139,7 +139,7 @@ class Whole(Choice):
         raise argument_error(self.name, value, f"expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a button for each of a few numbers, otherwise a field; None is empty."""
+        """Describe a button for each number up to 8, otherwise a field; None is an empty field."""
         control, most = super().control("" if value is None else value), self.most or MOST
         if most < 9:
             return control | {"kind": "buttons", "options": [*range(self.least, most + 1)]}

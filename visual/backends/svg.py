@@ -71,7 +71,7 @@ def _moving(scene: Scene, own: str) -> str:
     whole = _duration(scene)
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
-        """Return the rules that set the opacity of `groups` at each of the moments."""
+        """Return the rules that set the opacity of `groups` at the moments in `changes`."""
         frames = (f"{100 * PACE * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
         begin = f"0%{{opacity:{int(not changes[0][0])}}}"
         animation = f"{{animation:{own}-{name} {whole}ms step-end infinite}}"

@@ -15,7 +15,7 @@ LETTER = 6.4
 
 
 def to_text(scene: Scene) -> str:
-    """Return the picture as lines of plain text."""
+    """Return the text twin of the scene or, without a twin, its texts as lines."""
     if scene.twin:
         return scene.twin
     rows: list[list[Text]] = []

@@ -82,7 +82,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of the derivative (order 0: of order 1), or of a cost without a derivative."""
+        """The trace of the derivative, at least of order 1, or of a cost without a derivative."""
         if self.order:
             return self.trace
         try:
@@ -106,7 +106,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     """Return the cached study of a loop, or the study of a graph's derivative or a PyMC model.
 
     `choices` are options of `DERIVATIVE` for a loop, and `order`, `wrt`, and `at` for a model. A
-    derivative accepts no options; `given` has the values of its inputs. The cache has 64 loops.
+    derivative accepts no options; `given` has the values of its inputs. The cache has 64 studies.
     """
     density = log_density(subject)
     if density is not None:
@@ -163,7 +163,7 @@ def _study_of_loop(
 
 
 def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop:
-    """Return a loop with other taps and another number of steps."""
+    """Return a loop with these `taps` (if any) and this number of `steps` (unless None)."""
     loop = loop.with_taps(taps) if taps else loop
     return loop if steps is None else loop.with_steps(steps)
 

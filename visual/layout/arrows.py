@@ -23,7 +23,7 @@ LETTERS, FINE = 11, 24  # the font size of a label; the number of segments of a 
 DEPTH, NEST, OVER = 14, 3, 24  # sizes of bows: depth, more depth per faint bow, height
 # Tracks between two columns: offset of the first track, distances (least, largest), least number.
 FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
-ROOM = 60.0  # the width of the space to the right of the last column
+ROOM = 60.0  # the largest width of the space for tracks next to a column
 BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
 ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
@@ -251,8 +251,9 @@ def points_along(arrow: Arrow) -> list[Point]:
 
 
 class Detours:
-    """Arrows around the cells `boxes`. Arrows from different cells use different tracks.
+    """Arrows around the cells `boxes`, on tracks: parallel lines between columns or rows.
 
+    Overlapping arrows from different cells use different tracks while tracks are free.
     `taken` contains the tracks in use. `ends` has the sources of the arrows at each side of a cell,
     and `rooms` has the width of the gap next to each column.
     """

@@ -319,7 +319,7 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
 def quantity(name: str) -> str:
     """Return the quantity that a name refers to: ``dC/dh`` for ``∂C/∂h₃``.
 
-    The quantity has no formula or slot after the name. All names of operations refer to the same
+    A formula or a slot after the name is removed. All names of operations refer to the same
     quantity, "intermediate results".
     """
     name = name.partition(" = ")[0].partition(": ")[0]

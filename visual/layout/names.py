@@ -46,7 +46,7 @@ class NamedScan(Quantities):
     def moment(self, step: int) -> tuple[int, str]:
         """Return the number of a step among the steps of all Scans, and the name of the step.
 
-        For example ``4, "2 · gradient of square, step 0"``. Step -1 is the final step of the
+        An example is ``4, "2 · gradient of square, step 0"``. Step -1 is the final step of the
         previous Scan. In the first Scan, step -1 has the number -1.
         """
         if step < 0 and self.number:

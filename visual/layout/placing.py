@@ -1,6 +1,6 @@
 """The layout of tables: the selection of steps and columns, and the positions of cells.
 
-Of a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
+For a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
 single step has too many columns, gaps replace columns in the middle.
 """
 
@@ -134,7 +134,7 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place all columns. Return whether they fit. If `is_last`, omit columns until they do."""
+        """Place all columns. Return whether they fit. If `is_last`, omit columns until they fit."""
         x, self.parts = self.left, []
         pairs = [*zip(self.table.parts, shown, strict=True)]
         widths = self._widths(pairs, is_last)

@@ -38,11 +38,11 @@ COUNTS = "a letter is a slot; its subscript counts the writes; the last value is
 
 @picture_function
 def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet = SCREEN) -> Scene:
-    """Draw the tapes of a derivative, and the SSA form of the slots that hold several values.
+    """Draw the tapes of a derivative, and the SSA form of the slots that contain several values.
 
     The picture shows the Scan with the number `scan` (default: the Scan that computes the result).
     A picture of a long loop shows both ends and the steps next to `step`, like `tapes`. Raises
-    GraphError for a trace without a derivative.
+    GraphError if no Scan overwrites a slot, and ArgumentError for a Scan without such slots.
     """
     check_trace(trace)
     check_sheet(sheet)

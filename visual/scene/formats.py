@@ -45,7 +45,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return `path` as a Path. Raises ArgumentError with this `reason` for another suffix."""
+    """Return `path` as a Path. Raises ArgumentError for another suffix or a missing folder."""
     path = as_path(path)
     if path.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")
@@ -55,9 +55,9 @@ def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: s
 
 
 def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
-    """Return `path` as a Path. Raises ArgumentError if its suffix is not a format of pictures.
+    """Return `path` as a Path, if its suffix is a format of pictures and its folder exists.
 
-    With `animate`, only the formats of moving pictures are allowed.
+    With `animate`, only .svg and .gif are allowed. Raises ArgumentError for all other paths.
     """
     suffix = as_path(path).suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")

@@ -116,7 +116,7 @@ class TextLook(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line with a head: Bézier curves for 3n + 1 points, otherwise straight segments.
+    """A line with a head: Bézier curves for 3n + 1 points unless `straight`, otherwise segments.
 
     `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because no
     result depends on its value. A line from a `saved` value has the color of saved values.
@@ -277,12 +277,11 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A complete picture, with a `title` and a `description` for screen readers.
 
-    `width` and `height` are pixels of the layout. `millimeters` is the width on paper, or
-    0 if the width is in pixels.
-    Shapes have roles and no colors; backends take the colors from `theme`, which `themed` replaces.
-    `trace` is the run that computed the numbers. `dot` is the source of a graph for Graphviz.
-    `twin` is the picture as text. If `twin` is empty, `text` derives the text from the shapes.
-    `film`, if not None, returns the scene for the animated formats.
+    `width` and `height` are pixels of the layout. `millimeters` is the width on paper, or 0 if the
+    width is in pixels. Shapes have roles and no colors; backends read the colors of `theme`, which
+    `themed` replaces. `trace` is the run that computed the numbers. `dot` is the source of a graph
+    for Graphviz. `twin` is the picture as text. If `twin` is empty, `text` derives the text from
+    the shapes. `film`, if not None, returns the scene for the animated formats.
     """
 
     width: float
@@ -340,7 +339,7 @@ class Scene:
         return bytes(content(".pdf", self))
 
     def png(self, scale: float = 1.0) -> bytes:
-        """Return the picture as a PNG image, with `scale` pixels per pixel of the picture."""
+        """Return the picture as a PNG image, with `scale` pixels per CSS pixel (1/96 inch)."""
         image = self.rendered(".png", scale)
         assert isinstance(image, bytes)
         return image
@@ -356,11 +355,12 @@ class Scene:
 
         A picture with moments can also be a .gif with one frame per moment or, with `animate`, a
         moving .svg. A picture that Graphviz laid out can also be .dot. `scale` is the number of
-        pixels of a .png or .gif per pixel of the picture. `theme` is light, dark, or print
+        pixels of a .png or .gif per CSS pixel (1/96 inch). `theme` is light, dark, or print
         (default: the theme of the picture).
 
         The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
-        cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
+        cannot be written, a scale below 0.1, or an image of more than 100 megapixels or
+        65,000 pixels on a side.
         """
         path = picture_path(path, check_type("animate", animate, bool, "True or False"))
         suffix = path.suffix.lower()

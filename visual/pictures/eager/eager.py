@@ -24,9 +24,9 @@ from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, 
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_RECEIVED, FIRST = 5, 3  # most gradients of a node; how many to show first
+MOST_RECEIVED, FIRST = 5, 3  # a node with more gradients shows the first `FIRST` and the last
 MOST_TAPES = 3  # the most tapes in a picture with the gradients of a single tape
-# The most rows. Of a longer run: the rows next to each end of the run, and of each shown tape.
+# The most rows. A longer run shows the rows near its ends, and near the ends of two tapes.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 COLUMN: Key = (0, 0)  # the only column of a part
 GRADIENTS = Head("gradients", "in the order of arrival", bold=True)

@@ -34,7 +34,8 @@ class NodeEvents:
     """The events of a node.
 
     `appended`, `sent`, and `ended` are the moments at which the node is created, sends gradients,
-    and leaves the tape. `end` is the event with the total gradient, or None without a gradient.
+    and leaves the tape. `received` has the received gradients with their moments. `end` is the
+    event with the total gradient, or None without a gradient.
     """
 
     record: NodeRecord

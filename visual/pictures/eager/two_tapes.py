@@ -149,7 +149,7 @@ class TwoTapes(Table):
                     yield (0, 2 * side + kind), replace(cell, id=id, moment=moment)
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Yield each arrow after the number of the lower of its two rows."""
+        """Yield the arrows between the rows. The number of the lower row precedes each arrow."""
         for number, side in enumerate(self.sides):
             row_of = {quantity.name: quantity.row for quantity in side.quantities}
             for kind, pairs in enumerate(side.arrows):
@@ -182,7 +182,7 @@ def _recorded(loop: Loop, wrt: str | None) -> Recording:
 
 
 def eager_side(recording: Recording, steps: int) -> TapeSide:
-    """Return the values and total gradients of the recording of a loop with a number of steps."""
+    """Return the values and total gradients of the recording of a loop that runs `steps` steps."""
     nodes, quantities, size = NodeEvents.each(recording), list[StoredQuantity](), 0
     first = next((n.record.number for n in nodes if n.record.step is not None), 0)
     for node in nodes:

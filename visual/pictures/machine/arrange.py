@@ -1,8 +1,8 @@
 """The positions of the cells, the headings, and the gaps of a machine.
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
-and a row is a tape. A machine with up to `MOST_TALL` tapes has `TALL` rows; other machines have
-`COMPACT` rows. The width of the sheet determines the distance between the columns.
+and a row is a tape. A machine with up to `MOST_TALL` rows, without low rows, has `TALL` rows; other
+machines have `COMPACT` rows. The width of the sheet determines the distance between the columns.
 """
 
 from collections.abc import Container, Sequence
@@ -29,7 +29,7 @@ class Density:
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # a machine with more rows has `COMPACT` rows
+MOST_TALL = 3  # a machine with more rows, without low rows, has `COMPACT` rows
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: a bow, a lane of a bow, and a heading
@@ -50,7 +50,7 @@ class CellBox:
     """The center and the size of a cell, and the name above the cell if there is space.
 
     If `is_listed`, the cell lists the numbers of its array; otherwise, it shows a strip of bars.
-    All cells of a row are the same.
+    All cells of a row have the same `is_listed`.
     """
 
     x: float
@@ -117,7 +117,7 @@ class Arrangement:
 
 
 def most_columns(width: float) -> int:
-    """Return how many columns fit on a sheet that is `width` pixels wide."""
+    """Return how many columns fit on a sheet that is `width` pixels wide, at least 3."""
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 

@@ -63,7 +63,7 @@ class Columns:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of each Scan: the tapes that a result needs, then the given sequences."""
+        """The rows of each Scan: tapes (no unused results of derivatives), then given sequences."""
         return [row for named in Quantities.each(self.trace) for row in _rows(named)]
 
     @cached_property

@@ -193,7 +193,7 @@ class PartGroup:
     def shown(self) -> list[int]:
         """The indices of the parts to describe: the first two parts, or a part of each run.
 
-        Of two runs, the described parts have different results if any results differ.
+        With two runs, the described parts have different results if any results differ.
         """
         parts = list(enumerate(self.parts))
         first = [n for n, part in parts if not part.is_second]

@@ -81,7 +81,7 @@ def merge(
 ) -> MachineContent:
     """Return one machine for two machines on a common clock, whose signs are `runs`.
 
-    Of the second machine, the result contains only the rows `shown`. Every cell of another row has
+    The result contains only the rows `shown` of the second machine. Every cell of another row has
     a twin with the same numbers. A row of the second machine is below the row of the same Scan with
     the same name. If `below` is the number of Scans of the first machine, all rows of the second
     machine are below the first machine, and a group has the reasons of both runs.

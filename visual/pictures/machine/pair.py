@@ -84,8 +84,8 @@ def _twins(
 ) -> list[int | None]:
     """Return the twin of each cell of `second`: the cell of `first` in the same place, or None.
 
-    Two places are the same if the Scans, the names of the rows, and the columns are equal, and if
-    `by_name`, also the names of the cells.
+    Two places are the same if the Scans, the names of the rows, and the columns are equal. With
+    `by_name`, the names of the cells must also be equal.
     """
 
     def places(machine: MachineContent) -> list[tuple[object, ...]]:
@@ -180,7 +180,7 @@ def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
 
 
 def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of `RuleEffect.table`. Of an array, they show the entry `_entry`."""
+    """Yield the rows of `RuleEffect.table`. For an array, they show the entry at `_entry`."""
     entry = _entry(breakage)
     index = f"[{', '.join(map(str, entry))}]" if entry else ""
     for row in breakage.rows:

@@ -57,7 +57,7 @@ def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> Machine
 def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) -> Scene:
     """Return the picture of a machine at the end of a step of ``trace.scans[scan]``.
 
-    Of a long loop, the columns near a slot that the step writes are shown.
+    In a long loop, the picture shows the columns near a slot that the step writes.
     """
     written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
     slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
@@ -133,7 +133,7 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
 
 
 def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterator[Shape]:
-    """Yield the shapes of the same layer of all frames, once for each series of frames."""
+    """Yield the shapes of a layer: once for each series of successive frames with the shape."""
     within = [dict.fromkeys(shapes) for shapes in layers]
     for shape in dict.fromkeys(chain.from_iterable(within)):
         start = 0

@@ -114,7 +114,7 @@ class Wording:
         entry: int | None,
         style: NumberStyle = NumberStyle.PLAIN,
     ) -> str:
-        """Return a number as text. With a page, the text has the place of the number."""
+        """Return a number as text, with its place if the events are `PlacedEvents`."""
         events = self.events
         place = events.place(value, entry) if isinstance(events, PlacedEvents) else None
         return text if place is None else Numeral(text, place, style)

@@ -135,8 +135,8 @@ def _tables(report: Influence) -> Iterator[str | Section]:
 def shown_cells(report: Influence, steps: range) -> Influence:
     """Return the report of the values that `steps` read or write, with few enough rows for a map.
 
-    A value is the largest derivative in a block of pairs; nan is the largest of all. The index of a
-    row or a column is the first index of its block.
+    A value is the largest derivative in a block of pairs, or nan if the block contains nan. The
+    index of a row or a column is the first index of its block.
     """
     down, across = (
         np.array_split(places, max(1, min(len(places), MOST_CELLS)))

@@ -78,7 +78,7 @@ class PlottedQuantity:
 
     @property
     def curves(self) -> list[Series]:
-        """The curves of numbers. The name of one of several curves is a cost or an entry."""
+        """The curves of numbers. If there are several, their names are costs or entries."""
         series = self.series[0]
         if self.is_size:
             costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
@@ -101,7 +101,7 @@ class PlottedQuantity:
 def series_of(
     named: NamedScan, steps: range | None = None, tapes: Iterable[TapeTrace] | None = None
 ) -> Iterator[Series]:
-    """Yield the values on tapes of a Scan (default: all) after the final step, without empty rows.
+    """Yield the values on `tapes` of a Scan (default: all) after the final step, but no empty rows.
 
     With `steps`, yield only values that these steps read or write.
     """

@@ -162,10 +162,10 @@ def route_call(
     tangents: Sequence[object] | None,
     metadata: Mapping[str, object],
 ) -> RoutedCall:
-    """Call a primitive, and return the call. `visual.routing` explains the arguments.
+    """Call a primitive, and return the `RoutedCall`. `visual.routing` explains the arguments.
 
-    Vectors and numbers have a single column. Raises ArgumentError for too many
-    inputs, and for an array that is too large for a picture.
+    Vectors and numbers have a single column. Raises ArgumentError for an unknown primitive, for too
+    many inputs, and for an array that is too large for a picture.
     """
     from lab.structural import primitives
     from lab.structural.primitive import sources

@@ -40,7 +40,7 @@ def tapes(
     the Scan with the number `scan` is open (default: the Scan that computes the result), and cards
     above show the other Scans. If not all steps fit, the picture shows both ends of the loop, and
     the requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture
-    of any size.
+    of any size. Raises ArgumentError for an unknown Scan or step.
     """
     check_trace(trace)
     check_sheet(sheet)

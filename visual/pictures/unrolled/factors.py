@@ -25,7 +25,7 @@ SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # 
 class Factor:
     """The local derivative of a quantity wrt another quantity, as a name, a formula, and a number.
 
-    For arrays, ▢ stands for the gradient in the formula, and the number is None.
+    For arrays, the formula contains ▢ for the gradient, and the number is None.
     """
 
     name: str

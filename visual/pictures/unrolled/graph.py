@@ -33,14 +33,14 @@ class Unrolling:
     flow: Flow
 
     def block(self, lane: Lane) -> int:
-        """Return the number of the Scan of a lane among the chosen Scans, or 0 for an input."""
+        """Return the index in `chosen` of the Scan of a lane, or 0 for an input."""
         return self.chosen.index(lane.scan) if lane.scan in self.chosen else 0
 
 
 def unrolling(
     trace: Trace, scans: Sequence[int] | None = None, all_direct: bool = False
 ) -> Unrolling:
-    """Return the graph of the Scans with the numbers `scans` (default: all).
+    """Return the graph of the Scans with the indices `scans` in ``trace.scans`` (default: all).
 
     The first of `scans` is the loop; the others are derivatives of the loop, or further loops.
     Values of Scans that are not in `scans` are inputs. With `all_direct`, every gradient has a

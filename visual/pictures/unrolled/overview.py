@@ -21,7 +21,7 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
     """Draw a card for each Scan in execution order. The card of the `opened` Scan has a frame.
 
     With more than two Scans, a thin frame marks each Scan that computes an argument of the `opened`
-    Scan. The strip shows only four of more than eight Scans: the first, the final, and the `opened`
+    Scan. With more than eight Scans, the strip shows only the first, the final, and the `opened`
     Scan, and the Scan that the `opened` Scan differentiates.
     """
     scans = list(NamedScan.each(trace))
@@ -77,7 +77,7 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
 
 
 def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
-    """Return the slots of a loop with a nonzero direct gradient of the cost."""
+    """Return the (name, index) of each value with a nonzero direct gradient of the cost."""
     return {
         (tape.name, int(tape.axis.index[row]))
         for tape in of.scan.held

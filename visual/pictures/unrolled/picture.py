@@ -186,9 +186,10 @@ class Picture:
         return draw_cell(cell, box)
 
     def _moment(self, node: QuantityNode) -> Moment:
-        """Return the moment that computes the value of a node. An earlier value has no moment.
+        """Return the moment that computes the value of a node.
 
-        An input has the final moment of the last Scan whose results its Scan reads.
+        An input has the final moment of the last Scan whose results its Scan reads. The moment is
+        (None, "") before the first shown Scan.
         """
         named, flow, step = NamedScan(self.trace, node.lane.scan), self.graph.flow, node.step
         tape = named.scan.tape(node.lane.argument)

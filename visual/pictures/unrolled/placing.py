@@ -83,7 +83,7 @@ class Placing:
 def place(graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None) -> Placing:
     """Return the lanes and columns of the nodes of `graph`, and the arrows between them.
 
-    Of a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
+    For a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
     only the steps that the sheet selects. If `ends` is 0, the placing contains a single step of the
     last of the chosen Scans. In an open picture, the placing omits arrows from the values of a
     loop to its gradients. Raises ArgumentError if a Scan does not run a selected step.

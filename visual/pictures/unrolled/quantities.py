@@ -191,7 +191,7 @@ class QuantityNodes:
 def slot_node(
     named: NamedScan, tape: TapeTrace, row: int, role: Role, direct: bool = False, again: int = 0
 ) -> QuantityNode:
-    """Return a node for the initial value of a slot, or for its `direct` part of a gradient."""
+    """Return a node for the initial value of a slot, labeled as a direct part if `direct`."""
     index = index_of(tape, row)
     label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
     if index is None and not tape.is_total:
