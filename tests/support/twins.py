@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pictures import NEAR, arrows, holds
+from pictures import NEAR, arrows, distance_to_edge
 
 from visual.scene.shapes import Box
 
@@ -29,15 +29,18 @@ def assert_twin(name, scene):
 def arrows_as_text(scene):
     """Return a line for each box from which arrows start, with the boxes at their ends."""
     named = [(g.title, s) for g in scene.groups() if g.title for s in g.shapes[:1]]
-    boxes = [(title, shape) for title, shape in named if isinstance(shape, Box)]
+    boxes = [(title.split(" = ")[0], shape) for title, shape in named if isinstance(shape, Box)]
+
+    def name_at(point):
+        """Return the title of the box with the nearest edge; a neighbor can be near, too."""
+        near = [(distance_to_edge(box, *point), title) for title, box in boxes]
+        return min((pair for pair in near if pair[0] <= NEAR), default=(0, ""))[1]
+
     lines = {}
     for arrow in arrows(scene):
-        start, end = (
-            next((title for title, box in boxes if holds(box, *point, NEAR)), None)
-            for point in (arrow.points[0], arrow.points[-1])
-        )
+        start, end = name_at(arrow.points[0]), name_at(arrow.points[-1])
         if start and end:
-            lines.setdefault(start.split(" = ")[0], []).append(end.split(" = ")[0])
+            lines.setdefault(start, []).append(end)
     return "".join(f"{start} → {', '.join(ends)}\n" for start, ends in lines.items())
 
 

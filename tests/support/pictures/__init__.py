@@ -145,6 +145,12 @@ def holds(box, x, y, margin=0.0):
     return across and -margin <= y - box.y <= box.height + margin
 
 
+def distance_to_edge(box, x, y):
+    """Return how far a point is from the edge of a box, inside or outside, along an axis."""
+    outside = max(box.x - x, x - box.x - box.width), max(box.y - y, y - box.y - box.height)
+    return abs(max(outside))
+
+
 def box_at(point, around):
     """Return the box that contains an end of an arrow."""
     found = [box for box in around if holds(box, *point, NEAR)]

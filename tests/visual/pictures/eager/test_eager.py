@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy
 import pytest
-from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES
+from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES, A
 from pictures import (
     at_step,
     cell_groups,
@@ -17,6 +17,7 @@ from pictures import (
     number_of,
     touches,
 )
+from strange_loops import one
 from twins import assert_twin
 
 import visual
@@ -152,18 +153,32 @@ def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
 # How it looks.
 
 
-@pytest.mark.parametrize("name", ["square", "program", "second order, setters", "closure"])
+def sum_of_squares(a):
+    return (a[[0, 0]] ** 2).sum()
+
+
+# x² · x² at 4.5: four shares of x³, 91.125, are 364.5; the digits that are shown add up.
+TWINS = {
+    "program": RUNS["program"],
+    "setters": lambda: recording(grad(lambda a: grad(sum_of_squares)(a).sum()), A[:2]),
+    "closure": RUNS["closure"],
+    "sum": lambda: recording(grad(lambda x: (x * x) * (x * x)), 4.5),
+}
+TWINS_OF_BOTH = {
+    "window": (loops["window"].with_steps(2), {"wrt": "u", "all": True}),
+    "long": (one("x", 0.5, lambda x: x * 1.001, n_steps=1000), {"step": 500}),  # 0.5·1.001ᵏ
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
 def test_twins(name):
-    scene = drawn(name)
-    assert_twin(f"eager-{name.replace(', ', '-').replace(' ', '-')}", scene)
+    assert_twin(f"eager-{name}", visual.eager(TWINS[name](), all=True))
 
 
-def test_twins_of_a_sum_and_of_a_long_loop():
-    """x² · x² at 4.5: four shares of x³, 91.125, are 364.5; the digits that are shown add up."""
-    sum_of_four = recording(grad(lambda x: (x * x) * (x * x)), 4.5)
-    assert_twin("eager-sum", visual.eager(sum_of_four))
-    long = loops["logistic"].with_steps(1000)
-    assert_twin("two-tapes-long", visual.two_tapes(long, step=500))
+@pytest.mark.parametrize("name", TWINS_OF_BOTH)
+def test_twins_of_two_tapes(name):
+    loop, options = TWINS_OF_BOTH[name]
+    assert_twin(f"two-tapes-{name}", visual.two_tapes(loop, **options))
 
 
 both_tapes = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, all=True))
@@ -231,8 +246,3 @@ def test_another_value_on_one_side_is_noticed():
 def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
     with pytest.raises(REFUSED[name]):
         visual.two_tapes(loops[name])
-
-
-@pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])
-def test_twins_of_two_tapes(name, wrt):
-    assert_twin(f"two-tapes-{name}", both_tapes(name, wrt))

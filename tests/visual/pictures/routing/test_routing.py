@@ -108,14 +108,15 @@ def test_odd_numbers_stand_out():
     assert "adjoint" not in scene.text()
 
 
+ROW = np.array([[0.0, 1.0, 2.0]])
 TWINS = {
-    "routing-where": "where, a number against a matrix",
-    "routing-cat": "cat, a negative axis",
-    "routing-narrow": "narrow, columns",
-    "routing-clamp": "clamp, bounds that broadcast",
+    "where": Case("where", (ROW, np.array(7.0)), {"condition": ROW == 2}),
+    "cat": Case("cat", (ROW[:, :1], ROW, ROW[:, :2]), {"dim": -1}),
+    "narrow": Case("narrow", (ROW,), {"dim": -1, "start": 1, "length": 2}),
+    "clamp": DRAWN["clamp, bounds that broadcast"],
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_text_twins(twin):
-    assert_twin(twin, drawn(DRAWN[TWINS[twin]]))
+@pytest.mark.parametrize("name", TWINS)
+def test_text_twins(name):
+    assert_twin(f"routing-{name}", drawn(TWINS[name]))

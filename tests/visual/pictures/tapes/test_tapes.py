@@ -24,27 +24,26 @@ from visual.scene.shapes import Arrow, Box
 from visual.scene.theme import Role
 
 OF_CUBE = {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}
+BARE = {"no_legend": True}  # `pictures.checkers` compares legends with roles
 TWINS = {
-    "square-1": ("square", "tapes", {"order": 1}),
-    "square-2": ("square", "tapes", {"order": 2}),
-    "fibonacci-1": ("fibonacci", "tapes", {"order": 1}),
-    "extra-w": ("extra", "tapes", OF_CUBE),
-    "window-u": ("window", "tapes", {"order": 1, "wrt": "u"}),
-    "all-square-2": ("square", "tapes", {"order": 2, "all": True}),
-    "unrolled-square-2": ("square", "unrolled", {"order": 2}),
-    "unrolled-gap-1": ("gap", "unrolled", {"order": 1}),
-    "unrolled-extra-w": ("extra", "unrolled", OF_CUBE),
-    "unrolled-gap-0": ("gap", "unrolled", {"order": 0}),
-    "unrolled-coupled-0": ("coupled", "unrolled", {"order": 0}),
-    "unrolled-rnn-1": ("rnn", "unrolled", {"order": 1}),
-    "unrolled-walk-1": ("walk", "unrolled", {"order": 1}),
-    "unrolled-fibonacci-1": ("fibonacci", "unrolled", {"order": 1}),  # arrows without factors
-    "unrolled-weights-1": ("square", "unrolled", {"order": 1, "cost": [1.0, 0.0, 2.0, 3.0]}),
-    "unrolled-truncated-1": ("truncated", "unrolled", {"order": 1}),
-    "narrow-coupled-2": ("coupled", "tapes", {"order": 2, "width": 360}),
-    "ssa-square-2": ("square", "ssa", {"order": 2}),
-    "ssa-coupled-2": ("coupled", "ssa", {"order": 2}),
-    "ssa-letters": ("letters", "ssa", {}),  # slots have other letters than variables
+    "square-1": ("square", 3, "tapes", {"order": 1}),
+    "fibonacci-1": ("fibonacci", 3, "tapes", {"order": 1, **BARE}),
+    "extra-w": ("extra", 2, "tapes", {**OF_CUBE, **BARE}),
+    "window-u": ("window", 2, "tapes", {"order": 1, "wrt": "u"}),
+    "all-square-2": ("square", 2, "tapes", {"order": 2, "all": True, **BARE}),
+    "unrolled-square-2": ("square", 2, "unrolled", {"order": 2}),
+    "unrolled-gap-1": ("gap", 3, "unrolled", {"order": 1, **BARE}),
+    "unrolled-extra-w": ("extra", 2, "unrolled", {**OF_CUBE, **BARE}),
+    "unrolled-coupled-0": ("coupled", 2, "unrolled", {"order": 0, **BARE}),
+    "unrolled-rnn-1": ("rnn", 2, "unrolled", {"order": 1, **BARE}),
+    "unrolled-walk-1": ("walk", 2, "unrolled", {"order": 1, **BARE}),
+    "unrolled-fibonacci-1": ("fibonacci", 3, "unrolled", {"order": 1, **BARE}),  # no factors
+    "unrolled-weights-1": ("square", 3, "unrolled", {"order": 1, "cost": [1.0, 0.0, 2.0], **BARE}),
+    "unrolled-truncated-1": ("truncated", 3, "unrolled", {"order": 1, **BARE}),
+    "narrow-coupled-2": ("coupled", 2, "tapes", {"order": 2, "width": 360, **BARE}),
+    "ssa-square-2": ("square", 2, "ssa", {"order": 2}),
+    "ssa-coupled-2": ("coupled", 2, "ssa", {"order": 2, **BARE}),
+    "ssa-letters": ("letters", 3, "ssa", {}),  # slots have other letters than variables
 }
 DRAWN = {
     **gallery.loops,
@@ -55,8 +54,13 @@ DRAWN = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
-    loop, picture, options = TWINS[name]
-    assert_twin(name, visual.draw(DRAWN[loop], picture, **options))
+    loop, n_steps, picture, options = TWINS[name]
+    assert_twin(name, visual.draw(DRAWN[loop].with_steps(n_steps), picture, **options))
+
+
+def test_a_narrow_picture_counts_the_totals_that_it_omits():
+    words = words_of(visual.draw(gallery.loops["coupled"], "tapes", order=2, width=360))
+    assert "⋯ 1 more running total: all=True shows everything" in words
 
 
 def test_a_missing_arrow_changes_the_twin():
