@@ -135,7 +135,7 @@ def eager_gradients(
             return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
 
         expected = finite_differences(moved, np.asarray(args[argnum]))
-        what = f"derivative {order} by argument {argnum}"
+        what = f"derivative {order} wrt argument {argnum}"
         worst = max(worst, compare(result, expected, tolerance, what))
     return worst
 

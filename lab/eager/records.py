@@ -46,8 +46,8 @@ class NodeRecord:
     `operation` is the name of the function that computed the value; it is empty for the start of a
     tape.  `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes of the
     same tape that receive gradients from this node.  `step` is the step of a loop over `steps`, or
-    None.  `during` is None in a forward pass; in a backward pass, it is the node of the inner tape
-    that sent its gradients when this node was created.
+    None.  `during` is None in a forward pass.  In a backward pass, it is the number of the node of
+    the inner tape that was sending its gradients when this node was created.
     """
 
     number: int

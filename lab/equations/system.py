@@ -292,7 +292,7 @@ class Writer:
         """Write the initial values as ``x₀ = x``; return "" for an input of the graph."""
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
-            return f"{buffer}, which the loop then changes"
+            return f"{buffer}, which the loop overwrites"
         if quantity.role is VariableRole.STATE:
             names, value = self.initial(quantity)
             return f"{names} = {value}" if value else f"{names}: the first rows of its buffer"

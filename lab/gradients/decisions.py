@@ -225,8 +225,8 @@ def _plain_name(node: Apply) -> str:
 def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
     """Return the loop that a derivative differentiates; None if the loop is unknown.
 
-    Without a record of its derivation, a derivative differentiates the loop of `loops` that it
-    reads without another Scan in between, if there is exactly one.
+    If the derivation of a derivative is unknown, its loop is the only one of `loops` on which it
+    depends without another Scan in between.
     """
     while (decisions := decisions_of(node.op)) is not None:
         node = decisions.parent

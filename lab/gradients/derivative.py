@@ -139,11 +139,10 @@ def derivative(
     with `direction` (default: ones).  The graph is not modified: all Scans are copied as
     `TapeScan`.
 
-    Raises ArgumentError for an invalid argument or too many Scans, GraphError if the graph contains
-    no Scan or if the cost does not depend on `wrt`, and GradientError if a derivative is undefined,
-    or in Taylor mode if an operation has no rule.
-    Warns with ManyScansWarning before building 32 Scans or more, because every order doubles their
-    number.
+    Raises ArgumentError for an invalid argument or too many Scans.  Raises GraphError if the graph
+    contains no Scan or if the cost does not depend on `wrt`.  Raises GradientError if a derivative
+    is undefined, or in Taylor mode if an operation has no rule.  Warns with ManyScansWarning before
+    building 32 Scans or more, because every order doubles their number.
     """
     order = check_integer("order", order, "0, 1, 2, …")
     check_choice("mode", mode, MODES)

@@ -100,6 +100,8 @@ def derive(
 
     Raises GradientError if no correct gradient can be computed: for a loop with an until condition
     and no output that counts its steps, and for a mit-mot with a write tap below all read taps.
+    Raises BroadcastError if a step changes the broadcastable dimensions of a state, and
+    ArgumentError for an invalid argument.
     """
     pause()
     check_type("op", op, Scan, "the op of a Scan's node")

@@ -61,9 +61,8 @@ def _check_broadcasting(task: Task, state: LoopVariable) -> None:
         if result.type.broadcastable != before.broadcastable:
             raise BroadcastError(
                 f"{task.forward.called}: a step reads {state.name} as {before} and returns it as "
-                f"{result.type}. The two types differ in a dimension of which only one type states "
-                "that its length is 1. Apply pytensor.tensor.specify_shape to the result of the "
-                "step, or to the initial value."
+                f"{result.type}. Only one type states that the length of a dimension is 1. Apply "
+                "pytensor.tensor.specify_shape to the result of the step, or to the initial value."
             )
 
 

@@ -53,8 +53,8 @@ def verify(
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
             f"trace: it has {len(run.outputs)} values that depend on "
-            f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, "
-            f"from {listing(names[0])}. Trace this graph."
+            f"{listing(g.name for g in given)}, but this graph has {len(outputs)} "
+            f"values that depend on {listing(names[0])}. Trace this graph."
         )
     try:
         compiled = function(inputs, [*outputs, *others], mode=mode, on_unused_input="ignore")

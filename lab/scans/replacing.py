@@ -85,7 +85,7 @@ class _Copier:
         """Inline an OpFromGraph and convert its Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
             raise GraphError(
-                f"{node.op}: it contains a Scan and has a gradient of its own. Scantape cannot "
+                f"{node.op}: it contains a Scan and defines a custom gradient. Scantape cannot "
                 "replace that gradient."
             )
         arguments, results = copy_graph(node.op.fgraph)

@@ -1,9 +1,9 @@
 """Follow slices in a graph to find the rows of an array that a variable contains.
 
-For a sequence with several taps, a Scan receives several arrays, cut from a single one by
-``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
-follows such a chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap` recognizes
-the slices of taps.
+For a sequence with several taps, a Scan receives several slices ``u[start:][:n]`` of one array.  A
+backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``.  `links` follows such a
+chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap` recognizes the slices of
+taps.
 """
 
 from collections.abc import Container, Iterator, Mapping

@@ -1,7 +1,7 @@
 """Run a Scan over its buffers, and record the reads and writes of every step.
 
-The order of events is PyTensor's: all reads of a step precede its writes; the until condition is
-evaluated after the step; after the last step, all arrays are cut to the steps that ran.
+The order of events is PyTensor's.  All reads of a step precede its writes, and the until condition
+is evaluated after the step.  After the last step, all arrays are cut to the steps that ran.
 """
 
 from collections.abc import Callable, Mapping

@@ -336,7 +336,7 @@ class OuterFault:
 
     The names of its `inputs` are their formulas.  `cause` is the index in `Trace.outside` of the
     fault on which an input depends.  `reaches` lists the values that are not finite because of the
-    fault: pairs of a Scan and its argument, or of None and an output of the trace, by number.
+    fault, as pairs of numbers: a Scan and its argument, or None and an output of the trace.
     """
 
     operation: str

@@ -326,7 +326,7 @@ def _tape_axis(
     """Return the quantity that the rows of a tape contain, and the index of each row.
 
     The rows of a state are its values in time.  The tape of a gradient contains the gradients of
-    the rows of the parent's tape, last first; the gradients of a sequence have the order of the
+    the rows of the parent's tape, last first.  The gradients of a sequence have the order of the
     backward steps.
     """
     if source is None:

@@ -126,8 +126,8 @@ def _check_independent(variables: Sequence[Variable], given: Values) -> None:
         cause = next((v for v in ancestors([fixed]) if v in variables and v is not fixed), None)
         if cause is not None:
             raise ArgumentError(
-                f"wrt: {fixed}, which has a value of its own, is computed from {cause}. "
-                "Differentiate wrt only one variable, and give no value to a computed variable."
+                f"wrt: {fixed} is computed from {cause}. Differentiate wrt only one of these "
+                "variables, and pass no value for a computed variable."
             )
 
 

@@ -167,7 +167,7 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     """Yield the first step and tape with different values, and the formulas."""
     contrast, ours, theirs = comparison.contrast, comparison.ours, comparison.theirs
     if ours is None or theirs is None:
-        yield "The steps were not compared: a graph cannot be run, or has Scans inside others."
+        yield "The steps were not compared: a graph fails to run, or hides Scans in operations."
         return
     if contrast.first is None:
         yield f"none: the steps of both runs write the same {contrast.written} values."

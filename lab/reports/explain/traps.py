@@ -69,8 +69,8 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
             message = (
                 f"{variable_label(variable, 'the variable')} is an output of this Scan. A gradient "
                 "wrt an output counts only the later uses by the cost, not by later steps: for the "
-                "last of four values it is 0, 0, 0, 1. Differentiate wrt an initial state, a "
-                "sequence or a parameter."
+                "last of four values it is 0, 0, 0, 1. Differentiate wrt an initial value, a "
+                "sequence, or a parameter."
             )
             matches.append(Trap("gradient_of_output", parts.called, message))
     return tuple(dict.fromkeys(matches))

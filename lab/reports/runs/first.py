@@ -47,7 +47,7 @@ Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the
 LONGEST = 12  # most entries of a chain of causes
 MOST_CHARACTERS = 160  # most characters of a printed formula
 POWER_RULE = (
-    "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
+    "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
     "x*x instead of x**2."
 )

@@ -316,7 +316,7 @@ def random_factor(wrt):
 
 
 ERRORS = [
-    (growing_state, BroadcastError, "its length is 1"),
+    (growing_state, BroadcastError, "the length of a dimension is 1"),
     (write_below_reads, GradientError, "below its lowest read tap"),
     (short_buffer, GraphError, "fewer rows than its loop uses"),
     (two_of_three_values, ArgumentError, "pass 3 initial values"),
