@@ -111,7 +111,7 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
     xs = scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
     explanation = lab.explain(xs.sum(), x)
     assert isinstance(explanation.status, Undefined)
-    assert "its length is 1" in str(explanation).replace("\n", " ")
+    assert "the length of a dimension is 1" in str(explanation).replace("\n", " ")
     assert len(explanation.scans) == 1
 
 
