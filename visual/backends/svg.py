@@ -228,7 +228,7 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
     if ground is not None:
         fill = theme.look(ground.role, shape.faded).fill
         written = _rect(ground, 0, fill, "", WIDTH, 0) + written
-    if shape.struck:  # as a line, because programs draw text-decoration differently
+    if shape.struck:  # programs draw text-decoration differently
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
         look = f'stroke="{shape.color(theme)}" stroke-width="1"'
         written += f'<path d="M{start}h{number(shape.width)}" {look}/>'

@@ -72,7 +72,7 @@ class Study:
 
     @cached_property
     def derivative(self) -> Derivative:
-        """The derivatives up to the order."""
+        """The derivatives up to `order`."""
         return self.differentiate(self.order)
 
     @cached_property

@@ -66,9 +66,9 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 def with_long_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """Return the result of `with_gaps`, but show a number that is hidden alone.
+    """Return the result of `with_gaps`, with a number instead of each gap for a single number.
 
-    A gap for a single number would save no space.
+    A gap for one number would save no space.
     """
     chosen = {*chosen}
     edges = chosen | ({min(every) - 1, max(every) + 1} if every else set())

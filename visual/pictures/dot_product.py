@@ -99,7 +99,7 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     backward = [(f"step {k}", list[Product]()) for k in range(steps)]
     for name, tangent in test.tangents.items():
         gradient, reads = test.gradients[name], _first_reads(scan.sequences, name)
-        entries: dict[int | None, list[int]] = {}  # by the first step that reads them, if any
+        entries: dict[int | None, list[int]] = {}  # by the first step that reads them, or None
         for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)
         for step, some in (entries or {None: []}).items():

@@ -101,7 +101,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         part = target.with_name(f".{token_hex(8)}.part")
         permissions = 0o666 if mode is None else S_IMODE(mode)
         new = partial(os.open, mode=permissions)
-        file = open(part, "xb", opener=new)  # noqa: SIM115  # not removed if this part exists
+        file = open(part, "xb", opener=new)  # noqa: SIM115  # outside `try`, which removes the file
         try:
             with file:
                 if mode is not None:  # the umask may have removed permissions

@@ -266,7 +266,7 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     """Yield a sentence about the sizes of all tapes, and a sentence about the other arrays."""
     sizes, slots = list[int](), list[str]()
     for scan in (forward, backward):
-        # All slots of each tape, even if a loop with `until` leaves some unused.
+        # Count all slots of each tape, even slots that a loop with `until` leaves unused.
         allocated, used, size = Counter[str](), Counter[str](), 0
         for tape in scan.held:
             array = max(tape.initial, tape.final, key=len)

@@ -1,7 +1,7 @@
 """The positions of the cells, the headings, and the gaps of a machine.
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
-and a row is a tape. A machine with up to `MOST_TALL` rows, without low rows, has `TALL` rows; other
+and a row is a tape. A machine in which at most `MOST_TALL` rows are not low has `TALL` rows; other
 machines have `COMPACT` rows. The width of the sheet determines the distance between the columns.
 """
 
@@ -29,13 +29,13 @@ class Density:
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # a machine with more rows, without low rows, has `COMPACT` rows
+MOST_TALL = 3  # a machine in which more rows are not low has `COMPACT` rows
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: a bow, a lane of a bow, and a heading
 CHIP, FACTOR = 16.0, 52.0  # the height and the least width of a factor, in pixels
 FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tall`
-UNDER = 13.0  # from a cell to the line below it, if the gaps are too narrow for a factor
+UNDER = 13.0  # the distance from a cell to the line below it, if gaps are too narrow for factors
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the least distance between columns
 LEAST_BOX = 0.42  # the least width of a box next to wide factors, as a fraction of a column

@@ -56,7 +56,7 @@ def machine_of(
 ) -> MachineContent:
     """Return the machine of a run.
 
-    A loop with more than `most` columns shows its ends and the columns around the step `around`.
+    A loop with more than `most` columns shows its ends and the columns near the time `around`.
     Cells of arrays show the entry with the index `entry`, or norms if `entry` is None. With the
     `program` of the run, each number refers to the instruction that computes the number. Raises
     GraphError for a run without Scans or steps, with more than `MOST_ROWS` tapes, or with numbers

@@ -103,7 +103,7 @@ class Columns:
         return {place: n for n, place in enumerate(self.places)}
 
     def cell_of(self, number: int, read: Read) -> int | None:
-        """Return the index of the cell of a value that Scan `number` reads. None: no cell."""
+        """Return the index of the cell of a value that Scan `number` reads, or None without one."""
         if read.slot is not None:
             return self.numbers.get((read.slot.scan, read.slot.argument, read.slot.row))
         sequences = self.trace.scans[number].sequences

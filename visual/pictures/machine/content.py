@@ -95,7 +95,7 @@ class SlotCell:
 
     @property
     def lines(self) -> int:
-        """The most entries that the cell lists in lines. 0: a number or a strip of bars."""
+        """The most entries that the cell lists in lines, or 0 for a number or a strip of bars."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
@@ -155,7 +155,7 @@ class Part:
 
     @property
     def is_addition(self) -> bool:
-        """Whether the part adds a nonzero product to a nonzero number. False for a norm."""
+        """Whether the part adds a nonzero product to a nonzero number that is not a norm."""
         products = {term.product for term in self.terms}
         is_number = self.old not in ("", "0") and not self.old.startswith("‖")
         return self.kind is PartKind.SUM and self.adds and is_number and bool(products - {"", "0"})

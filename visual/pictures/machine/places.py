@@ -59,7 +59,7 @@ class PlacedEvents(Events):
             self._store(value, places)
 
     def place(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the place of a number, or of an entry or the norm of an array. None: no place."""
+        """Return the place of a number, of an entry, or of a norm, or None without a place."""
         _, places = self.known.get(id(value), (None, None))
         if places is None:
             return None

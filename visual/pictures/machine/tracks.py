@@ -148,7 +148,7 @@ def _bent(*points: Point, turn: float = 0.5) -> Track:
 
 
 def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
-    """Return the line of a value without a cell. It starts beside or below the target."""
+    """Return the line of a value without a cell. The line starts beside or below the target."""
     if not sheet.is_cramped:
         return (x, to.y), (to.left if x < to.x else to.right, to.y)
     low, edge = to.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width

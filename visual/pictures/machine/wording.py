@@ -120,7 +120,7 @@ class Wording:
         return text if place is None else Numeral(text, place, style)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
-        """Return the numbers of a small array as texts. Empty for other values or with `entry`."""
+        """Return the numbers of a small array as texts, or () for other values or with `entry`."""
         if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
             return ()
         return tuple(self.number(value, n) for n in range(np.size(value)))
@@ -247,7 +247,7 @@ class Wording:
         return expression, [piece for piece in pieces if piece]
 
     def _expression(self, event: Event, write: Write) -> Expression | None:
-        """Return the formula of a write, or None for filling a tape. Its leaves are the reads."""
+        """Return the formula of a write, whose leaves are the reads, or None for filling a tape."""
         target = write.slot.argument, write.tap
         formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
         return next(
@@ -308,7 +308,7 @@ class Wording:
 
 
 def _local_derivatives(write: Write) -> str:
-    """Return a sentence with the local derivatives of a sum. Empty for constants or many terms."""
+    """Return a sentence with the local derivatives of a sum, or "" for constants or many terms."""
     terms = [term for term in write.terms if term.factor is not None]
     symbols = [*dict.fromkeys(term.symbols for term in terms if leaves_of(term.expression))]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:

@@ -76,8 +76,8 @@ def multiples(
 def readers_axes(axes: object) -> Iterator[Theme]:
     """Yield the theme for the background of the matplotlib axes of a user.
 
-    In the context, the sign ``$`` in a name does not start a formula. Raises ArgumentError for
-    other objects.
+    In the context, the sign ``$`` in a name does not start a formula. Raises KindError for other
+    objects.
     """
     checked = check_type("ax", axes, Axes, "matplotlib axes")
     is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5

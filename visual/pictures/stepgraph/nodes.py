@@ -39,7 +39,7 @@ class StepNode:
 
     @property
     def target(self) -> Leaf | None:
-        """The leaf that a result writes. For another node, its own leaf."""
+        """The leaf that a result writes or, for another node, the leaf of the node."""
         return self.place.target if isinstance(self.place, StepResult) else self.place
 
 

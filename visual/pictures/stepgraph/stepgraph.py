@@ -50,7 +50,7 @@ def stepgraph(
 
     `scan` is the number of a Scan in the headings, from 1 (default: the Scan that computes the
     result). `step` is the number of a step, from 0 (default: the first step that combines two
-    nonzero slots). Raises ArgumentError for an unknown Scan or step.
+    nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step.
     """
     check_trace(trace)
     check_sheet(sheet)

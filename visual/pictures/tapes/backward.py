@@ -180,7 +180,7 @@ class Backward(Table):
         return lines
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown (column, row) pairs of a tape. For a total, only the row of the step."""
+        """Return the shown (column, row) pairs of a tape; a total has only the row of the step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]

@@ -76,7 +76,7 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
-    """Return the name of the local derivative of an edge, such as ``∂x₄/∂x₃``. Empty if unknown."""
+    """Return the name of the local derivative of an edge, such as ``∂x₄/∂x₃``, or "" if unknown."""
     names = list[str]()
     for node in (graph.nodes[number] for number in edge):
         named = NamedScan(graph.trace, node.lane.scan)

@@ -1,4 +1,4 @@
-"""A strip with a card for each Scan of a trace. The card of the Scan below has a frame."""
+"""A strip with a card for each Scan of a trace. A frame marks the Scan drawn below the strip."""
 
 from lab.notation import counted, ranges_text
 from lab.tape import Kind
