@@ -88,15 +88,13 @@ def environment(tmp_path_factory):
 
 def check_user(environment):
     """Run the commands and the Python of the README, and the parts of a notebook."""
-    where = environment.run("python", "-c", "import lab, visual; print(lab.__file__)")
-    assert Path(where).is_relative_to(environment.folder), where
     for command in COMMANDS:
         environment.run(*command.split())
-    for source in code_blocks(README, "python"):
-        environment.run("python", "-c", source)
+    sources = [*code_blocks(README, "python"), WIDGETS, "print(lab.__file__)"]
+    *_, where = environment.run("python", "-c", "\n".join(sources)).splitlines()
+    assert Path(where).is_relative_to(environment.folder), where
     assert "<svg" in (environment.folder / "film.svg").read_text(encoding="utf-8")
     assert "dC/dx" in (environment.folder / "sine.html").read_text(encoding="utf-8")
-    environment.run("python", "-c", WIDGETS)
     environment.run("scantape", "lessons", "course", "--no-open")
     assert len([*(environment.folder / "course").glob("[0-9]*.ipynb")]) == 11
 

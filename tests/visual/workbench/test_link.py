@@ -84,10 +84,11 @@ def test_every_choice_is_undone_and_redone():
         (["order"], "2"),
         (["steps"], "3"),
         (["loop"], "gap"),
-        (["view"], "machine"),
         (["taps", "x"], [-2, -1]),
-        (["rule"], "swapped-taps"),
         (["theme"], "dark"),
+        (["order"], "1"),
+        (["view"], "machine"),
+        (["rule"], "swapped-taps"),
     ]
     for key, value in changes:
         assert ask(bench, key, value) == ""
