@@ -11,15 +11,15 @@ from in_browser.jupyter_lab import jupyter_lab
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("suite")
 
-# Its import takes two seconds. jsonschema, a library of Jupyter, works without it.
+# The import of this module takes two seconds. jsonschema, a library of Jupyter, works without it.
 sys.modules["rfc3987_syntax"] = None
 
-# With the default, garbage collection takes a third of the time: graphs have many objects.
+# With the default thresholds, garbage collection takes a third of the time of the tests.
 gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items):
-    """Run files with tests in a browser first, then large files: the last ones are short."""
+    """Run files with browser tests first, and then the others from large to small."""
     first = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: (item.path not in first, -item.path.stat().st_size))
 
@@ -32,9 +32,9 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, started once per file, because Playwright's event loop runs until it closes.
+    """Chromium, started for each file: Playwright's event loop runs until the browser closes.
 
-    Code that checks for a running event loop would find it.
+    Tests in other files check for a running event loop, and must not find this loop.
     """
     from playwright.sync_api import sync_playwright
 

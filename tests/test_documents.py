@@ -59,7 +59,7 @@ NOT_RUN = (
 
 
 def commands():
-    """Every command, and the first place that prints it."""
+    """Return every command, with the first document or help text that prints it."""
     places = {}
     for words in ([], *([name] for name in COMMANDS)):
         with redirect_stdout(io.StringIO()) as text, suppress(SystemExit):
@@ -135,7 +135,7 @@ def check_output(path):
 
 
 def test_the_picture_that_moves_is_todays(tmp_path):
-    """Renew by: scantape draw machine --loop square --cost sum --animate -o notebooks/moving.svg"""
+    """To renew: scantape draw machine --loop square --cost sum --animate -o notebooks/moving.svg"""
     trace = gallery.loops["square"].trace(cost="sum")
     visual.machine(trace).save(tmp_path / "moving.svg", animate=True)
     assert (ROOT / "notebooks" / "moving.svg").read_text() == (tmp_path / "moving.svg").read_text()
@@ -169,7 +169,7 @@ def test_a_page_without_python_shows_every_order(command, folder, request):
 
 
 def test_the_commands_are_found():
-    """From `--help` and documents; every command has an example, and no exception is idle."""
+    """Every command of scantape has an example, and every entry of `NOT_RUN` is used."""
     assert {"scantape --help", "README.md", "GUIDE.md", "debug.md"} <= set(ALL.values())
     assert {c.split()[1] for c in ALL if c.startswith("scantape ")} >= set(COMMANDS)
     assert [start for start in NOT_RUN if not any(c.startswith(start) for c in ALL)] == []
@@ -196,7 +196,7 @@ def test_a_wrong_file_is_detected(tmp_path):
 
 
 def python_of(name, text):
-    """The names that the Python of a document leaves, after all calls in its running text ran."""
+    """Run the Python and the calls in the text of a document; return the defined names."""
     cells = jupytext.reads(text, fmt="md:myst").cells if name in PAGES else ()
     code = [cell.source for cell in cells if cell.cell_type == "code"] or code_blocks(
         text, "python"

@@ -1,6 +1,6 @@
 """Plain technical English: patterns that native editors rewrite are rare in code and documents.
 
-The test measures rates per 1,000 words, not single words: where a listed word is right, it stays.
+The test measures rates per 1,000 words, not single words: a listed word can be right.
 JAX, NumPy, and matplotlib have 4 to 7 such patterns in 1,000 words.
 """
 

@@ -113,13 +113,13 @@ MESSAGES = [
 
 
 def quoted(value):
-    """The start of a value in a message."""
+    """Return the start of a value, as a message quotes it."""
     return "<Mute" if isinstance(value, Mute) else repr(value)[:15]
 
 
 @pytest.fixture
 def limit_of_pytensor():
-    """Python's recursion limit as PyTensor sets it; an import of PyMC raises it."""
+    """Set Python's recursion limit as PyTensor does, because an import of PyMC raises the limit."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(3000)
     yield

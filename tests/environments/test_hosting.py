@@ -89,12 +89,12 @@ def test_the_hub_admits_no_user_before_it_is_configured():
     assert https["enabled"]
     assert settings["oauth_callback_url"] == f"https://{https['hosts'][0]}/hub/oauth_callback"
     (version,) = re.findall(r"helm upgrade .*--version (\S+)", PAGE)
-    assert version.partition(".")[0] >= "4"  # the first with JupyterHub 5
+    assert version.partition(".")[0] >= "4"  # version 4 of the chart is the first with JupyterHub 5
     assert f"JupyterHub {version}" in (ROOT / "binder" / "values.yaml").read_text(encoding="utf-8")
 
 
 def test_post_build_converts_notebooks_and_fills_caches(tmp_path):
-    """With stubs of the tools, which record their arguments."""
+    """Run the script with stubs of the tools, which record their arguments."""
     tools, home = tmp_path / "tools", tmp_path / "home"
     home.mkdir()
     ran = f'if [ "$1" = -c ]; then echo {tmp_path}/prefix\nelse echo "$1" > {tmp_path}/ran; fi'

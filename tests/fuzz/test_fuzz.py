@@ -13,7 +13,7 @@ import visual.workbench.workbench
 from lab.errors import quote
 from lab.loops.text.source import Source
 
-VERIFY = arguments.DERIVATIVE.verify  # its call has a wrong mode, to save time
+VERIFY = arguments.DERIVATIVE.verify  # to save time, the listed call has a wrong mode
 FUZZERS = {  # random calls, their number, and the least numbers of results and of errors
     "arguments": (arguments.calls, 250, 11),
     "texts": (texts.calls, 300, 11),

@@ -17,14 +17,14 @@ assert len(gallery.loops["fibonacci"].trace(order=2).scans) == 2
 
 assert turn.check(mine).is_right
 states, slopes = (0.9, 0.9**3, 0.9**9), (9 * 0.9**24, 3 * 0.9**18, 1)  # of x₃ = x₁⁹ = x₂³
-before = (1, 3 * 0.9**2, 9 * 0.9**8)  # how fast x₀, x₁ and x₂ change with x₀
+before = (1, 3 * 0.9**2, 9 * 0.9**8)  # derivatives of x₀, x₁, and x₂ wrt x₀
 begins = [6 * x * g * by for x, g, by in zip(states, slopes, before, strict=True)]
 assert all(map(isclose, mine(0.9), begins))
 assert len(mine(0.9)) == 3
-assert turn.check(lambda x: [*mine(x), 0.0]).is_right  # as the text writes it
+assert turn.check(lambda x: [*mine(x), 0.0]).is_right  # the 0 of the last state is optional
 assert not turn.check(lambda x: [*mine(x), 1.0]).is_right
 tape = [*mine(0.9), 0]
-for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
+for t in (2, 1, 0):  # Scan 4 computes the second derivative of x²⁷
     tape[t] += 3 * states[t] ** 2 * tape[t + 1]
 assert isclose(tape[0], 27 * 26 * 0.9**25, rel_tol=1e-12)
 assert "after all steps" in turn.check(lambda _: tape).reason

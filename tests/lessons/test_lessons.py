@@ -1,10 +1,10 @@
-"""Every lesson runs from its first cell to its last, with the results that its checks require.
+"""Run every lesson from its first cell to its last, and check its results.
 
-It takes the stated minutes. The estimate counts reading, looking, running, answering, and writing,
+A lesson takes the stated minutes. The estimate counts reading, looking, running, answering, and writing,
 at the rates of observed learners, without folded text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
-exercises, in its kernel after its hidden solutions.
+exercises in the kernel of the lesson, after its hidden solutions ran.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # a kernel on TCP print
 CHECKS = ROOT / "tests" / "lessons"
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 WORDS, AVERAGE, CHECKED = 600, 450, 3
-MOST, SLACK = 12, 0.25  # minutes; a few words of a picture change nothing
+MOST, SLACK = 12, 0.25  # minutes; the tolerance ignores a few words of a picture
 A_MINUTE = 170  # words that a learner reads in a minute
-SYMBOL, LINE = 2, 7  # seconds more for a number or a name of one in prose; for a line of code
-PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds; for each of its words; at most
-QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for each line that learners write
+SYMBOL, LINE = 2, 7  # additional seconds for a symbol in prose; seconds for a line of code
+PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds for a picture, for each of its words, and at most
+QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds for a question, a task, and a line to write
 APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
@@ -119,7 +119,7 @@ def lines(source):
 
 
 def seconds(ran):
-    """How long a learner needs for a lesson that was run."""
+    """Return the estimated seconds that a learner needs for a lesson, from its outputs."""
     words, (questions, tasks) = prose(ran), checked(ran)
     total = 60 * len(words) / A_MINUTE + SYMBOL * sum(map(is_symbol, words))
     total += QUESTION * len(questions) + sum(TASK + WRITTEN * written(ran) for _ in tasks)
@@ -167,7 +167,7 @@ def test_a_lesson_is_easy_to_read(path):
     lines = [line for cell in code_cells(lesson) for line in cell.source.splitlines()]
     assert [line for line in lines if len(line) > 88] == []
     assert all(len(part.split()) <= 120 for part in text.split("\n\n"))
-    # A learner shall not read the answer above the question.
+    # Learners must not see the answer, which is in the code above the question.
     assert [cell.source for cell in shown if "visual.Question(" in cell.source] == []
     assert not any(cell.outputs for cell in code_cells(lesson))
     assert text.startswith("# ")

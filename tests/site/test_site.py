@@ -101,7 +101,7 @@ STOPS = {
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    """The messages about faulty lessons, and the folder of the site.
+    """The messages of a build with faulty lessons, and the folder of the site.
 
     One lesson is correct: the example in CONTRIBUTING.
     """
@@ -130,7 +130,7 @@ def test_only_faulty_lessons_stop_the_build(stopped):
 
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory):
-    """A site that is not finished, so that warnings do not stop it, and has a reference."""
+    """A site with a reference, built without the option that turns warnings into errors."""
     folder = tmp_path_factory.mktemp("draft")
     progress = (
         "import sys, warnings, pathlib\npathlib.Path('x.txt').touch()\nprint('50%', end='\\r')\n"
@@ -145,7 +145,7 @@ def draft(tmp_path_factory):
 
 
 def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
-    """Also if two processes read and write them, and if kernels are forks."""
+    """Compare a build by one process and new kernels with two processes and forked kernels."""
     done = built(draft / "lessons", tmp_path / "site", "-j", "2")
     assert done.returncode == 0, done.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]

@@ -37,7 +37,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# The option for each Python argument with another name, and the names of positional arguments.
+# Options whose names differ from their Python arguments; positional arguments as in the help.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 

@@ -169,7 +169,7 @@ def _compiled(options: argparse.Namespace) -> Report:
             subject, wrt = subject
         case (Variable(), Variable(), None | Mapping()):
             subject, wrt, given = subject
-    report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # it checks them
+    report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # checked there
     return _select_scan(options, report.after) or report
 
 

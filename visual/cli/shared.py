@@ -47,7 +47,7 @@ def add_command(
     commands: Commands, name: str, run: Run, summary: str, examples: str | None = None
 ) -> argparse.ArgumentParser:
     """Add the command `name`, which calls `run` with its options; return its empty parser."""
-    lines = argparse.RawDescriptionHelpFormatter  # does not fill the lines of the examples
+    lines = argparse.RawDescriptionHelpFormatter  # preserves the line breaks of the examples
     parser = commands.add_parser(name, help=summary, epilog=examples, formatter_class=lines)
     parser.set_defaults(run=run)
     return parser
@@ -165,7 +165,10 @@ def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
 
 
 def load(option: str, name: str) -> object:
-    """Return a gallery loop, or the object that ``module:function`` names or returns."""
+    """Return a gallery loop, or the object that ``module:function`` names or returns.
+
+    Raises ArgumentError, which names the `option`, for an unknown name or a function that fails.
+    """
     if name in loops:
         return loops[name]
     module, colon, function = name.partition(":")

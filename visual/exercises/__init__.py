@@ -3,6 +3,6 @@
 Start with `exercise`, which asks questions about a trace, single or in a series with a score.
 `question` asks a question that an author writes, and `work` checks the code of a learner.
 `questions` builds questions from a trace, `answers` checks answers, and `progress` stores results.
-`sheet` has the widgets and their HTML. ``exercise.js`` checks answers in a page by the rules of
-`answers`.
+`sheet` contains the widgets and their HTML. ``exercise.js`` checks answers in a page by the rules
+of `answers`.
 """

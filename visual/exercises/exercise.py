@@ -87,7 +87,10 @@ class Exercises(ExerciseSheet):
         seed: int = 0,
         theme: str = "light",
     ) -> "Exercises":
-        """Return a series with an exercise of each of the `kinds` that the trace allows."""
+        """Return a series: one exercise of each of the `kinds`, if the trace allows this kind.
+
+        Raises GraphError if the trace allows no kind.
+        """
         members, seed = [], check_integer("seed", seed)
         for number, kind in enumerate(
             check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")

@@ -30,9 +30,9 @@ class Question(Single):
 
     `answer` is a number, a tuple of numbers in any order, or one of the `choices`. `why` explains
     the right answer. `hint` follows the first wrong try; a tuple has a hint for each try.
-    `mistakes` maps wrong answers to reasons. A number may differ by `tolerance` (default: 0
-    for integers, otherwise 0.5 % of the smallest right number). `shown` is a picture of the
-    question, and `revealed` a picture of the answer.
+    `mistakes` maps wrong answers to reasons. A number may differ by `tolerance` (default: 0 for
+    integers, otherwise 0.5 % of the smallest magnitude above 0). `shown` is a picture of the
+    question, and `revealed` a picture of the answer. Raises ArgumentError for invalid arguments.
     """
 
     def __init__(

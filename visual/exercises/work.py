@@ -1,4 +1,4 @@
-"""Programming tasks: compare the function of a learner with the right function.
+"""Programming tasks, which compare the function of a learner with the right function.
 
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
@@ -74,7 +74,7 @@ class Work:
     def __call__(self, written: Function) -> AnswerVerdict:
         """Check a function and save the result.
 
-        In nbgrader, raises AssertionError for a wrong result.
+        In nbgrader, raises AssertionError unless the function is right.
         """
         before = saved_record(self.name)
         verdict = self.check(written, before.tries + 1)

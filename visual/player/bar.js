@@ -1,7 +1,7 @@
 // The scrub bar: a segment for each Scan, with a width proportional to the duration of its events, and
 // marks at the first effects of a faulty rule.
 
-/** Convert x: numbers of the increasing list `from` become those of `to`. @param {number} x @param {number[]} from @param {number[]} to */
+/** Map x linearly between two numbers of the increasing list `from` to the same places of `to`. @param {number} x @param {number[]} from @param {number[]} to */
 function interpolate(x, from, to) {
   const n = clamp(from.findLastIndex((edge) => edge <= x), 0, Math.max(from.length - 2, 0));
   return to[n] + (to[n + 1] - to[n]) * clamp((x - from[n]) / (from[n + 1] - from[n]), 0, 1) || to[n];
@@ -9,7 +9,7 @@ function interpolate(x, from, to) {
 
 /** The bar converts between p and a position on the bar; the arrow keys move to the end of a sum. */
 class Bar {
-  /** @param {Element} root @param {any} actions `drag` gets p, `drop` has no argument */
+  /** @param {Element} root @param {any} actions `drag` receives p, `drop` no argument */
   constructor(root, { drag, drop }) {
     [this.track, this.marks, this.slider] = root.querySelector(".scrub").children;
     this.drag = drag;
@@ -33,7 +33,7 @@ class Bar {
       const node = element("span", { title: `${scan.run}${scan.number} ${scan.name}` }, element("i"), label);
       node.style.flex = `${to - from} 0 0`;
       this.track.append(node);
-      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // show one run of two
+      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, show only the first
     }
     this.marks.replaceChildren();
     for (const [text, moment] of mistake ? [["wrong", mistake.first_wrong], ["read", mistake.first_read]] : []) {
@@ -56,13 +56,13 @@ class Bar {
     }
   }
 
-  /** The end of the sum after p, or with a negative `by` before p. @param {number} p @param {number} by */
+  /** Return the end of the next sum after p, or with a negative `by`, of the last sum before p. @param {number} p @param {number} by */
   neighbor(p, by) {
     if (by > 0) return this.stops.find((stop) => stop > p + 1e-6) ?? p;
     return this.stops.findLast((stop) => stop < p - 1e-6) ?? 0;
   }
 
-  /** The end of a sum that is nearest to p. @param {number} p */
+  /** Return the end of a sum that is nearest to p. @param {number} p */
   nearest(p) {
     return this.stops.reduce((a, b) => (Math.abs(b - p) < Math.abs(a - p) ? b : a));
   }

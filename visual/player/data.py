@@ -100,7 +100,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 
 def _first(machine: MachineContent) -> int:
-    """Return the moment to show first: of the first wrong number, or of the start of a gradient."""
+    """Return the moment to show first: of the first wrong number, else of the first gradient."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
@@ -118,8 +118,8 @@ def _offer(example: Mapping[str, Any]) -> str:
 def _cell(arrangement: Arrangement, number: int) -> dict[str, Any]:
     """Return further data of the cell with this index.
 
-    `wrong_from` is the moment of the first wrong number, and `given` is the place of the
-    instruction for a given initial value, or None for another cell.
+    `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
+    instruction for a given initial value, or None for a cell without such a value.
     """
     machine, keys = arrangement.machine, arrangement.states[number]
     cell = machine.cells[number]

@@ -43,7 +43,7 @@ Checked = TypeVar("Checked")
 
 
 def pattern_text(pattern: Pattern) -> str:
-    """Return a pattern as text for a reader, without the name of a single variable."""
+    """Return a pattern as text for a reader; omit the name if there is only one variable."""
     texts = {name: ", ".join(map(integers, taps)) for name, taps in pattern.items()}
     if len(texts) == 1:
         return next(iter(texts.values()))
@@ -213,7 +213,7 @@ def _link(field: str, value: object) -> str:
 
 
 def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
-    """Return the checked choices of `visual.Page`. None means a default."""
+    """Return the choices of `visual.Page`; None means a default. Raise ArgumentError if invalid."""
     loops = loops_of(loops, LOOPS)
     taps = patterns_by_loop(loops, {} if taps is None else taps)
     checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}

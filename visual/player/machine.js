@@ -1,4 +1,5 @@
-// The player of a machine: it moves p, and shows p in the picture, the words, and the bar.
+// The player of a machine: it changes the moment p (see picture.js), and updates the picture, the words,
+// and the bar.
 
 const NARROW = 600; // pixels
 const MARKUP = `
@@ -49,7 +50,7 @@ class Machine {
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
     addEventListener("resize", () => this.fit()); // a new height of the window
-    new ResizeObserver(() => this.root.offsetWidth !== this.width && this.fit()).observe(this.root); // as when a sidebar opens
+    new ResizeObserver(() => this.root.offsetWidth !== this.width && this.fit()).observe(this.root); // for example, a sidebar has opened
     this.open(data, options.moment ?? 0);
   }
 
@@ -98,7 +99,7 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** Keep the slots that the current group writes in view where the picture scrolls. @param {Place} at */
+  /** If the picture scrolls, scroll to the slots that the current group writes. @param {Place} at */
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
     const targets = at.parts.map((part) => this.picture.cells[part.target].group.getBoundingClientRect());

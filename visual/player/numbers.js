@@ -1,7 +1,7 @@
 // The operations of a run, and numbers as text. `lines` are instructions: each has an operation and
 // the places of its operands. `numberText` writes a number exactly as lab.notation.number_text.
 
-// The operations whose names are not those of functions of `Math`, as `exp` and `tanh` are.
+// The operations that have no function of the same name in `Math`, unlike `exp` and `tanh`.
 const OPERATIONS = {
   Add: (...terms) => terms.reduce((sum, term) => sum + term),
   Mul: (...factors) => factors.reduce((product, factor) => product * factor),
@@ -96,7 +96,7 @@ const NUMBER = /[^,;|]+/g; // a number of a value in a link
 /** The entries of a value in a link. @param {string} text */
 const readNumbers = (text) => (text.match(NUMBER) ?? []).map(Number);
 
-// Let a property of a record be computed at each access.
+// Define a property of a record; each access computes its value.
 const define = (node, key, get) => Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
 
 class Live {

@@ -102,7 +102,7 @@ class Picture {
     return { cell, group, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 
-  /** The lines of a part of an event, drawn once; only their class changes. @param {Part} part @param {number} number */
+  /** Draw the lines of a part of an event; later, only their class changes. @param {Part} part @param {number} number */
   track(part, number) {
     const { cells, is_tall } = this.data, { scan, y } = cells[part.target];
     const isDrawn = ({ source }) => part.kind !== "fill" && ![null, part.target].includes(source) && (is_tall || cells[source].y === y);
@@ -110,7 +110,7 @@ class Picture {
       ({ number, scan, line: shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under) }));
   }
 
-  /** Draw all texts again with the next moment. */
+  /** Let the next call of `show` draw all texts again. */
   forget() {
     for (const node of this.cells) node.shown = "";
     this.staged = "";

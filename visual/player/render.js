@@ -15,7 +15,7 @@ function render({ model, el }) {
   return () => { machine.pause(); stop(); stopTheme(); };
 }
 
-/** Pages without a kernel: each element with data gets its machine. */
+/** In a page without a kernel, create the machine of each element with data. */
 for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-machine]:not([data-ready])"))) {
   place.dataset.ready = "";
   const { data, ...options } = JSON.parse(place.querySelector("script").textContent);

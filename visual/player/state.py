@@ -28,7 +28,10 @@ WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
 def as_text(state: Mapping[str, object]) -> str:
-    """Return the text of a state, from which `from_text` restores an equal state."""
+    """Return the text of a state, from which `from_text` restores an equal state.
+
+    Raises UnknownNameError for a key not in `KEYS`, and ArgumentError for an array of rank > 3.
+    """
     pairs = []
     for key, value in state.items():
         check_choice("key", key, KEYS)
@@ -85,9 +88,9 @@ def _depth(value: object) -> int:
 
 
 def _read(key: str, text: str, is_word: bool) -> object:
-    """Return the value in a text. If `is_word`, return a text that is not a number unchanged.
+    """Return the value in a text: a number, a tuple, True, False, or None.
 
-    Otherwise, such a text raises ArgumentError, which names the `key`.
+    If `is_word`, return any other text unchanged; otherwise, raise ArgumentError with the `key`.
     """
     for separator in reversed(SEPARATORS):
         if separator in text:

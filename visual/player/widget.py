@@ -69,7 +69,7 @@ def machine(
     trace
         The run, from ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
         result of `lab.break_rule`, whose correct and faulty runs play in lockstep; or a recording
-        of `lab.eager`, whose nodes are the cells.
+        of `lab.eager`, whose nodes and gradients are the cells.
     other
         A second run, below the first run, on a common clock.
     rule
@@ -131,7 +131,7 @@ def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
 
 
 class Machine(Widget):
-    """A widget that plays a machine. The trait `moment` is the number of the shown moment.
+    """A widget that plays a machine. The trait `moment` is the number of the displayed moment.
 
     The left and right arrow keys step, Home and End show the first and last moment, and the space
     bar plays. Tab and arrow keys move between cells, and Enter shows the provenance of a number.

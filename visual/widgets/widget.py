@@ -1,4 +1,4 @@
-"""The base class of `machine`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
+"""The base class of `Machine`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
 
     >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 

@@ -4,7 +4,7 @@
 >>> begin(lambda: draw(loop, order=6), job, print)  # in an event loop; returns immediately
 >>> job.cancel()  # and nothing is printed
 
-Without an event loop, `begin` runs the job immediately.
+Without an event loop, `begin` runs the job before it returns.
 """
 
 import asyncio

@@ -55,7 +55,7 @@ def equation(bench: Bench) -> str:
 def _control(
     group: str, choice: Choice, value: object, names: Iterable[str] = (), **more: object
 ) -> Control:
-    """Return the control of a choice; `more` are additional fields."""
+    """Return the control of a choice; `more` contains additional fields."""
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
 
@@ -128,7 +128,10 @@ def _options(bench: Bench) -> Iterator[Control]:
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
-    """Return `bench` with the `value` that the control with the `key` requests."""
+    """Return `bench` after the control with this `key` changes to `value`.
+
+    Raises LabError for an unknown key, and for an impossible value.
+    """
     change: dict[str, Any]
     match key, value:
         case ["loop"], _:
@@ -172,8 +175,8 @@ def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
     """Draw the picture of a bench, and return the bench.
 
     An option can become invalid, for example the number of a Scan that no longer exists. If not
-    `keeps_options`, draw and return a copy without options in this case. Raises LabError if the
-    picture is impossible; without options, the error of the picture with options.
+    `keeps_options`, draw and return a copy without options in this case. Raises LabError if no
+    picture is possible: always the error of the picture with options.
     """
     try:
         bench.machine, bench.svg  # noqa: B018 (the bench caches both)

@@ -42,7 +42,7 @@ from visual.workbench.written import START, STEPS, WRITTEN, written_loop
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # compare up to this order at least; a faulty rule may change only order 3
+LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
@@ -314,7 +314,7 @@ class GraphBench(Bench):
         return {**self.given, **self.at}
 
     def changed(self, **changes: object) -> Self:
-        """Return the bench with other choices; the graph stays the same."""
+        """Return the bench with other choices of the same graph; raise LabError if impossible."""
         for name in changes:
             if name not in GRAPH_CHOICES:
                 raise ArgumentError(
@@ -340,13 +340,13 @@ class GraphBench(Bench):
 _derived = lru_cache(maxsize=REMEMBERED)(derivative)
 
 
-@lru_cache(maxsize=2)  # only for the view and the rules, because a graph may be large
+@lru_cache(maxsize=2)  # one study for the view, one for the rules; a graph can be large
 def _study_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Study:
     return study_of(derived, {variable: frozen.value for variable, frozen in values})
 
 
 def open_bench(subject: object, *about: object) -> Bench:
-    """Return the bench for the positional arguments of `Workbench`."""
+    """Return the bench for the arguments of `Workbench`; raise ArgumentError for other calls."""
     match subject, *about:
         case [Derivative() as derived, given]:
             return GraphBench.from_graph(derived.values[0], derived.wrt, given, derived.order)

@@ -19,7 +19,7 @@ class Requests {
     this.working = working;
     this.open = new Map(); // all requests without an answer, by key; a sent request has a number
     this.number = Date.now(); // of the latest sent request; unique among the pages of this workbench
-    this.timer = 0; // while an answer is expected within PATIENCE
+    this.timer = 0; // of the wait for a quick answer, at most PATIENCE
   }
 
   /** @param {any[]} key @param {any} value */
@@ -65,7 +65,7 @@ class Requests {
     else this.working(false);
   }
 
-  /** Expect no answer. */
+  /** Stop the wait for a quick answer. */
   end() {
     clearTimeout(this.timer);
     this.timer = 0;
@@ -211,7 +211,7 @@ class Bench {
     this.problem.textContent = this.form.rows.has(JSON.stringify(shown.problem.key)) ? "" : shown.problem.text;
     const value = (name) => shown.controls.find(({ key }) => key[0] === name).value;
     this.stage.setAttribute("aria-label", value("view"));
-    this.frame.className = `picture ${value("theme")}`; // a page draws the colors of a light picture as its own theme requires
+    this.frame.className = `picture ${value("theme")}`; // the theme of the page changes the colors of a light picture
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
   }
 

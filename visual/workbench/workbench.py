@@ -49,7 +49,7 @@ ChoiceTraits: Any = type(
 
 
 class ChangeHistory:
-    """All benches in order, as copies without cached pictures; `place` is the index of the present.
+    """All benches in order, without cached pictures; `place` is the index of the present one.
 
     The benches after the present bench were undone.
     """
@@ -75,11 +75,11 @@ class ChangeHistory:
             self._time = now if are_values else -inf
 
     def has(self, by: int) -> bool:
-        """Return whether a bench is `by` places after the present bench (before: negative)."""
+        """Return whether a bench exists `by` places after the present bench (negative: before)."""
         return 0 <= self.place + by < len(self.benches)
 
     def move(self, by: int) -> Bench:
-        """Move to the bench at this distance, if any, and return a copy of the present bench."""
+        """Move `by` places to another bench, if it exists; return a copy of the present bench."""
         if self.has(by):
             self.place, self._time = self.place + by, -inf
         return replace(self.benches[self.place])
@@ -169,7 +169,7 @@ class Workbench(ChoiceTraits, Widget):
         """Change choices, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
         The choices are the fields of `BenchState`. `loop` can also be a `lab.Loop`. An impossible
-        choice raises LabError and changes nothing. An open request of the page is canceled.
+        choice raises LabError and changes nothing. The call cancels an open request.
         """
         bench = self._bench
         self._cancel()
@@ -178,7 +178,7 @@ class Workbench(ChoiceTraits, Widget):
             bench = bench.changed(**choices)
             self._show(Job().run(lambda: draw_bench(bench, "options" in choices)))
         except BaseException:
-            self._update_form()  # answers the request that `_cancel` canceled
+            self._update_form()  # reports the canceled request to the page
             raise
 
     def undo(self) -> None:

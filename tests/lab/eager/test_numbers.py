@@ -124,7 +124,7 @@ def test_ties_share_and_bounds_belong_to_x():
         assert grad(np.clip, argnum)(2.0, 2.0, 3.0) == expected
 
 
-# --- random programs, against others -----------------------------------------------------
+# --- random programs, against JAX and autograd -----------------------------------------------
 
 SMOOTH = ["sin", "cos", "tanh", "exp", "square", "arctan", "abs", "negative"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "where"]

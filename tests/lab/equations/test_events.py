@@ -1,4 +1,4 @@
-"""Events, compared with raw reads and writes, and buffers of random loops; and as tables."""
+"""Compare events with raw reads and writes and with buffers of random loops; check tables."""
 
 import pickle
 from dataclasses import replace
@@ -66,7 +66,7 @@ def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():
 
 
 def check_replay(trace, events):
-    """At every moment, each read value equals the value in the slot; so do the final values."""
+    """Check that each read value, and each final value, equals the value in the slot."""
     held = {}
     for number, one in enumerate(trace.scans):
         for tape in one.tapes if one.parent is None else ():
@@ -87,7 +87,7 @@ def check_replay(trace, events):
 
 
 def check_sums(trace, events):
-    """In a Scan of a derivative and on an eager tape, each write is the sum of its terms."""
+    """Check that each write is the sum of its terms, in derivatives and on eager tapes."""
     for event in events:
         for write in event.writes:
             if trace is None and not write.terms:  # a node of the eager tape

@@ -1,4 +1,4 @@
-"""Printed equations in numbers are true, and each symbol has 1 value."""
+"""Check that printed equations in numbers are true, and that each symbol has one value."""
 
 import re
 from collections import Counter, defaultdict
@@ -53,7 +53,7 @@ def conflicts(lines):
             if symbol.startswith("buf"):
                 key = (scan, step, symbol)
             if key is None:
-                continue  # a total has 1 value before and one after a step
+                continue  # a total has one value before a step and another value after it
             for other in known[key]:
                 if not np.isclose(value, other, rtol=1e-3, atol=1e-12):
                     wrong.append((key, value, other))

@@ -35,7 +35,7 @@ def test_every_order_of_a_power(steps, mode, most, tolerance):
 
 @pytest.mark.parametrize("mode", ["reverse", "taylor"])
 def test_a_direction_of_a_vector(mode):
-    """C = Σ x⁸: C″ is the gradient of v·∇C, and C‴ that of v·C″; order 1 ignores the direction."""
+    """C = Σ x⁸: C″ is the gradient of v·∇C, C‴ is the gradient of v·C″, and ∇C ignores v."""
     x0, x, v = pt.dvector("x0"), np.array([0.9, 1.1]), np.array([2.0, -0.5])
     derivative = lab.derivative(squares(x0)[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
     trace = lab.trace(derivative.values, {x0: x})

@@ -296,7 +296,7 @@ def two_of_three_values():
 
 
 def misplaced(reads, length):
-    """Run a mit-mot that PyTensor would place elsewhere."""
+    """Run a mit-mot with a buffer for which PyTensor would choose another first row."""
     buffer, filled = hand_built(reads, (1,), lambda a, b: [a * b], length)
     return value_at(filled, {buffer: np.ones(length)})
 
@@ -334,7 +334,7 @@ U, V, X, Y = pt.dvector("u"), pt.dvector("v"), pt.dscalar("x"), pt.dscalar("y")
 undefined = pytensor.gradient.undefined_grad
 # Arguments of a Scan, and the types of the gradients of its first two inputs.
 TYPES = {
-    "two sequences": (  # PyTensor returns zeros for the second one
+    "two sequences": (  # PyTensor returns zeros for the second sequence
         {"step": lambda u, v: undefined(u) * undefined(v), "sequences": [U, V]},
         (NullType, NullType),
     ),

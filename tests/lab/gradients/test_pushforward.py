@@ -67,7 +67,7 @@ def test_all_inputs_of_an_operation_vary(name):
 
 
 def test_a_wrong_rule_of_taylor_mode_is_noticed_by_verify(monkeypatch):
-    """Compiled, a wrong graph has the same wrong values; reverse mode has others."""
+    """The compiled graph has the same wrong values; reverse mode has correct values."""
     loop = lab.Loop(lambda x: pt.tanh(x), states=(lab.State("x", 0.5),), n_steps=2)
     derivative = loop.derivative(2, mode="taylor")
     assert derivative.verify(lab.trace(derivative)) < 1e-12

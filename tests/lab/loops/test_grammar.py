@@ -225,7 +225,7 @@ def test_names_that_look_alike_are_one(sign, letter):
     loop = lab.Loop.from_text(f"{sign} = {letter}*2", {sign: 1.0}, n_steps=2)
     assert list(loop.variables) == [letter] == [loop.step.results[0]]
     declared = lab.Loop(
-        eval(f"lambda {sign}: {sign}*2"),  # Python itself calls it by the letter
+        eval(f"lambda {sign}: {sign}*2"),  # Python normalizes the sign to the letter
         states=(lab.State(sign, 1.0, taps=(-1,)),),
         n_steps=2,
     )

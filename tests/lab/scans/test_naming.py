@@ -1,4 +1,4 @@
-"""Terms that a formula uses twice have a name; no walk expands them, as visits show."""
+"""Terms that a formula uses twice have a name. Counted visits show that no walk expands terms."""
 
 import pickle
 
@@ -21,7 +21,7 @@ X = Leaf("x", -1, 0)
 
 
 def nested(times, start=X):
-    """Return sin(s)·cos(s) of itself; every repetition doubles its tree."""
+    """Substitute s ← sin(s)·cos(s) in `start` repeatedly; each time, the tree doubles its size."""
     term = start
     for _ in range(times):
         term = Call("Mul", (Call("sin", (term,)), Call("cos", (term,))))
