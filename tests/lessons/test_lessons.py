@@ -1,7 +1,7 @@
 """Run every lesson from its first cell to its last, and check its results.
 
-A lesson takes the stated minutes. The estimate counts reading, looking, running, answering, and writing,
-at the rates of observed learners, without folded text.
+A lesson takes the stated minutes. The estimate counts reading, looking, running, answering, and
+writing, at the rates of observed learners, without folded text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
 exercises in the kernel of the lesson, after its hidden solutions ran.
@@ -32,7 +32,7 @@ WORDS, AVERAGE, CHECKED = 600, 450, 3
 MOST, SLACK = 12, 0.25  # minutes; the tolerance ignores a few words of a picture
 A_MINUTE = 170  # words that a learner reads in a minute
 SYMBOL, LINE = 2, 7  # additional seconds for a symbol in prose; seconds for a line of code
-PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds for a picture, for each of its words, and at most
+PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds: for a picture; per word; at most
 QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds for a question, a task, and a line to write
 APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
