@@ -29,7 +29,7 @@ def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    The final frame shows the complete picture. The palettes that Pillow selects change even white.
+    The final frame shows the complete picture. A palette selected by Pillow changes even white.
     """
     from PIL import Image
 

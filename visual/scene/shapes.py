@@ -359,8 +359,8 @@ class Scene:
         (default: the theme of the picture).
 
         The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
-        cannot be written, a scale below 0.1, or an image of more than 100 megapixels or
-        65,000 pixels on a side.
+        cannot be written, or a scale below 0.1. An image can have at most 100 megapixels, and at
+        most 65,000 pixels on a side.
         """
         path = picture_path(path, check_type("animate", animate, bool, "True or False"))
         suffix = path.suffix.lower()

@@ -3,7 +3,7 @@
 A row shows an operation: the node that the operation appended, the gradients that the node
 received, and their sum. Black arrows lead down from parents to new nodes. Orange arrows lead up
 from the gradient of a node to its contributions to the parents. An inner tape is to the right of
-its outer tape; if the value of an inner node is an outer node, both nodes are in the same row.
+its outer tape. If the value of an inner node is an outer node, both nodes are in the same row.
 The moments of the picture are the events of the recording.
 """
 

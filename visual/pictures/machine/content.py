@@ -264,9 +264,9 @@ class RuleEffect:
 
     `first_wrong` is the first moment with a wrong number, and `first_read` is the first moment at
     which an event has read a wrong number. Both can be None. Each row of `table` has the name of a
-    derivative, the correct value, the faulty value, the estimate by finite differences, and the
-    ratio of the faulty to the correct value. If the rule changes no derivative of this machine,
-    `example` has the options of a machine with a wrong derivative.
+    derivative, its correct and faulty values, the estimate by finite differences, and the ratio of
+    the faulty to the correct value. If the rule changes no derivative of this machine, `example`
+    has the options of a machine with a wrong derivative.
     """
 
     rule: str

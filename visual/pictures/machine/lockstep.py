@@ -84,7 +84,7 @@ def merge(
     The result contains only the rows `shown` of the second machine. Every cell of another row has
     a twin with the same numbers. A row of the second machine is below the row of the same Scan with
     the same name. If `below` is the number of Scans of the first machine, all rows of the second
-    machine are below the first machine, and a group has the reasons of both runs.
+    machine are below the first machine. A group then has the reasons of both runs.
     """
     count, names = len(first.rows), {(r.scan, r.name): n for n, r in enumerate(first.rows)}
     moved = (replace(row, scan=row.scan + below, is_second=True) for row in second.rows)

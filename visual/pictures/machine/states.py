@@ -1,8 +1,8 @@
 """The state of each cell while the sums of an event play one after the other.
 
-A picture of a machine is a function of one number p. p = 6 is the end of event 6; between 5 and 6,
-event 6 is in progress. `states` returns the role and the number of each cell for all p. A still
-picture and the player show the same states.
+A picture of a machine is a function of one number p. For example, p = 6 is the end of event 6, and
+between 5 and 6, event 6 is in progress. `states` returns the role and the number of each cell for
+all p. A still picture and the player show the same states.
 """
 
 from collections.abc import Iterator

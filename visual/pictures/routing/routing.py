@@ -177,7 +177,7 @@ class RoutingTable(Table):
         role, detail = _role_of(source), f"{verb} {other}"
         if nonsmooth.reshape(-1)[entry]:
             role = Role.UNDEFINED
-            detail += "; x is equal to a bound: no derivative, by convention all goes to x"
+            detail += "; x is equal to a bound: no derivative; by convention, x is copied"
         return role, f"{arrow} {other}", detail
 
     # Arrows.
