@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from in_browser.chromium import needs_browser
+from pictures import words_of
 from PIL import Image, ImageSequence
 from strange_loops import trace_of
 
 import visual
 from lab.loops import gallery
 from visual.backends.films import frames
-from visual.scene.shapes import Text
 
 SQUARE = gallery.loops["square"]
 KINDS = ("tapes", "unrolled")
@@ -28,11 +28,6 @@ def images(data):
             found.append(np.asarray(frame.convert("RGB"), "int32"))
             times.append(film.info["duration"])
     return found, times
-
-
-def told(scene):
-    """The texts of a scene."""
-    return [shape.content for shape in scene.walk() if isinstance(shape, Text)]
 
 
 def problems(scene, data):
@@ -78,9 +73,9 @@ def test_a_faulty_film_is_detected():
 def test_no_frame_shows_a_later_value(kind, name):
     """A gradient that a step computes is in no earlier frame; frames only add shapes."""
     scene, trace = visual.draw(gallery.loops[name], kind), trace_of(name)
-    seen = [told(frame) for frame in frames(scene)]
+    seen = [words_of(frame) for frame in frames(scene)]
     assert len(seen) == len(scene.moments)
-    assert seen[-1] == told(scene)
+    assert seen[-1] == words_of(scene)
     for before, after in pairwise(seen):
         assert len(set(after)) >= len(set(before))
         assert set(before) <= set(after)
@@ -138,7 +133,7 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
     scene = visual.draw(SQUARE)
     page = browser.new_page(reduced_motion=motion)
     page.set_content(moving_svg(scene))
-    expected = [sorted(told(frame)) for frame in frames(scene)]
+    expected = [sorted(words_of(frame)) for frame in frames(scene)]
     seen = """t => {
       for (const a of document.getAnimations()) { a.pause(); a.currentTime = t; }
       const hidden = e => e && e.tagName !== "BODY" &&

@@ -1,7 +1,7 @@
 """Pictures use plain data and draw the same bytes in threads."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,14 +12,9 @@ from lab import gallery
 from lab.loops.gallery import loops
 from visual.drawing.catalogue import PICTURES
 
-FUNCTIONS = (
-    visual.tapes,
-    visual.ssa,
-    visual.taps,
-    visual.unrolled,
-    visual.genealogy,
-    visual.stepgraph,
-)
+FUNCTIONS = [
+    getattr(visual, n) for n in ["tapes", "ssa", "taps", "unrolled", "genealogy", "stepgraph"]
+]
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
@@ -32,20 +27,16 @@ def drawn(trace, picture):
 
 def strangers(value, place="trace"):
     """The paths of values that are not plain data."""
-    if is_dataclass(value):
-        for field in fields(value):
-            yield from strangers(getattr(value, field.name), f"{place}.{field.name}")
-        kept = set(vars(value)) - {field.name for field in fields(value)}
-        for name in kept:
-            yield from strangers(vars(value)[name], f"{place}.{name}")
-    elif isinstance(value, tuple | list):
-        for number, item in enumerate(value):
-            yield from strangers(item, f"{place}[{number}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from strangers(item, f"{place}[{key}]")
-    elif not isinstance(value, PLAIN):
-        yield place
+    if is_dataclass(value):  # its fields, and what pictures cache in it
+        parts = {f".{name}": part for name, part in vars(value).items()}
+    elif isinstance(value, tuple | list | dict):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        parts = {f"[{key}]": part for key, part in pairs}
+    else:
+        parts = {}
+        yield from [] if isinstance(value, PLAIN) else [place]
+    for name, part in parts.items():
+        yield from strangers(part, place + name)
 
 
 @pytest.mark.parametrize("name", sorted(loops))

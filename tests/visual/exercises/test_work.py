@@ -73,57 +73,46 @@ def test_numbers_of_every_kind_are_accepted(form):
     assert not WORK.check(lambda x: form([*cubes(x)[:3], 2.0])).is_right
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        (cubes, "Right. Tested with 0.9 and 1.1."),
-        (generator, "Right. Tested"),
-        (lambda x: None, "Nothing to check yet"),
-        (lambda x: ..., "Nothing to check yet"),
-        (lambda x: cubes(x, 1), "With 0.9: later slots are right, but dC/dx₂ is not 1.162: "),
-        (lambda x: cubes(x)[::-1], "in the opposite order"),
-        (lambda x: cubes(x)[0], "the function returns 1 number; expected 4."),
-        (lambda x: [], "the function returns 0 numbers; expected 4."),
-        (lambda x: {1.0, 2.0, 3.0, 4.0}, "the set contains a wrong number"),
-        (lambda x: cubes(0.9), "With 1.1: later slots are right, but dC/dx₂"),
-        (lambda x: [*cubes(x)[:3], 2.0], "dC/dx₃ is not 2: no step writes it"),
-        (lambda x: "0.9", "Wrong. The function returns '0.9': expected numbers"),
-        (lambda x: {1, "a"}, "expected numbers"),
-        (squares, "With 0.9: squares. Keep the states."),
-        (unnamed, "the function stops: NameError: name 'y' is not defined (line"),
-        (lambda x: (1 / 0 for _ in "a"), "the function stops: ZeroDivisionError"),
-        (lambda: 1, "Wrong. With 0.9 the function stops: TypeError"),
-    ],
-)
-def test_feedback(written, words):
-    verdict = repr(WORK.check(written))
-    assert words in verdict
-    assert verdict.startswith(("Nothing", "Right.") if words[0] in "NR" else "Wrong.")
-
-
 HEAD = visual.Work("head", lambda x: [1.0, x], cases=((2.0,),), also=(lambda x: [1.0, x, 0.0],))
 TOTAL = visual.Work("sum", lambda v: sum(v), cases=(([1.0, 2.0],),))
 PAIR = visual.Work("pair", lambda v: (v, [2 * v]), cases=((3.0,),))
+FEEDBACK = [
+    (WORK, cubes, 1, "Right. Tested with 0.9 and 1.1."),
+    (WORK, generator, 1, "Right. Tested"),
+    (WORK, lambda x: None, 1, "Nothing to check yet"),
+    (WORK, lambda x: ..., 1, "Nothing to check yet"),
+    (WORK, lambda x: cubes(x, 1), 1, "With 0.9: later slots are right, but dC/dx₂ is not 1.162: "),
+    (WORK, lambda x: cubes(x)[::-1], 1, "in the opposite order"),
+    (WORK, lambda x: cubes(x)[0], 1, "the function returns 1 number; expected 4."),
+    (WORK, lambda x: [], 1, "the function returns 0 numbers; expected 4."),
+    (WORK, lambda x: {1.0, 2.0, 3.0, 4.0}, 1, "the set contains a wrong number"),
+    (WORK, lambda x: cubes(0.9), 1, "With 1.1: later slots are right, but dC/dx₂"),
+    (WORK, lambda x: [*cubes(x)[:3], 2.0], 1, "dC/dx₃ is not 2: no step writes it"),
+    (WORK, lambda x: "0.9", 1, "Wrong. The function returns '0.9': expected numbers"),
+    (WORK, lambda x: {1, "a"}, 1, "expected numbers"),
+    (WORK, squares, 1, "With 0.9: squares. Keep the states."),
+    (WORK, unnamed, 1, "the function stops: NameError: name 'y' is not defined (line"),
+    (WORK, lambda x: (1 / 0 for _ in "a"), 1, "the function stops: ZeroDivisionError"),
+    (WORK, lambda: 1, 1, "Wrong. With 0.9 the function stops: TypeError"),
+    (HEAD, lambda x: [1, x, 0], 1, "Right."),
+    (HEAD, lambda x: [1, x], 1, "Right."),
+    (HEAD, lambda x: [1, x, 1], 1, "3 numbers; expected 2."),
+    (TOTAL, lambda v: v.pop() + v.pop(), 1, "Right."),
+    (TOTAL, lambda v: 5, 1, "the function returns 5, which is wrong."),
+    (PAIR, lambda v: (v, [5.0]), 1, "number 2 is 5, which is wrong."),
+    (WORK, lambda x: cubes(x, 1), 1, "buf[1]"),
+    (WORK, lambda x: cubes(x, 1), 1, " Keep the states."),
+    (WORK, lambda x: cubes(x, 1), 2, "0.4503 = 1·3·0.38742² + 0"),
+    (WORK, lambda x: cubes(x, 1), 2, " The slope is 3·x²."),
+    (WORK, lambda x: cubes(x, 1), 3, " The slope is 3·x²."),
+]
 
 
-@pytest.mark.parametrize(
-    ("work", "written", "tries", "words"),
-    [
-        (HEAD, lambda x: [1, x, 0], 1, "Right."),
-        (HEAD, lambda x: [1, x], 1, "Right."),
-        (HEAD, lambda x: [1, x, 1], 1, "3 numbers; expected 2."),
-        (TOTAL, lambda v: v.pop() + v.pop(), 1, "Right."),
-        (TOTAL, lambda v: 5, 1, "the function returns 5, which is wrong."),
-        (PAIR, lambda v: (v, [5.0]), 1, "number 2 is 5, which is wrong."),
-        (WORK, lambda x: cubes(x, 1), 1, "buf[1]"),
-        (WORK, lambda x: cubes(x, 1), 1, " Keep the states."),
-        (WORK, lambda x: cubes(x, 1), 2, "0.4503 = 1·3·0.38742² + 0"),
-        (WORK, lambda x: cubes(x, 1), 2, " The slope is 3·x²."),
-        (WORK, lambda x: cubes(x, 1), 3, " The slope is 3·x²."),
-    ],
-)
-def test_other_right_results_and_clearer_feedback_to_later_tries(work, written, tries, words):
-    assert words in repr(work.check(written, tries))
+@pytest.mark.parametrize(("work", "written", "tries", "words"), FEEDBACK)
+def test_feedback(work, written, tries, words):
+    verdict = repr(work.check(written, tries))
+    assert words in verdict
+    assert verdict.startswith(("Nothing", "Right.") if words[0] in "NR" else "Wrong.")
     assert TOTAL.cases == (([1.0, 2.0],),)  # a function cannot change the cases
 
 

@@ -49,19 +49,6 @@ def test_link_and_copied_cell_have_the_moment_until_another_run():
     assert bench.moment == -1
 
 
-def test_a_loop_that_is_written_is_in_its_link():
-    bench = Workbench()
-    assert ask(bench, ["written"], ["x = x*r*(1 - x)", "x = 0.3; r = 3.5"]) == ""
-    assert ask(bench, ["steps"], "6") == ""
-    assert ask(bench, ["at", "r", 0], "3.25") == ""
-    again = Workbench(bench.link)
-    assert again.state == bench.state
-    x = 0.3
-    for _ in range(6):
-        x = x * 3.25 * (1 - x)
-    assert float(again.picture.trace.outputs[0]) == pytest.approx(x)
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     name=st.sampled_from(["square", "gap", "coupled", "rnn"]),

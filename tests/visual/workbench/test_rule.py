@@ -87,19 +87,6 @@ def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     assert bench.svg == visual.draw(square, "tapes").svg()
 
 
-def test_a_rule_is_set_from_python_copied_and_saved(quick):
-    bench = Workbench(gallery.loops["gap"], view="tapes", order=2)
-    bench.set(rule="swapped-taps")
-    assert Workbench(gallery.loops["gap"], rule="swapped-taps", order=2).svg == bench.svg
-    again = rebuilt(bench)
-    assert (again.state, again.svg, again.python) == (bench.state, bench.svg, bench.python)
-    assert "rule='swapped-taps'" in bench.python
-    sent = []
-    bench.send = lambda content, buffers: sent.append((content["file"], buffers[0].decode()))
-    assert ask(bench, ["save"], "svg") == ""
-    assert sent == [("gap-swapped-taps-2.svg", bench.svg)]
-
-
 def test_the_truth_is_computed_once(quick, monkeypatch):
     computed, differences = [], Truth.differences
     monkeypatch.setattr(Truth, "differences", property(lambda self: counted(self)))

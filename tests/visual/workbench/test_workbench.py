@@ -137,7 +137,7 @@ def test_a_step_that_is_written(text, values, like):
     steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
     loop = lab.Loop.from_text(text, *like, **steps)
     assert bench.svg == visual.draw(loop, "tapes").svg()
-    assert rebuilt(bench).svg == bench.svg
+    assert rebuilt(bench).svg == Workbench(bench.link).svg == bench.svg
     assert ask(bench, ["written"], control(bench, "written")["value"]) == ""
     assert bench.svg == visual.draw(loop, "tapes").svg()
 
@@ -166,6 +166,7 @@ CELLS = [
     {"cost": [0.1, 0.2, 0.3, 1 / 3], "view": "values"},
     {"order": 0},
     {"at": {"x": float("nan")}},
+    {"rule": "swapped-taps", "order": 2, "view": "tapes"},
 ]
 
 
@@ -173,8 +174,8 @@ CELLS = [
 def test_the_copied_cell_rebuilds_the_workbench(choices):
     bench = Workbench(**choices)
     again = rebuilt(bench)
-    assert (again.svg, again.moment) == (bench.svg, bench.moment)
-    assert again.python == bench.python
+    assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
+    assert again.state.rule == bench.state.rule == choices.get("rule")
 
 
 TRUNCATED = lab.Loop.from_text(  # a link cannot contain the truncation
@@ -210,9 +211,10 @@ def test_a_graph_of_the_user(is_derivative):
 STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
 
 
+@pytest.mark.parametrize("rule", [None, "swapped-taps"])
 @pytest.mark.parametrize("suffix", [*STARTS, "exe"])
-def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
-    bench, sent = Workbench(view="tapes"), []
+def test_a_picture_is_sent_as_a_file(suffix, rule, monkeypatch):
+    bench, sent = Workbench(view="tapes", rule=rule), []
     monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
     problem = ask(bench, ["save"], suffix)
     if suffix == "exe":
@@ -221,7 +223,7 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
     else:
         assert problem == ""
         ((content, (file,)),) = sent
-        assert content["file"] == f"square-tapes-1.{suffix}"
+        assert content["file"] == f"square-{rule or 'tapes'}-1.{suffix}"
         assert file.startswith(STARTS[suffix])
 
 
