@@ -112,7 +112,7 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
 
 
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
-    """Return the first step that reads each entry of a sequence, for the entries that are read."""
+    """Return the first step that reads each entry of a sequence; unread entries are omitted."""
     indices = [s.axis.index.tolist() for s in sequences if s.axis.variable == name]
     reads = sorted((step, entry) for index in indices for step, entry in enumerate(index))
     return {entry: step for step, entry in reversed(reads)}
