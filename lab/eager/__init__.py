@@ -10,8 +10,8 @@
 
 In contrast, the tapes of a Scan exist before the loop runs.
 
-A tape stores the arguments of an operation without a copy.  Do not change an array in place after
-an operation has used the array, until the gradient is computed.
+A tape stores the arguments of an operation without a copy.  After an operation has used an
+array, do not change the array in place until the gradient is computed.
 
 Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, and `products`
 contain the functions with their rules.  `rules` registers a rule for a function of numpy, `np`

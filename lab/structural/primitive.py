@@ -106,7 +106,7 @@ class Primitive:
     """A function of inputs and metadata, with its derivatives.
 
     `arguments` are the names of all arguments in PyTorch's order; `metadata` are the names of the
-    arguments without derivatives.  The argument `inputs` means any number of inputs.  `rule`
+    arguments without derivatives.  An argument named `inputs` is a list of inputs.  `rule`
     checks names, inputs, and metadata, and returns the linearization.
     """
 

@@ -126,7 +126,7 @@ class Instructions:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A run as `instructions`, and a trace whose `numbers` are indices of instructions."""
+    """A run: its `instructions`, and the trace `numbers`, whose values are their indices."""
 
     instructions: Instructions
     numbers: Trace

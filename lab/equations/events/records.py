@@ -14,8 +14,8 @@ COLUMNS = ("scan", "step", "tape", "position", "row", "quantity", "role", "old",
 class SlotRole(StrEnum):
     """The role of a slot at a moment.
 
-    If the event of the moment accesses the slot, except to fill it, the role is one of the first
-    five.
+    If the event of the moment reads the slot, or if a step writes the slot, the role is one of the
+    first five.
     """
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged

@@ -94,7 +94,7 @@ UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
     """Return the product of a source and its factor as a term.
 
-    The value of the term is UNKNOWN if the factor is unknown or has another shape than the source.
+    The value of the term is UNKNOWN if the factor is unknown or its shape differs from the source.
     """
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)

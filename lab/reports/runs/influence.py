@@ -331,7 +331,7 @@ class _Steps:
 
     def _recorded_variable(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """Return a copy of `part` whose outer input has the recorded `values`."""
-        # PyTensor requires that the outer input states the axes of length 1, too.
+        # PyTensor requires that the type of the outer input also states axes of length 1.
         row = part.inner_inputs[0].type.shape
         rows = (None,) * (values.ndim - len(row))
         outer = pt.tensor(dtype=values.dtype, shape=(*rows, *row))
