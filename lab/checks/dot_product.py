@@ -86,7 +86,7 @@ def dot_product(
 
     `wrt` names the differentiated variables (default: all real variables), and `of` names a state
     or output (default: the first).  `tangents` maps names of variables to values, and
-    `cotangent` has the shape of all values of `of`.  Missing values are random, generated from `seed`.
+    `cotangent` has the shape of all values of `of`.  Missing values are random, with seed `seed`.
     `rule` is the rule of the pullback to test (default: the correct rule).
 
     Raise WrongGradientError if the two products differ by more than 1e-12, or by more than 1e-5 in

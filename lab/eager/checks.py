@@ -21,7 +21,7 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
         if check_integer("argnum", number, "the number of an argument, from 0") < 0:
             raise argument_error("argnum", argnum, "expected the number of an argument, from 0.")
     if len(set(numbers)) < len(numbers) or not numbers:
-        raise argument_error("argnum", argnum, "expected numbers of arguments, each once.")
+        raise argument_error("argnum", argnum, "expected distinct numbers of arguments.")
     return numbers
 
 

@@ -35,7 +35,7 @@ from lab.errors import GradientError, check_function, check_type
 
 #: A value in a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
-Operand = Any  # other operand of an operator, or an index
+Operand = Any  # the other operand of an operator, or an index
 Plain = Callable[..., Any]  # a function of numpy or of the user
 Function = Callable[..., Value]
 Gradient = Callable[[Value], Value]

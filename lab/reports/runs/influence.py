@@ -59,10 +59,10 @@ class Influence:
     """The derivatives of state `of` wrt earlier values of state `by`, for the loop Scan `scan`.
 
     ``values[i, j]`` is the derivative of value ``rows[i]`` of `of` wrt value ``columns[j]`` of
-    `by`.  For scalars it is a number, and for arrays the matrix of all pairs of entries.  For a
-    long loop, it is the largest derivative of a block, which contains the values from ``rows[i]``
-    up to the next row and from ``columns[j]`` up to the next column.  Matrices are compared by
-    their largest entries, and nan is larger than infinity.  ``last[j]`` is the size of the
+    `by`: a number for scalars, and a matrix over all pairs of entries for arrays.  For a long loop,
+    ``values[i, j]`` is the largest derivative of a block.  The block contains the values from
+    ``rows[i]`` up to the next row and from ``columns[j]`` up to the next column.  Matrices are
+    compared by their largest entries, and nan is larger than infinity.  ``last[j]`` is the size of the
     derivative of the last value of `of`, value `end`, wrt value ``index[j]`` of `by`.  `index`
     contains all values of `by`; for a very long loop, it contains values at equal distances.
     """
