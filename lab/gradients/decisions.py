@@ -201,7 +201,7 @@ def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
     """Return a name for each Scan in `nodes`, which are in topological order.
 
     Loops with equal names receive numbers, as in ``scan_fn2``.  The name of a derivative contains
-    the name of its loop.  A derivative by PyTensor contains the plain name of its loop, without a
+    the name of its loop.  PyTensor names a derivative by the plain name of its loop, without a
     number.  The derivative receives the number if it reads only one loop of this name, without
     another Scan in between.
     """
