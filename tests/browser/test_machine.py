@@ -1,4 +1,4 @@
-"""The machine in Chromium: its cells do not move, and its numbers are the numbers of the run."""
+"""The machine in Chromium: cells do not move, and numbers are the numbers of the run."""
 
 import pytensor.tensor as pt
 import pytest
@@ -73,7 +73,7 @@ def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_move
     height = "document.querySelector('.scantape-machine').offsetHeight"
     thirds = f"(count) => [...Array(count).keys()].map((n) => ({FIND}.go(n / 3), {height}))"
     assert len({*page.evaluate(thirds, 3 * machine.moments)}) == 1
-    # Between two moments, a number is the old or the new number, and the new one never goes back.
+    # Between two moments, a cell shows the old or the new number, and never returns to the old one.
     is_new = []
     for tenth, texts in enumerate(page.evaluate(TENTHS, machine.moments)):
         moment = tenth // 10
@@ -120,7 +120,7 @@ def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, opened):
         is_wrong = "wrong" in slot.get_attribute("class")
         seen.append((slot.locator(".number").text_content(), is_wrong))
     assert (seen[0], seen[-1]) == (("1", False), ("2", True))
-    assert sorted(seen) == seen  # once doubled, it stays doubled
+    assert sorted(seen) == seen  # a doubled number stays doubled
 
 
 def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
@@ -138,7 +138,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.keyboard.press("Enter")
     assert "2.161 = 1.3268 × 1.6290 + 0" in page.locator(".scantape-sentence").inner_text()
     assert "read by Scan 2, step 2" in page.locator(".more").inner_text()
-    assert page.locator(".cell.preserved, .cell.saved").count() == 2  # and their arrows:
+    assert page.locator(".cell.preserved, .cell.saved").count() == 2  # the cells that the sum reads
     assert (page.locator(".over .drop").count(), page.locator(".over .now").count()) == (1, 1)
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
@@ -249,7 +249,7 @@ def test_a_turn_of_the_phone_keeps_the_moment(page, opened):
     boxes = page.evaluate(CELLS)
     assert [text for _, _, text, _ in boxes] == [cell.at(7).text for cell in machine.cells]
     assert page.locator(".scantape-machine").get_attribute("data-moment") == "7"
-    page.evaluate("document.body.style.width = '400px'")  # as when a sidebar opens
+    page.evaluate("document.body.style.width = '400px'")  # for example, a sidebar opens
     page.wait_for_selector(".scantape-machine.narrow")
 
 

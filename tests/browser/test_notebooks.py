@@ -62,7 +62,7 @@ class Notebook:
         self.bench = self.bench_in(OPENING)
 
     def bench_in(self, source):
-        """The workbench in the output of a cell."""
+        """Return the workbench in the output of a cell."""
         return self.cells.nth(SOURCES.index(source)).locator(".scantape-bench")
 
     def run(self, source):
@@ -81,7 +81,7 @@ class Notebook:
         expect(self.bench_in(source).locator(TEXTS)).to_have_text(texts, timeout=PATIENCE)
 
     def choose(self, label, value):
-        """Type a value into a control, and hand it in."""
+        """Type a value into a control, and press Enter."""
         control = self.bench.get_by_role("spinbutton", name=label, exact=True)
         control.fill(value)
         control.press("Enter")
@@ -97,11 +97,11 @@ class Notebook:
         return self.bench.get_by_role("tab", name=name)
 
     def begin(self, loop="square", order=1):
-        """Show the tapes of a loop's derivative in any state: tests can run in any order."""
+        """Show the tapes of a loop's derivative. Tests can run in any order and leave any state."""
         self.select(loop)
         self.tab("tapes").click()
         self.order(order)
-        self.shows(tapes(loop, order=order))  # the taps are the loop's own again
+        self.shows(tapes(loop, order=order))  # with the taps of the declaration
 
     def busy(self, is_busy):
         """Wait until the workbench starts or stops working."""
@@ -109,7 +109,7 @@ class Notebook:
         self.cells.nth(0).locator(busy).wait_for()
 
     def machine(self):
-        """Choose the machine, and return it."""
+        """Select the tab of the machine, and return the machine."""
         self.tab("machine").click()
         machine = self.bench.locator(".scantape-machine")
         machine.wait_for()
@@ -153,7 +153,7 @@ SPACE = """bench => {  // above the picture, and next to it
 
 
 def test_the_picture_comes_first(opened):
-    """With the panel folded it begins near the top, and has the whole width."""
+    """If the panel is folded, the picture begins near the top and has the whole width."""
     panel = opened.bench.locator(".scantape-panel")
     panel.locator("summary").first.click()
     above, left = opened.bench.evaluate(SPACE)
@@ -330,7 +330,7 @@ def test_a_picture_is_saved(opened, tmp_path):
         assert told.startswith(f"saved as {waiting.value.suggested_filename}, ")
         waiting.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
-        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # it has closed
+        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # it closed
 
 
 def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):

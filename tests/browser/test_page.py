@@ -53,7 +53,7 @@ def type_values(page, values):
 
 
 def new_run(name, order, values):
-    """The numbers of all cells, and all sentences, of a run that Python computes again."""
+    """Run a loop with other values; return the numbers of all cells, and all sentences."""
     machine = machine_of(gallery.loops[name].with_values(values).trace(order=order))
     keys = [[[key.moment, key.text] for key in cell.keys] for cell in machine.cells]
     told = [["".join(p.text for p in part.sentence), part.exact] for part in machine.parts()]
@@ -159,7 +159,7 @@ def test_a_hostile_name_is_text(browser, tmp_path):
 
 
 def plain(value, digits):
-    """A number as text by exact decimal arithmetic: half to even, no zeros after an exact one."""
+    """Return a number as text by decimal arithmetic, without final zeros if the text is exact."""
     if not math.isfinite(value):
         return f"⚠ {value}"
     rounded = Context(digits, ROUND_HALF_EVEN).create_decimal(Decimal(value or 0))

@@ -42,7 +42,7 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
         [
             ("1", "Right."),  # step 0 of the gradient writes at tap 1
             ("1000", "Wrong."),
-            ("0, 1", "Wrong."),  # taps: -1 turned around is 1, and nothing else
+            ("0, 1", "Wrong."),  # taps: -1 becomes 1, and no other tap
             ("0", "Right."),  # step 0 reads position 0 and preserves it
         ]
     ):
@@ -170,7 +170,7 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
 
 @contextmanager
 def served(folder):
-    """The address of a server of the files in a folder, as long as the block runs."""
+    """Serve the files in a folder until the block ends; yield the address."""
     handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=folder))
     Thread(target=server.serve_forever, daemon=True).start()

@@ -82,7 +82,7 @@ NUMPY = {
 
 
 class Remembering(np.ndarray):
-    """An array whose parts refer to it, so that `inc_subtensor` can add to them."""
+    """An array. Each part stores the array and its index, so that `add_at` can change a copy."""
 
     def __getitem__(self, index):
         part = np.asarray(super().__getitem__(index)).view(Remembering)
@@ -104,7 +104,7 @@ BELOW = {
 
 
 def unraised(written):
-    """Return a formula with Python's operators."""
+    """Return a formula with the operators of Python."""
     code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", written)
     for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
         code = code.replace(sign, operator)

@@ -138,7 +138,7 @@ def taps_alone(_: str) -> Iterator[Drawn]:
 
 
 def every_scan(_: str) -> Iterator[Drawn]:
-    """Every Scan of the third derivative, where it can be opened."""
+    """Draw every Scan of the third derivative, in the pictures that open a Scan."""
     for name in ("gap", "coupled", "rnn", "newton"):
         for kind in ("tapes", "unrolled"):
             for scan in range(1, 9):
@@ -267,7 +267,7 @@ def title(scene):
 
 
 def renamed(scene, before, after):
-    """The picture with another text in one place."""
+    """Return the picture with another text in one place."""
 
     def changed(shape):
         if isinstance(shape, Group):
@@ -287,21 +287,21 @@ def six_cells(*arrows):
 
 
 class Silent(Scene):
-    """Without a word in its twin."""
+    """A faulty picture: its twin has no words."""
 
     def text(self):
         return "marks:\n"
 
 
 class Full(Box):
-    """A patch that also a negative number fills."""
+    """A faulty patch: a negative number fills it completely."""
 
     filled = property(lambda self: self)
 
 
 @dataclass(frozen=True)
 class Rewritten(Scene):
-    """With another word in its SVG."""
+    """A faulty picture: its SVG has another word."""
 
     words: tuple[str, str] = ("</svg>", "<SCRIPT/></svg>")
 
@@ -413,7 +413,7 @@ def test_what_is_right_is_not_refused():
 
 
 def test_a_word_and_a_look_are_one_role():
-    """So that legends which use each role's own word have one meaning for one look."""
+    """Therefore, in legends with these words, each look has one meaning."""
     assert len({role.word for role in Role}) == len(Role)
     for theme in THEMES.values():
         assert len({theme.look(role) for role in Role}) == len(Role)

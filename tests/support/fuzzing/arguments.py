@@ -172,7 +172,7 @@ OTHERWISE = {
 
 
 class UnnamedError(Exception):
-    """A message that does not name an argument."""
+    """A function raised an error whose message names no argument."""
 
 
 def parameters(function):

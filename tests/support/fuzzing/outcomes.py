@@ -66,8 +66,8 @@ words_test = partial(error_test, kind=lab.LabError, matches=lambda words, text: 
 def tried(calls, seed, times):
     """Return the numbers of results and of errors of random calls.
 
-    `calls` takes a `Random` and yields functions, each with its description. If a function raises
-    another error than `LabError`, the description is part of an AssertionError.
+    `calls` maps a `Random` to pairs of a function and its description. If a function raises another
+    error than `LabError`, the AssertionError contains the description.
     """
     found = Counter(done=0, refused=0)
     for call, about in islice(calls(Random(seed)), times):

@@ -22,7 +22,7 @@ def mygraph():
 
 
 def mymodel():
-    from graphs.of_pymc import ar  # not above: PyMC is large, and may be missing
+    from graphs.of_pymc import ar  # imported here, because PyMC is large and may be missing
 
     return ar()
 

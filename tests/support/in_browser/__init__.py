@@ -1,1 +1,1 @@
-"""What tests and benchmarks need in a browser: Chromium, and a JupyterLab that it can open."""
+"""Chromium, and a JupyterLab server that Chromium can open, for tests and benchmarks."""

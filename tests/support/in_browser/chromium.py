@@ -55,7 +55,7 @@ class Opened:
         return self.page.locator(".exercise").nth(number)
 
     def answer(self, number, typed):
-        """Type an answer to a question, and hand it in by the Enter key."""
+        """Type an answer to a question, and press Enter."""
         self.section(number).locator("input").fill(str(typed))
         self.section(number).locator("input").press("Enter")
 

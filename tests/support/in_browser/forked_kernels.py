@@ -18,7 +18,7 @@ from threading import Thread
 
 ROOT = Path(__file__).parents[3]
 SLOW = "its import takes two seconds, and no notebook needs it"
-# The process that Jupyter starts as the kernel: it asks for a fork, and ends with the fork.
+# Jupyter starts this process as the kernel. It requests a fork, and ends when the fork ends.
 CLIENT = """
 import json, os, socket, sys
 fork = socket.socket(socket.AF_UNIX)

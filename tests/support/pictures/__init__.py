@@ -40,7 +40,7 @@ def cells(scene):
 
 
 def number_of(name):
-    """3 for n₃."""
+    """Return the number of a node: 3 for n₃."""
     digits = re.fullmatch(r"n([₀-₉]+)", name).group(1)
     return int("".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in digits))
 
@@ -65,7 +65,7 @@ def keyed_boxes(scene):
 
 
 def keyed_values(scene):
-    """key -> the values (as in tooltips, without the name) of all cells that have it."""
+    """Return the values in the tooltips of all cells, by the key of the cell."""
     found = {}
     for element in ElementTree.fromstring(scene.svg()).iter(f"{SVG}g"):
         key, title = element.get("data-cell"), element.find(f"{SVG}title")
@@ -75,7 +75,7 @@ def keyed_values(scene):
     return found
 
 
-# What arrows meet on their way: boxes that are not theirs, other arrows, and texts.
+# Collisions of arrows with boxes, other arrows, and texts.
 
 
 def boxes(scene):
@@ -112,7 +112,7 @@ def pieces(arrow):
 
 
 def meets(piece, box, spare=1.5):
-    """Whether a piece runs through the inside of a box (Liang and Barsky's clipping)."""
+    """Return whether a piece crosses the inside of a box (clipping by Liang and Barsky)."""
     (x0, y0), (x1, y1) = piece
     low, high = 0.0, 1.0
     for start, step, least, most in (
@@ -129,7 +129,7 @@ def meets(piece, box, spare=1.5):
 
 
 def through_boxes(scene):
-    """Pairs of an arrow and a box that it runs through."""
+    """Return pairs of an arrow and a box that the arrow crosses."""
     around, found = boxes(scene), []
     for arrow in arrows(scene):
         heights = [y for _, y in arrow.points]
@@ -159,7 +159,7 @@ def box_at(point, around):
 
 
 def together(first, second):
-    """How far two straight pieces run along one another."""
+    """Return the length in pixels along which two straight pieces overlap."""
     for i, j in ((0, 1), (1, 0)):
         (a, b), (c, d) = first, second
         if a[i] == b[i] and c[i] == d[i] and abs(a[i] - c[i]) < 1:
@@ -169,7 +169,7 @@ def together(first, second):
 
 
 def ambiguous(scene):
-    """Pairs of arrows that share a stretch, though neither their start nor their end."""
+    """Return pairs of arrows that overlap, although both ends differ."""
     around = boxes(scene)
     straight = [arrow for arrow in arrows(scene) if not arrow.is_curve]
     ends = [(box_at(a.points[0], around), box_at(a.points[-1], around), a) for a in straight]

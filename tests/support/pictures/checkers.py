@@ -1,6 +1,6 @@
 """A table of checkers for every picture. Each checker yields the faults of a picture.
 
-A checker takes a `Drawn`, which has the scene, its SVG, and its options.
+The argument of a checker is a `Drawn`, which contains the scene, its SVG, and its options.
 """
 
 import re
@@ -30,20 +30,20 @@ ABOVE, BELOW = 0.93, 0.24  # the height of a line above and below its baseline, 
 MARK = "×"  # a mark for nan and infinity on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
-FREE = ("machine", "exercise", "phases")  # their arrows do not end at boxes of cells
-# Their heads of arrows may lie over one another.
+FREE = ("machine", "exercise", "phases")  # kinds whose arrows do not end at boxes of cells
+# In these pictures, heads of arrows may overlap.
 CLOSE = ("machine", "exercise", "stepgraph", "tapes", "taps", "two tapes", "routing")
 EAGER = ("eager", "two tapes")
 TABLES = ("tapes",)
 PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
-OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # without steps that read slots
-# Charts have words in the place of swatches.
+OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # kinds without steps that read slots
+# In the legends of plots, these words replace swatches.
 WORDS = {"values": "a panel shows one quantity", "influence": "a cell: the derivative of"}
 TAPES = ("tapes", "unrolled", "ssa")
 STRIPS = "strips, of up to 8 entries: "
 FOLDS = "⋯ and a number: the number of hidden columns"
-OPENED = ("tapes", "unrolled", "ssa", "stepgraph", "phases")  # they show one Scan in full
+OPENED = ("tapes", "unrolled", "ssa", "stepgraph", "phases")  # kinds that show one Scan in full
 CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
 
 
@@ -291,7 +291,7 @@ def striped(drawn: Drawn) -> Iterable[object]:
 
 
 def twinned(drawn: Drawn) -> Iterable[object]:
-    """The text twin has every text of the picture, but for signs that a terminal cannot show."""
+    """The twin has every text of the picture, except for signs that a terminal cannot show."""
     twin = drawn.twin
     if not drawn.scene.twin:
         words = (s.content for s in drawn.scene.walk() if isinstance(s, Text))
@@ -322,7 +322,7 @@ def named(drawn: Drawn) -> Iterable[object]:
 
 
 def whole(drawn: Drawn) -> Iterable[object]:
-    """Names of the gallery are not cut; on tapes no number is, and no fold hides one column."""
+    """No name of the gallery and no number on tapes is cut; a fold hides two or more columns."""
     words = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
     if drawn.kind in TABLES and drawn.is_usual and drawn.loop in gallery.loops:
         # With `scan`, a name without space ends with its index; the tooltip has the whole name.
@@ -380,7 +380,7 @@ CHECKERS: list[Checker] = [
 ]
 
 
-# What must hold of all pictures of one run together.
+# Symbols have the same value in all pictures of a run.
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 # Arrays: the first entries, with six digits.
@@ -419,5 +419,5 @@ def _as_array(told: str) -> np.ndarray:
 
 
 def problems(drawn: Drawn) -> list[str]:
-    """What is wrong with a picture, as all checkers see it."""
+    """Return the faults of a picture, from all checkers."""
     return [f"{drawn}: {check.__name__}: {wrong}" for check in CHECKERS for wrong in check(drawn)]

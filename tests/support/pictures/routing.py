@@ -193,7 +193,7 @@ def row_at(found, prefix, y, right):
 
 
 def check_arrows(case, scene):
-    """Arrows join exactly those rows between which something goes, through the lane only."""
+    """Check that arrows join exactly the rows between which values move, and stay in the lane."""
     sources = came_from(case)
     for step, panel in enumerate(panels(scene)):
         prefix, found = ("", "d", "g")[step], shown_in(panel)

@@ -66,12 +66,12 @@ def in_browser(page, picture):
 
 
 def gray(png):
-    """The image in shades of gray, from 0 to 255."""
+    """Return a PNG image in shades of gray, from 0 to 255."""
     return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "int32")
 
 
 def of_pdf(data):
-    """The page of a PDF at as many pixels an inch."""
+    """Return the page of a PDF in gray, with the resolution of the other formats."""
     document = pypdfium2.PdfDocument(data)
     assert len(document) == 1
     return np.asarray(document[0].render(scale=SHARP * 96 / 72).to_pil().convert("L"), "int32")
@@ -126,7 +126,7 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def square(page):
-    """A picture, and how Chromium draws it."""
+    """A picture, and the image that Chromium draws of it."""
     scene = visual.tapes(trace_of("square", 1))
     return scene, in_browser(page, scene)
 

@@ -26,7 +26,7 @@ def drawn(trace, picture):
 
 
 def strangers(value, place="trace"):
-    """The paths of values that are not plain data."""
+    """Yield the paths of values that are not plain data."""
     if is_dataclass(value):  # its fields, and what pictures cache in it
         parts = {f".{name}": part for name, part in vars(value).items()}
     elif isinstance(value, tuple | list | dict):

@@ -39,7 +39,7 @@ class Tape(list):
 
 
 def square_tapes(steps=4, x=0.95):
-    """The tapes of the square loop's gradient, and of that gradient's gradients, by name."""
+    """Return the tapes of the gradient of square, and of the gradients of this gradient."""
     xs = [x]
     for _ in range(steps):
         xs.append(xs[-1] ** 2)
@@ -56,7 +56,7 @@ def square_tapes(steps=4, x=0.95):
 
 
 def gap_tapes(steps=5):
-    """The same for x[t] = sin(x[t-3]) + x[t-1]·x[t-3]."""
+    """Return the tape of the gradient of x[t] = sin(x[t-3]) + x[t-1]·x[t-3]."""
     xs = [0.3, 0.6, 0.9]
     for t in range(3, steps + 3):
         xs.append(math.sin(xs[t - 3]) + xs[t - 1] * xs[t - 3])

@@ -44,7 +44,7 @@ def faults(scene):
 
 
 def rows_of(scene):
-    """The steps that have a row."""
+    """Return the numbers of the steps that have a row."""
     labels = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
     return [int(found[1]) for label in labels if (found := re.fullmatch(r"step (\d+)", label))]
 
@@ -100,7 +100,7 @@ def test_some_steps_are_selected(steps, rows):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
 def test_in_a_narrow_picture_what_is_read_stands_above_a_slot(name, order):
-    """It is above a slot that is computed from it, without a separate column."""
+    """A read value is above the slot that the step computes from it, in the same column."""
     scene = visual.tapes(trace_of(name, order), scan=2**order, sheet=Sheet(width=360))
     boxes = [(g.title.split(" = ")[0].split(":")[0], g.shapes[0]) for g in scene.groups() if g.cell]
     slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}

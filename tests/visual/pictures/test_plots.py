@@ -27,7 +27,7 @@ SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def panels_of(scene):
-    """The shapes of every panel, by its title."""
+    """Return the shapes of every panel, by its title."""
     return {group.title.split(":")[0]: group.shapes for group in scene.groups() if group.title}
 
 
@@ -54,7 +54,7 @@ def number_of(words):
 
 
 def along(axis, place):
-    """The number at a place of an axis, from the first and the last label."""
+    """Return the number at a place of an axis, from the first and the last label."""
     (p, a), (q, b) = axis[0], axis[-1]
     return a + (b - a) * (place - p) / (q - p)
 

@@ -48,7 +48,7 @@ def test_text_twins(name, orders):
 
 
 def transposed(tape):
-    """The reverse of a tape from the Jacobian of one step, which knows nothing of rules.
+    """Return the reverse of a tape, from the Jacobian of one step and without rules.
 
     A step replaces the written slots by combinations of the read slots; a parameter and a sink
     represent its other inputs and outputs. The transposed step writes a slot if the row of the slot
@@ -71,7 +71,7 @@ def transposed(tape):
     kept = {i for i in modified if back[i, i] == 1}
     cleared = {i for i in modified if not back[i].any()}
     if tape.kind is not Kind.MIT_MOT:
-        modified -= cleared  # no step returns to the slot, and no step writes the zero
+        modified -= cleared  # no later step reads the slot: no step writes 0 there
     if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
         reads, kept = set(), set()  # a step uses each slot once, and adds to zero
     return tuple({-everything[i] for i in found} for found in (reads, modified, kept))
@@ -102,7 +102,7 @@ def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
 
 def test_the_oracle_tells_a_wrong_reverse():
     reads, writes, kept = transposed(Tape((0, 1), (1,)))
-    assert kept == {0}  # accumulating at -1, too, was PyTensor's mistake before 3.0
+    assert kept == {0}  # before 3.0, PyTensor also accumulated at -1
     assert (reads, writes) == ({-1, 0}, {-1, 0})
 
 

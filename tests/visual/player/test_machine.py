@@ -54,7 +54,7 @@ def machine_at(name, order):
 
 
 def texts(machine, moment):
-    """The number in every cell at a moment, by Scan, tape, and position."""
+    """Return the number in every cell at a moment, by Scan, tape, and position."""
     rows = machine.rows
     return {
         (rows[c.row].scan, rows[c.row].tape, c.position): c.at(moment).text for c in machine.cells
@@ -140,7 +140,7 @@ def test_every_number_of_every_moment_is_the_one_on_the_tape(name, order):
         for tape in scan.tapes:
             for row, value in enumerate(tape.contents(step)):
                 shown = now.get((event.scan, tape.name, tape.position(row)))
-                if shown:  # an empty cell holds no number yet
+                if shown:  # an empty cell has no number yet
                     assert shown == number_text(value), (moment, tape.name, row)
     numbers = [number_text(value) for value in trace.outputs if not value.ndim]
     results = ["".join(pieces) for _, pieces in machine.results]
@@ -149,7 +149,7 @@ def test_every_number_of_every_moment_is_the_one_on_the_tape(name, order):
 
 
 def holds(sentence):
-    """Whether an equation is true to half a unit of the last digit of its left side."""
+    """Return whether an equation is true to half a unit of the last digit of its left side."""
     left, sign, right = re.fullmatch(r"(\S+) ([=≈]) (.+)", sentence).groups()
     total = Fraction(0)
     for product in right.split(" + "):
@@ -397,7 +397,7 @@ def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
 
 
 def second(machine, cell):
-    """Whether a cell belongs to the second run."""
+    """Return whether a cell belongs to the second run."""
     return machine.rows[cell.row].is_second
 
 

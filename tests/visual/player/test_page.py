@@ -27,7 +27,7 @@ from visual.player.state import from_text
 
 
 def numerals(data):
-    """All numbers with a place in a machine."""
+    """Yield all numbers with a place in a machine."""
     if isinstance(data, Numeral):
         yield data
     elif is_dataclass(data) or isinstance(data, list | tuple):
@@ -36,7 +36,7 @@ def numerals(data):
 
 
 def differences(name, order, change=lambda lines: lines):
-    """The numbers of a machine that its instructions do not compute, and the count of all."""
+    """Return the numbers that the instructions do not compute, and the count of all numbers."""
     loop = gallery.loops[name]
     graph = loop.build()
     derived = loop.derivative(order, graph=graph)

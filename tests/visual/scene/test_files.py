@@ -16,7 +16,7 @@ TOKEN = "0123456789abcdef"
 
 @pytest.fixture
 def opened(monkeypatch):
-    """The path and the mode of each new file, as soon as it exists, and its size then."""
+    """The path, the mode, and the size of each new file when it is opened."""
     found, original = [], os.open
 
     def record(path, flags, *others, **options):
@@ -60,7 +60,7 @@ def test_threads_write_the_same_file_whole(tmp_path):
     [(0o022, 0o600, 0o600), (0o022, 0o640, 0o640), (0o022, 0o664, 0o664), (0o027, None, 0o640)],
 )
 def test_a_file_keeps_its_permissions_or_gets_the_users(tmp_path, opened, umask, old, mode):
-    """The file is never open to more people, also before it has content."""
+    """At no time, even before it has content, do other users have access to the file."""
     path = tmp_path / "private.json"
     if old is not None:
         path.write_text("old")

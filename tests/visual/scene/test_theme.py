@@ -42,7 +42,7 @@ WHITE = XYZ @ np.ones(3)
 
 
 def lab_of(colors, eye="usual"):
-    """L*, a*, b* of colors, or of ``#rrggbb``, as an eye sees them."""
+    """Return L*, a*, b* of RGB colors, or of ``#rrggbb``, for a kind of vision."""
     if isinstance(colors, str):
         colors = [int(colors[i : i + 2], 16) for i in (1, 3, 5)]
     channels = np.asarray(colors) / 255
@@ -55,7 +55,7 @@ def lab_of(colors, eye="usual"):
 
 
 def apart(first, second):
-    """CIEDE2000: the distance of colors given as L*, a*, b*; 1 is just noticeable."""
+    """Return the distance CIEDE2000 of colors L*, a*, b*; 1 is just noticeable."""
     (l1, a1, b1), (l2, a2, b2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
     gray = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
     a1, a2 = (a * (1.5 - 0.5 * np.sqrt(gray / (gray + 25.0**7))) for a in (a1, a2))
@@ -81,7 +81,7 @@ WIDE, HIGH = 24, 15  # of a box in a legend
 
 
 def swatches(theme):
-    """The pixels of a legend's box of every role, with a border."""
+    """Return the pixels of the box of each role in a legend, with a border."""
     boxes = tuple(Box(8 + 40 * n, 8, WIDE, HIGH, role) for n, role in enumerate(Role))
     png = Scene(40 * len(boxes), HIGH + 16, boxes, "t", "d", theme).png()
     pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float)
@@ -89,7 +89,7 @@ def swatches(theme):
 
 
 def alike(theme, least):
-    """Pairs of roles whose boxes in a legend differ too little for some vision.
+    """Yield pairs of roles whose boxes in a legend differ too little for a kind of vision.
 
     The measure is the mean of CIEDE2000 over their pixels, with colors, edges, and hatches;
     in print, it uses only the lightness.
@@ -145,7 +145,7 @@ def test_colors_are_those_of_cie_and_contrast_that_of_wcag():
 
 
 def eyes_deceived(theme, role, **colors):
-    """The kinds of vision for which a role with other colors looks like another role."""
+    """Return the kinds of vision for which a role with other colors looks like another role."""
     looks = {**theme.looks, role: replace(theme.looks[role], **colors)}
     changed = replace(theme, looks=MappingProxyType(looks))
     return {eye for pair, eye, _ in alike(changed, LEAST) if role in pair}
@@ -156,7 +156,7 @@ def test_the_measure_sees_roles_that_look_alike():
     rose, green = {"fill": "#fecaca", "stroke": "#fecaca"}, {"fill": "#8cf4c8", "stroke": "#8cf4c8"}
     looks = {**LIGHT.looks, Role.INPUT: replace(LIGHT.looks[Role.INPUT], **rose)}
     rosy = replace(LIGHT, looks=MappingProxyType(looks))
-    assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # far from alike for all others
+    assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # not alike for other eyes
     assert eyes_deceived(PRINT, Role.INPUT, hatch=Hatch.NONE)
     assert eyes_deceived(PRINT, Role.SEED, fill="#cfd6ff", stroke="#aaaaaa")  # as SPENT is
 

@@ -31,7 +31,7 @@ gallery.loops["square"].system()""".splitlines()
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory):
-    """What a kernel answers to each cell, by its source."""
+    """The output of a kernel for each cell, by the source of the cell."""
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
     folder = tmp_path_factory.mktemp("outputs")
     with pytest.MonkeyPatch.context() as patched:
@@ -45,7 +45,7 @@ def bundles(tmp_path_factory):
 
 
 def problems(bundle):
-    """What is wrong with a bundle, in words."""
+    """Yield the faults of a bundle, in words."""
     still = BeautifulSoup(bundle.get("text/html", ""), "html.parser")
     yield from (f"{kind} is empty" for kind, told in bundle.items() if not told)
     yield from ("a bare object" for told in bundle.values() if "object at 0x" in str(told))

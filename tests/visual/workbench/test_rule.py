@@ -15,7 +15,7 @@ HISTORICAL = "accumulate-overwritten"
 
 @pytest.fixture
 def quick(monkeypatch):
-    """The smallest requested number of orders."""
+    """Compare only the requested orders, to save time."""
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)
 
 
@@ -24,7 +24,7 @@ def shown(loop, rule, order=1, theme="light", **chosen):
 
 
 def last(breakage, theme="light"):
-    """The machine of both runs at their last moment."""
+    """Return the SVG of the machine of both runs at the last moment."""
     machine = visual.machine(breakage)
     return machine.scene(machine.content.moments, theme).svg()
 

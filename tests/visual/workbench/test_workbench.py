@@ -282,10 +282,10 @@ def test_many_changes_leave_no_objects():
         assert widgets == 0
         return objects
 
-    grown(36)  # then no more can be undone
+    grown(36)  # after these changes, the history is full
     grown(36)  # abstract classes, as in matplotlib, cache the types that they meet
     assert grown(36) < 50
-    assert grown(8, lambda: bench.picture) > 1000  # the measure detects kept objects
+    assert grown(8, lambda: bench.picture) > 1000  # the measure detects objects that remain
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")

@@ -30,7 +30,7 @@ from visual.scene.theme import Role
 
 recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
 drawn = lru_cache(lambda name: visual.eager(recorded(name), all=True))
-whole = [name for name in RUNS if name != "fan"]  # of the fan a list is folded
+whole = [name for name in RUNS if name != "fan"]  # fan has a folded list
 
 
 def texts(shapes):
@@ -38,7 +38,7 @@ def texts(shapes):
 
 
 def boxes(scene):
-    """The boxes of nodes, and of their totals, by number."""
+    """Return the boxes of nodes, and the boxes of their total gradients, by number."""
     nodes, totals = {}, {}
     for _, title, box in keyed_boxes(scene):
         name = title.split(" ")[0]
@@ -98,7 +98,7 @@ def test_every_moment_shows_its_events_and_nothing_else(name):
 
 
 def without(shapes, cell):
-    """The shapes without the cells that have this key."""
+    """Return the shapes without the cells that have this key."""
     kept = (shape for shape in shapes if getattr(shape, "cell", "") != cell)
     return tuple(
         replace(shape, shapes=without(shape.shapes, cell)) if isinstance(shape, Group) else shape
@@ -146,7 +146,7 @@ def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
     if not options.get("all") and (drawn(name).width > 840 or tape is not None):
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
         assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
-    for key, values in keyed_values(scene).items():  # as they are where all is open
+    for key, values in keyed_values(scene).items():  # as in the picture with all tapes open
         assert set(values) <= set(keyed_values(drawn(name)).get(key, values))
 
 
@@ -157,7 +157,7 @@ def sum_of_squares(a):
     return (a[[0, 0]] ** 2).sum()
 
 
-# x² · x² at 4.5: four shares of x³, 91.125, are 364.5; the digits that are shown add up.
+# x² · x² at 4.5: four contributions of x³ = 91.125 sum to 364.5, and so do the printed digits.
 TWINS = {
     "program": RUNS["program"],
     "setters": lambda: recording(grad(lambda a: grad(sum_of_squares)(a).sum()), A[:2]),
@@ -185,21 +185,21 @@ both_tapes = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, 
 
 
 def value_of(title):
-    """The numbers at the end of a tooltip."""
+    """Return the numbers at the end of a tooltip."""
     written = title.rpartition(" = ")[2].split(" (")[0]
     return [float(number) for number in re.findall(r"-?[\d.]+(?:e[-+]?\d+)?|nan|inf", written)]
 
 
 def middle(scene):
-    """Where the half of the Scan begins."""
+    """Return the x-coordinate at which the half of the Scan begins."""
     return next(s.x for s in scene.walk() if isinstance(s, Text) and s.content == "the Scan")
 
 
 def unmatched(scene, wrt):
-    """Slots of the Scan whose value the eager half does not have in the same moment.
+    """Return the slots of the Scan with a value that no eager node has at the same moment.
 
-    The eager half has no gradients of initial values except `wrt`, and a gradient that did not
-    arrive at a node is a zero in the slot.
+    The eager half has no gradients of initial values except `wrt`. If a node has no gradient yet,
+    the slot contains 0.
     """
     cells = [(title, box, box.x < middle(scene) - 1) for _, title, box in keyed_boxes(scene)]
     wrong = []

@@ -41,7 +41,7 @@ def test_every_cell_and_arrow(name):
 
 @given(cases())
 def test_random_calls(case):
-    """Shapes that broadcast, empty ones, three dimensions, negative axes, all dtypes."""
+    """Shapes are broadcast or empty, with up to three dimensions; axes are negative, too."""
     check_all(case, drawn(case))
 
 
@@ -49,7 +49,7 @@ def test_random_calls(case):
 
 
 def changed(scene, old, new):
-    """The scene with another tooltip in its cells."""
+    """Return the scene with a changed tooltip in its cells."""
 
     def turned(shape):
         if not isinstance(shape, Group):

@@ -73,7 +73,7 @@ def test_a_missing_arrow_changes_the_twin():
 
 
 def expected_values(trace, key, moment, role):
-    """What a cell may show, from the reads and writes of the trace."""
+    """Yield the values that a cell may show, from the reads and writes of the trace."""
     _, name, place = key.split(":")
     steps_before = 0
     for scan in trace.scans:
@@ -115,7 +115,7 @@ def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
             continue
         shown = group.title.split(" = ", 1)[1].split(" (before")[0]
         assert shown in {repr(v.item()) for v in values}, group.title
-        forms = {number_text(v) for v in values}  # with more where neighbors look the same
+        forms = {number_text(v) for v in values}  # with more digits if neighbors look the same
         forms |= {f"{form}…" for form in forms}
         forms |= {f"{v:.{digits}g}" for v in values for digits in (5, 6, 7)}
         assert forms & set(drawn), group.title
