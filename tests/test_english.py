@@ -54,7 +54,7 @@ def prose_of_python(source):
     """Return the comments, docstrings, and strings of at least four words."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     pieces = [token.string[1:] for token in tokens if token.type == tokenize.COMMENT]
-    inner = set()  # parts of f-strings, which come before their parts
+    inner = set()  # parts of f-strings; `ast.walk` yields an f-string before its parts
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             inner.update(map(id, ast.walk(node)))

@@ -36,7 +36,7 @@ def test_faults_are_noticed_by_the_nearest_tests(mutants, root):
     assert tests == ["tests/lab/small/test_code.py"]
     verdicts = {
         SOURCE.replace("low if", "None if"): True,
-        SOURCE.replace("x < low", "x <= low"): False,  # no test is at the bound
+        SOURCE.replace("x < low", "x <= low"): False,  # no test checks the bound
     }
     for text, noticed in verdicts.items():
         assert mutants.notice(root, "lab/small/code.py", text.encode(), tests, 20) == noticed

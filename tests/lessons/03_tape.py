@@ -5,7 +5,7 @@ from solving import rates
 
 
 def states_from(start, steps=4):
-    """The states of the loop in closed form."""
+    """Return the states of the loop in closed form."""
     return [start ** (2**k) for k in range(steps + 1)]
 
 

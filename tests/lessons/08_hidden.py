@@ -18,7 +18,7 @@ for side in (broken.true, broken.broken):
     begins = sorted(side.scans[3].tapes[0].initial)
     assert np.allclose(begins, [0, 4 * x0**2, 4 * x0])
 
-# The cost x₁² + x₂² is x₀⁴ + x₀⁸; the values of the old rule, by the graph of PyTensor's scan.
+# The cost x₁² + x₂² is x₀⁴ + x₀⁸. The graph of PyTensor's scan computes the values of the old rule.
 graph = twice.build()
 cost, old = (graph.node.outputs[0][1:] ** 2).sum(), lab.BROKEN["accumulate-overwritten"].rule
 for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):

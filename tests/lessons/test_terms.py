@@ -23,7 +23,7 @@ def anchor(term):
 
 
 def pattern(term):
-    """A term as a word, in the plural too; only Scan needs its capital letter."""
+    """Return the pattern of a term as a word, also in the plural. Only Scan needs its capital."""
     first = term[0] if term[0].isupper() else f"[{term[0]}{term[0].upper()}]"
     words = rf"{first}{term[1:]}".replace(" ", r"\s+")
     return re.compile(rf"(?<![\w-]){words}s?(?![\w-])")

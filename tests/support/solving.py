@@ -1,6 +1,6 @@
 """Functions for the checks of a lesson, which run in its kernel after the last cell.
 
-A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson.
+A check file, such as ``tests/lessons/01_loop.py``, runs in the namespace of its lesson.
 """
 
 import json

@@ -54,7 +54,7 @@ def add_commands(commands: Commands) -> None:
     parser = _add_report(
         commands,
         "compare",
-        "compare our pullback of a Scan with PyTensor's own",
+        "compare Scantape's pullback of a Scan with PyTensor's own",
         "(cost, wrt), (cost, wrt, given), or a lab.Loop",
         _compare,
     )

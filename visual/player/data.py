@@ -38,7 +38,7 @@ def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, A
 
 
 def inside(trace: Trace | None) -> list[dict[str, Any]]:
-    """For each Scan with at most `MOST_NESTED` steps, return the data of the Scans in its steps."""
+    """Return the data of the Scans in the steps of Scans with at most `MOST_NESTED` steps."""
     return [
         {
             "scan": number,

@@ -219,7 +219,7 @@ class Workbench(ChoiceTraits, Widget):
 
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
-        """After `QUIET` seconds without a request, draw the pictures of probable next requests."""
+        """Draw the pictures of probable next requests after `QUIET` seconds without a request."""
         if self.is_shown and self._requested is self._bench and event_loop():
             self._job.cancel()
             self._job, bench = Job(), self._bench

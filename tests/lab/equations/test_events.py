@@ -121,7 +121,7 @@ def raw_rows(trace):
 
 
 def check_rows(trace, rows):
-    """Each row of a step has the keys of the table, and the role and the value of the trace."""
+    """Check that each row of a step has the keys of the table, and role and value of the trace."""
     assert all(list(row) == KEYS for row in rows)
     found = {
         (r["scan"], r["step"], r["tape"], r["row"]): (r["role"], r["new"])

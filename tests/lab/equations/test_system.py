@@ -70,7 +70,7 @@ def test_derivatives_are_systems_too(name):
 
 
 def document():
-    """x[t] depends on x[t−1], x[t−2], u[t], u[t+4] and w, as in PyTensor's documentation."""
+    """Return the loop in PyTensor's documentation: it reads two taps of x, two of u, and w."""
     x, u, w = pt.dvector("x"), pt.dvector("u"), pt.dscalar("w")
     xs = scan(
         lambda now, later, older, newer, w: (
@@ -101,7 +101,7 @@ def parts_of_sequences():
 
 
 def results_from_their_end(steps=3):
-    """The indices of results start at the first initial value, also for a reversed sequence."""
+    """Return a loop over results in reverse: indices start at the first initial value."""
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps, name="first")
     ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")

@@ -1,4 +1,4 @@
-"""`lab.our_pullback` applies to any graph in one thread, and ends with its block."""
+"""`lab.our_pullback` applies to any graph in one thread, until its block ends."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

@@ -34,7 +34,7 @@ def layout(node):
         (v.kind, v.name, v.tape, len(v.inner_inputs), len(v.inner_outputs),
          cut_of(v.outer_input).first if v.kind is Kind.SEQUENCE else None)
         for v in parts.variables
-        if v.kind is not Kind.NIT_SOT  # PyTensor does not name it
+        if v.kind is not Kind.NIT_SOT  # PyTensor gives outputs no names
     ]  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def test_no_gradient_is_explained():
 
 
 def test_a_scan_that_cannot_be_differentiated_is_explained():
-    """A state has length 1, but not by its type, and every pullback fails."""
+    """The state has length 1, but its type allows any length: every pullback fails."""
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
     xs = scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
     explanation = lab.explain(xs.sum(), x)

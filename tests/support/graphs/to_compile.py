@@ -1,4 +1,4 @@
-"""Graphs to rewrite, as users write them with `pytensor.scan`.
+"""Graphs for tests of rewrites, as users write them with `pytensor.scan`.
 
 `GRAPHS` contains a function of inputs for each graph; `GIVEN` contains the values of the inputs.
 """

@@ -1,6 +1,7 @@
 """A table of checkers for every picture. Each checker yields the faults of a picture.
 
-The argument of a checker is a `Drawn`, which contains the scene, its SVG, and its options.
+The argument of a checker is a `Drawn`, which contains the scene, its SVG, and its options. The
+docstring of a checker states the property of a correct picture.
 """
 
 import re
@@ -76,7 +77,7 @@ class Drawn:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
 
 
-Known = dict[str, dict[str, str]]  # symbol: value: the first picture that has it
+Known = dict[str, dict[str, str]]  # for each symbol and value, the first picture with this value
 Checker = Callable[[Drawn], Iterable[object]]
 
 
@@ -256,7 +257,7 @@ def explained(drawn: Drawn) -> Iterable[object]:
 
 
 def striped(drawn: Drawn) -> Iterable[object]:
-    """Notes explain strips and folds, and patches of a strip are proportional to its entries.
+    """Notes explain strips and folds. The patches of a strip are proportional to its entries.
 
     The legend has the value of the full color of each quantity. A negative entry fills the lower
     half of its patch.

@@ -71,7 +71,7 @@ def numbered(case):
 
 
 def came_from(case):
-    """Map each index of the output to the name of the entry that it takes, by moving names."""
+    """Map each index of the output to the name of its input entry, by moving names."""
     labels = []
     for name, value in zip(names(case), case.inputs, strict=True):
         entries = [indexed(name, index) for index in np.ndindex(np.shape(value))]

@@ -1,4 +1,4 @@
-"""Plots by matplotlib: read off its scales, a line has the trace's numbers; axes of the reader."""
+"""Plots by matplotlib: lines have the numbers of the trace; plots on the axes of the user."""
 
 import io
 import re

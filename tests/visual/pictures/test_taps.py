@@ -1,4 +1,4 @@
-"""The taps picture against the document's table, first principles, and PyTensor's own Scans."""
+"""The taps picture, compared with the document's table, Jacobians, and PyTensor's own Scans."""
 
 from itertools import chain, combinations
 

@@ -79,7 +79,7 @@ APART = st.integers(0, 30).map(float)
 
 
 def is_inside(shape, room, slack=1e-6):
-    """Whether a shape is in a rectangle, by its coordinates and not by `envelope_of`."""
+    """Return whether a shape is in a rectangle, by its coordinates and not by `envelope_of`."""
     if isinstance(shape, Box):
         corners = [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
     elif isinstance(shape, Text):

@@ -163,12 +163,12 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
     forget()
     in_a_loop(look)()
     drawn = draw._draw_study.cache_info().misses
-    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than before
+    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one step more
     assert draw._draw_study.cache_info().misses == drawn
     ahead = shown()
     forget()
     assert shown() == ahead
-    assert len({*ahead}) == len(ASKED) - 1  # another order and back is the same
+    assert len({*ahead}) == len(ASKED) - 1  # one request returns to an earlier state
 
 
 @in_a_loop

@@ -69,7 +69,7 @@ def quick():
 
 def test_a_branch_that_is_not_taken_is_passed_over_in_the_loop():
     loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=3)
-    assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, too
+    assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, either
 
 
 NAN = np.nan
@@ -109,7 +109,7 @@ ROOTS = {
     "after-the-loop": lambda: lab.trace(
         *after_a_loop(lambda x: x * x, lambda x: x - x, 1e200, n_steps=1)
     ),
-    "from-the-gradient": lambda: lab.Loop(  # of 1/x, whose values are finite
+    "from-the-gradient": lambda: lab.Loop(  # 1/x has finite values and an infinite derivative
         lambda x, y: (x * x, y + 1 / x), (lab.State("x", 1e100), lab.State("y", 0.0)), n_steps=6
     ).trace(order=1, of="y"),
     "many-infinities": lambda: lab.Loop(

@@ -204,7 +204,7 @@ def test_factors_read_off_arrows_make_the_numbers():
     for told, (arrow,) in factors_on_arrows(scene):
         start, end = (id(box_at(arrow.points[n], around)) for n in (0, -1))
         sums.setdefault(end, []).append(float(told[1:]) * float(held[start][0]))
-    assert sorted(map(len, sums.values())) == [1] * 3 + [2] * 6  # into totals, and into slots
+    assert sorted(map(len, sums.values())) == [1] * 3 + [2] * 6  # arrows to totals, and to slots
     for slot, parts in sums.items():
         new, old = map(float, held[slot])
         assert new == pytest.approx(old + sum(parts), rel=2e-3)

@@ -1,4 +1,4 @@
-"""Factors on the arrows of an unrolled gradient: local derivatives, and what they multiply to.
+"""Factors on the arrows of an unrolled gradient: local derivatives, and their products.
 
 The oracles are new implementations of three steps, and their finite differences.
 """

@@ -1,4 +1,4 @@
-"""The unrolled graph of several loops, nonlinear costs, high orders, and zeros by chance."""
+"""The unrolled graph of several loops, nonlinear costs, high orders, and accidental zeros."""
 
 import numpy as np
 import pytensor
