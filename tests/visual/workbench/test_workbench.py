@@ -137,9 +137,13 @@ def test_a_step_that_is_written(text, values, like):
     steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
     loop = lab.Loop.from_text(text, *like, **steps)
     assert bench.svg == visual.draw(loop, "tapes").svg()
-    assert rebuilt(bench).svg == Workbench(bench.link).svg == bench.svg
+    assert rebuilt(bench).svg == bench.svg
     assert ask(bench, ["written"], control(bench, "written")["value"]) == ""
     assert bench.svg == visual.draw(loop, "tapes").svg()
+    if not like[1]:
+        assert ask(bench, ["steps"], "6") == ask(bench, ["at", "x", 0], "0.25") == ""
+    assert Workbench(bench.link).state == bench.state
+    assert Workbench(bench.link).svg == bench.svg
 
 
 def test_a_picture_has_options_of_its_own():

@@ -172,7 +172,7 @@ TWINS_OF_BOTH = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_twins(name):
-    assert_twin(f"eager-{name}", visual.eager(TWINS[name](), all=True))
+    assert_twin(f"eager-{name}", visual.eager(TWINS[name](), all=name != "sum"))
 
 
 @pytest.mark.parametrize("name", TWINS_OF_BOTH)
