@@ -187,7 +187,7 @@ def test_a_number_is_explained_as_it_is_between_two_sums(page, opened):
     opened("coupled", 2)
     go(page, 9.34)  # the second of five sums has ended
     page.locator('[data-name="dC′/d(dC/dhunters₂)"]').click()
-    assert "= 0 is an initial gradient" in page.locator(".scantape-sentence").inner_text()
+    assert "dC′/d(dC/dhunters₂) starts at 0." in page.locator(".scantape-sentence").inner_text()
     page.locator('[data-name="dC′/d(dC/dprey₂)"]').click()
     assert "1.044 = " in page.locator(".scantape-sentence").inner_text()
 

@@ -25,7 +25,7 @@ MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside i
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
     MachineContent: ("moments",),
     MachineEvent: ("weight",),
-    PartGroup: ("shown",),
+    PartGroup: ("shown", "reasons"),
     Part: ("is_addition",),
 }
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture

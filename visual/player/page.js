@@ -234,7 +234,7 @@ class Lesson {
       const away = dragged ? event.clientX - dragged.x : 0;
       if (!dragged || (!dragged.isMoved && Math.abs(away) < 4)) return;
       if (!dragged.isMoved) this.isNew = dragged.isMoved = true;
-      this.set(dragged.name, dragged.entry, Number((dragged.from + away * dragged.step).toPrecision(12)));
+      this.set(dragged.name, dragged.entry, Number((dragged.from + away * dragged.step).toPrecision(4)));
     });
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (dragged = null)));
     this.stage.addEventListener("click", (event) => dragged?.isMoved && event.stopPropagation(), true);

@@ -6,7 +6,7 @@ const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
   ["preserved", "preserved", "read, unchanged"],
-  ["saved", "saved value", "sets the factor"],
+  ["saved", "saved value", "read from an earlier Scan"],
   ["read", "read", "value of a sequence"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
@@ -30,17 +30,18 @@ function provenance(data, number, at) {
     && (each.part.terms.some((move) => move.source === number || move.saved.includes(number)) || (each === next && each.part.adds)));
   const readers = new Set(reading.map(({ part }) => part.target)), reads = new Set(reading.map(({ event }) => event.heading));
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
-  const { text } = keyAt(cell, moment);
+  const key = keyAt(cell, moment), { text } = key, isDerivative = data.scans[cell.scan - 1].order > 0;
   const history = [
-    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : "no later step reads this number",
+    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" ? "used by the cost, or returned" : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
-  const origin = isOfSequence ? "a value of a sequence" : `an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}`;
-  const given = text ? `${cell.name} = ${text} is ${origin}.` : `${cell.name} has no value yet.`;
+  const origin = isOfSequence ? "a value of a sequence" : `an initial ${isDerivative ? "gradient" : "value"}`;
+  const start = isDerivative && text === "0" ? `${cell.name} starts at 0.` : `${cell.name} = ${text} is ${origin}.`;
+  const given = text ? start : `${cell.name} has no value yet.`;
   const computed = write?.part;
   const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
-  return { part: computed, readers, sentence, reason: write?.group.reason ?? "", history: history.filter(Boolean).join(" · ") };
+  return { part: computed, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
 }
 
 /** The title, the words above and below the picture, and the legend. */
@@ -78,7 +79,7 @@ class Words {
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
-    this.reason.textContent = this.reason.title = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    this.reason.textContent = this.reason.title = group ? group.reasons : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.more.textContent = [
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
@@ -94,7 +95,7 @@ class Words {
     if (moment === mistake?.first_read) return "first read of a wrong number";
     if (moment !== mistake?.first_wrong) return "";
     const reader = events[mistake.first_read - 1];
-    return `first wrong number; ${reader ? `first read by ${reader.heading}` : "no step reads it"}`;
+    return `first wrong number; ${reader ? `first step that reads a wrong number: ${reader.heading}` : "no step reads a wrong number"}`;
   }
 
   /** @param {Phrase[]} sentence @param {string=} exact */

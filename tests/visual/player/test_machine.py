@@ -168,6 +168,18 @@ def test_the_checker_of_equations_finds_a_wrong_one():
     assert holds("-2 = 2 × (-1)") == ("=", True)
 
 
+def test_each_sum_of_a_group_has_its_own_reason():
+    loop = gallery.loops["square"].with_taps((-2, -1))
+    machine = visual.machine(loop.trace(order=2, cost="sum")).content
+    (group,) = machine.events[15].groups[:1]  # two sums of the gradients of x₅ = x₃·x₄
+    reasons = {machine.cells[part.target].name: part.reason for part in group.parts}
+    assert {name: reason[-3:] for name, reason in reasons.items()} == {
+        "dC′/dx₃": "x₄.",
+        "dC′/dx₄": "x₃.",
+    }
+    assert group.reasons == "  ".join(reasons.values())
+
+
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_equations_say_equals_only_where_they_hold_and_arrows_sum_to_the_slot(name, order):
     """The new value of a slot is the old value plus value times factor, over all arrows."""

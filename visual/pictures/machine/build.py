@@ -176,7 +176,9 @@ class _Builder:
             named = self.wording.named[event.scan]
             order = named.scan.order
             cost = () if named.seeded_by() else self.trace.names[order - 1 : order]
-            reason = f"Initial gradients: {' '.join([named.seeds, *cost])}."
+            origin = " ".join([named.seeds, *cost])
+            is_seeded = any(np.any(write.new) for write in event.writes)
+            reason = f"{'Initial gradients' if is_seeded else 'The steps add gradients'}: {origin}."
             yield PartGroup(tuple(parts.values()), summary, reason)
             return
         loud = [
@@ -188,10 +190,9 @@ class _Builder:
         if quiet := [write for write in parts if write not in loud]:
             zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
             together = tuple(parts[write] for write in quiet)
-            reason = self.wording.reason(event, quiet[0])
-            yield PartGroup(together, reason=reason, hides_factors=zeros > 1)
+            yield PartGroup(together, hides_factors=zeros > 1)
         for write in loud:  # after `quiet`: the words of the final group end the event
-            yield PartGroup((parts[write],), reason=self.wording.reason(event, write))
+            yield PartGroup((parts[write],))
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
@@ -232,6 +233,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, ta
         formula=write.formula,
         check=sentence.check,
         by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
+        reason=wording.reason(event, write),
     )
 
 

@@ -152,6 +152,7 @@ class Part:
     is_second: bool = False
     check: tuple[Instruction, ...] = ()
     by_entry: tuple[tuple[Phrase, ...], ...] = ()  # the sentence of each entry of a short array
+    reason: str = ""
 
     @property
     def is_addition(self) -> bool:
@@ -203,6 +204,19 @@ class PartGroup:
         results = {self.parts[n].new for n in first}
         pair = next((k for k, n in enumerate(second) if self.parts[n].new not in results), 0)
         return [first[min(pair, len(first) - 1)], second[pair]]
+
+    @property
+    def reasons(self) -> str:
+        """The reason of the group, or the reasons of its shown parts: those of the first run.
+
+        The first part that writes back its old value has the reason for all such parts.
+        """
+        shown = [self.parts[n] for n in self.shown]
+        reasons: dict[str, str] = {}
+        for part in [part for part in shown if not part.is_second] or shown:
+            key = part.kind if part.kind is PartKind.RESTORED else part.reason
+            reasons.setdefault(key, part.reason)
+        return self.reason or "  ".join(filter(None, reasons.values()))
 
     @property
     def lines(self) -> tuple[tuple[Phrase, ...], ...]:

@@ -67,6 +67,10 @@ class _Wording(Wording):
         """Return the name of the value or the gradient in a slot."""
         return slot.quantity
 
+    def reason(self, event: RunEvent, write: Write) -> str:
+        """Return the operation of a node, or the sum of a gradient."""
+        return write.formula.replace(" = given", " is an argument") + "."
+
     def _in_symbols(self, event: RunEvent, write: Write) -> Sentence:
         """Return the sentence of a sum of arrays, in symbols."""
         right = Phrase(f" ← {write.formula.partition(' ← ')[2]}")
@@ -127,6 +131,5 @@ class _Builder:
             origin = "its seed" if source is None else f"a contribution from {source.name}"
             heading = f"{slot} receives {origin}"
             part = part if source else replace(part, kind=PartKind.FILL)
-        reason = write.formula.replace(" = given", " is an argument") + "."
-        group = PartGroup((part,), reason=reason)
+        group = PartGroup((part,))
         return MachineEvent(event.number, self._row(slot) + 1, event.step, (group,), heading)

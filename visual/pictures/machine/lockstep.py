@@ -178,8 +178,8 @@ def _pairs(
             continue
         other, reason, summary = paired[0][0], group.reason, group.summary
         both = [*zip(runs, (group, other), strict=True)]
-        if has_both_reasons and other.reason != reason:
-            reason = "  ".join(f"{run}: {each.reason}" for run, each in both if each.reason)
+        if has_both_reasons and other.reasons != group.reasons:
+            reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
         if other.summary != summary:
             summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
         parts = (*group.parts, *(part for _, part in paired))

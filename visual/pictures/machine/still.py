@@ -168,7 +168,7 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
     values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
     y += _sentence_lines(arrangement) * LINE_HEIGHT
-    yield fitted(8, y, group.reason if group else values, room, 12)
+    yield fitted(8, y, group.reasons if group else values, room, 12)
     yield fitted(8, y + LINE_HEIGHT - 2, heading(machine, moment), room, 11, muted=True)
 
 
@@ -215,7 +215,7 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
     for group in moment.event.groups if moment.event else ():
         sentences = group.summary or [part.sentence for part in group.parts]
         lines += ["".join(piece.text for piece in pieces) for pieces in sentences]
-        lines += [f"  {group.reason}"] if group.reason else []
+        lines += [f"  {group.reasons}"] if group.reasons else []
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
     for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():

@@ -280,13 +280,13 @@ class Wording:
         if step < 0 or tape is None:
             return ""
         scan = f"Scan {parent.number + 1}"
-        if write.kind is SlotRole.RESTORED:
-            return (
-                f"Step {step} of {scan} adds to this slot: the gradient of the old value equals "
-                "that of the new one, and no later step read the old value."
-            )
         index = None if tape.is_total else index_of(tape, write.slot.row)
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
+        if write.kind is SlotRole.RESTORED:
+            return (
+                f"Step {step} of {scan} adds to {quantity or 'a slot'}: the gradient of the old "
+                "value equals that of the new value, and no later step read the old value."
+            )
         readers = [
             w
             for w in self.run.step(parent.number, step).writes
