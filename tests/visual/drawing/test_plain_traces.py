@@ -61,7 +61,7 @@ FORMS = ("svg", "pdf", "png", "html", "txt")
 
 
 def drawn_in_all_formats(task, folder):
-    """A picture of a new loop, in all formats."""
+    """Draw a picture of a new loop; return it in several formats."""
     name, kind, theme, number = task
     picture = visual.draw(replace(gallery.loops[name]), kind, theme, order=1)
     written = []

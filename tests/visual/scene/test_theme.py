@@ -156,7 +156,7 @@ def test_the_measure_sees_roles_that_look_alike():
     rose, green = {"fill": "#fecaca", "stroke": "#fecaca"}, {"fill": "#8cf4c8", "stroke": "#8cf4c8"}
     looks = {**LIGHT.looks, Role.INPUT: replace(LIGHT.looks[Role.INPUT], **rose)}
     rosy = replace(LIGHT, looks=MappingProxyType(looks))
-    assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # not alike for other eyes
+    assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # other eyes distinguish the roles
     assert eyes_deceived(PRINT, Role.INPUT, hatch=Hatch.NONE)
     assert eyes_deceived(PRINT, Role.SEED, fill="#cfd6ff", stroke="#aaaaaa")  # as SPENT is
 
