@@ -69,8 +69,8 @@ def test_every_choice_is_undone_and_redone():
     links = [bench.link]
     changes = [
         (["order"], "2"),
-        (["steps"], "3"),
         (["loop"], "gap"),
+        (["steps"], "2"),
         (["taps", "x"], [-2, -1]),
         (["theme"], "dark"),
         (["order"], "1"),
