@@ -446,6 +446,7 @@ def test_a_link_restores_a_workbench_and_a_restart_is_reported(opened):
     first, page = opened.bench, opened.page
     opened.machine()
     first.locator(".scantape-panel").evaluate("panel => { panel.open = true; }")
+    opened.choose("steps", "2")
     first.get_by_role("checkbox", name="t−2").check()
     first.get_by_label("rule of the pullback").select_option("swap two taps")
     first.get_by_text("With the faulty rule").wait_for()
