@@ -140,18 +140,24 @@ def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
         assert page.locator(".export").is_hidden()
 
 
-def test_two_windows_keep_the_answers_of_both(browser, tmp_path):
-    first, second = (visual.Question(f"Is it {n}?", n, "It is.") for n in (1, 2))
-    path = visual.Exercises((first, second)).save(tmp_path / "x.html")
-    context = browser.new_context()
+@pytest.fixture
+def two_questions(browser, tmp_path):
+    """Return the address of a page with two questions, and a context of the browser for it."""
+    tasks = [visual.Question(f"Is it {n}?", n, "It is.") for n in (1, 2)]
+    with browser.new_context() as context:
+        yield visual.Exercises(tasks).save(tmp_path / "x.html").as_uri(), context
+
+
+def answer(page, number, typed):
+    page.locator(".exercise input").nth(number).fill(typed)
+    page.locator(".exercise input").nth(number).press("Enter")
+
+
+def test_two_windows_keep_the_answers_of_both(two_questions):
+    address, context = two_questions
     left, right = (context.new_page() for _ in "ab")
     for page in (left, right):
-        page.goto(path.as_uri())
-
-    def answer(page, number, typed):
-        page.locator(".exercise input").nth(number).fill(typed)
-        page.locator(".exercise input").nth(number).press("Enter")
-
+        page.goto(address)
     answer(right, 0, "7")
     left.wait_for_function("localStorage.getItem('scantape-progress')?.includes('tries\":1')")
     answer(left, 0, "1")  # after the wrong answer of the other window
@@ -161,23 +167,19 @@ def test_two_windows_keep_the_answers_of_both(browser, tmp_path):
         page.get_by_text("3 of 4 points; 2 of 2 answered.").wait_for()
         page.reload()
         assert page.locator(".score").text_content() == "3 of 4 points; 2 of 2 answered."
-    context.close()
 
 
 FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no') } })"
 
 
-def test_a_browser_that_forbids_storage_still_saves_all_answers_as_a_file(browser, tmp_path):
-    first, second = (visual.Question(f"Is it {n}?", n, "It is.") for n in (1, 2))
-    path = visual.Exercises((first, second)).save(tmp_path / "x.html")
-    context = browser.new_context(accept_downloads=True)
+def test_a_browser_that_forbids_storage_still_saves_all_answers_as_a_file(two_questions):
+    address, context = two_questions
     context.add_init_script(FORBIDDEN)
     page = context.new_page()
-    page.goto(path.as_uri())
+    page.goto(address)
     assert page.locator(".export").is_hidden()
     for number, typed in enumerate(("1", "2")):
-        page.locator(".exercise input").nth(number).fill(typed)
-        page.locator(".exercise input").nth(number).press("Enter")
+        answer(page, number, typed)
     page.get_by_text("4 of 4 points; 2 of 2 answered.").wait_for()
     with page.expect_download() as download:
         page.locator(".export").click()
@@ -186,4 +188,3 @@ def test_a_browser_that_forbids_storage_still_saves_all_answers_as_a_file(browse
     assert [record.points for record in records.values()] == [2, 2]
     page.locator(".again").click()
     assert page.locator(".export").is_hidden()
-    context.close()

@@ -3,11 +3,9 @@
 import re
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
+from urllib.parse import urlsplit
 
 import pypdfium2
 import pytest
@@ -140,6 +138,9 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+SERVER = "http://lessons.test"
+
+
 def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_path):
     """The snippet for lecturers listens to the lesson only."""
     text = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
@@ -152,31 +153,23 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
     (tmp_path / "outer.html").write_text(f"{told}{snippet}")
     (tmp_path / "strange.html").write_text(f"{told}{snippet}{stranger}".replace("?embed", ""))
     (tmp_path / "site").symlink_to(small_site())
-    with served(tmp_path) as address:
-        page = browser.new_page()
-        page.goto(f"{address}/outer.html")
-        height = "parseFloat(lesson.style.height)"
-        page.wait_for_function(f"{height} > 500")
-        assert page.evaluate(f"told.includes({height})")
-        frame = page.frames[1]
-        assert not frame.locator(".sidebar-drawer").is_visible()
-        assert frame.locator("h1").is_visible()
-        page.goto(f"{address}/strange.html")
-        page.wait_for_function("told.includes(7)")
-        assert page.evaluate("lesson.style.height") == ""
-        assert page.frames[1].locator("html[data-embedded]").count() == 0
-        page.close()
-
-
-@contextmanager
-def served(folder):
-    """Serve the files in a folder until the block ends; yield the address."""
-    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=folder))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    page = browser.new_page()
+    # The browser reads the files of this server from the folder.
+    page.route(
+        f"{SERVER}/**", lambda r: r.fulfill(path=tmp_path / urlsplit(r.request.url).path[1:])
+    )
+    page.goto(f"{SERVER}/outer.html")
+    height = "parseFloat(lesson.style.height)"
+    page.wait_for_function(f"{height} > 500")
+    assert page.evaluate(f"told.includes({height})")
+    frame = page.frames[1]
+    assert not frame.locator(".sidebar-drawer").is_visible()
+    assert frame.locator("h1").is_visible()
+    page.goto(f"{SERVER}/strange.html")
+    page.wait_for_function("told.includes(7)")
+    assert page.evaluate("lesson.style.height") == ""
+    assert page.frames[1].locator("html[data-embedded]").count() == 0
+    page.close()
 
 
 def test_lessons_are_printed_with_all_their_pictures(tmp_path):
