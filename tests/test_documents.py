@@ -2,7 +2,7 @@
 
 Commands are the examples of each `--help`, the lines of code blocks, and code in running text. A
 small module replaces the reader's module. `NOT_RUN` names the commands that install, serve,
-publish, or need missing services; `make` runs dry.
+publish, or need missing services. `make` only prints its commands.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Messages to a workbench, in the form of a page's messages, and its subjects."""
+"""Send messages to a workbench as a page does, and open copies of workbenches."""
 
 import json
 
