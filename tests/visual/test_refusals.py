@@ -48,32 +48,34 @@ def question(answer, choices=(), hint="", mistakes=None, tolerance=0.005, asked=
     return visual.Question(asked, answer, why, choices, hint, mistakes or {}, tolerance)
 
 
-DRAWING = [
-    (partial(visual.draw, SQUARE, picture, **options), words)
-    for picture, options, words in (
-        ("tapes", {"step": 4}, "step = 4"),
-        ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
-        ("tapes", {"step": True}, "step = True"),
-        ("ssa", {"order": 0}, "order"),
-        ("phases", {"order": 0}, "order"),
-        ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
-        ("stepgraph", {"step": 9}, "step = 9"),
-        ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
-        ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
-    )
-] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state")]
-UNROLLED = [
-    (partial(visual.unrolled, TRACE, **options), words)
-    for options, words in (
-        ({"scans": ()}, "scans = "),
-        ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
-        ({"scans": "12"}, "scans = '12'"),
-        ({"scans": (1, 1)}, "only once"),
-        ({"scans": (1, True)}, "scans = True"),
-        ({"all_direct": True}, "unrolled.all_direct was removed in version 0.3: use `scantape"),
-    )
-]
+def calls(function, *rows):
+    """Return calls and the words of their errors. Rows have arguments, options, and words."""
+    return [(partial(function, *some, **options), words) for *some, options, words in rows]
+
+
+DRAWING = calls(
+    partial(visual.draw, SQUARE),
+    ("tapes", {"step": 4}, "step = 4"),
+    ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+    ("tapes", {"step": True}, "step = True"),
+    ("ssa", {"order": 0}, "order"),
+    ("phases", {"order": 0}, "order"),
+    ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
+    ("stepgraph", {"step": 9}, "step = 9"),
+    ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
+    ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
+)
+UNROLLED = calls(
+    partial(visual.unrolled, TRACE),
+    ({"scans": ()}, "scans = "),
+    ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
+    ({"scans": "12"}, "scans = '12'"),
+    ({"scans": (1, 1)}, "only once"),
+    ({"scans": (1, True)}, "scans = True"),
+    ({"all_direct": True}, "unrolled.all_direct was removed in version 0.3: use `scantape"),
+)
 PICTURES = [
+    (partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no step reads a state"),
     (partial(taps, 3), "tapes = 3"),
     (partial(taps, {"x": (-1,)}), "Tape"),
     (partial(taps, Tape((-1,), (0,)), -1), "orders = -1"),
@@ -87,30 +89,26 @@ PICTURES = [
         for tape in (-1, 2, "x", True)
     ),
 ]
-ROUTING = [
-    (partial(visual.routing, name, *arguments, **metadata), words)
-    for name, arguments, metadata, words in (
-        ("flip", [(V,)], {}, "primitive = 'flip': expected where, cat, narrow"),
-        ("cat", [None], {"dim": 0}, "cat: inputs: expected a tuple or a list"),
-        ("cat", [[V] * 7], {"dim": 0}, "inputs: expected at most 6, got 7."),
-        ("clamp", [(np.arange(25.0), 0, 1)], {}, "x has shape (25,): a picture"),
-    )
-]
-MACHINES = [
-    (partial(visual.machine, trace, *others, **options), words)
-    for trace, others, options, words in (
-        (TRACE, (), {"around": "x"}, "around = 'x': "),
-        (TRACE, (), {"entry": 0.5}, "entry = 0.5: "),
-        (TRACE, (TRACE,), {"rule": "swapped-taps"}, "other and rule: "),
-        (replace(TRACE), (), {"rule": "swapped-taps"}, "rule = 'swapped-taps': "),  # not recorded
-        (replace(TRACE, scans=()), (), {}, "at least one step"),
-        (3, (), {}, "trace = 3: "),
-        (recording(grad(np.square), 2.5), (TRACE,), {}, "other and rule: expected at most one"),
-        (recording(grad(np.square), 2.5), (), {"rule": "swapped-taps"}, "expected a trace"),
-        (recording(grad(np.square), 2.5), (), {"moment": 11}, "moment = 11"),
-        (recording(grad(power), 1.0), (), {}, "1 to 40 nodes, got 42. Draw visual.eager"),
-    )
-]
+ROUTING = calls(
+    visual.routing,
+    ("flip", (V,), {}, "primitive = 'flip': expected where, cat, narrow"),
+    ("cat", None, {"dim": 0}, "cat: inputs: expected a tuple or a list"),
+    ("cat", [V] * 7, {"dim": 0}, "inputs: expected at most 6, got 7."),
+    ("clamp", (np.arange(25.0), 0, 1), {}, "x has shape (25,): a picture"),
+)
+MACHINES = calls(
+    visual.machine,
+    (TRACE, {"around": "x"}, "around = 'x': "),
+    (TRACE, {"entry": 0.5}, "entry = 0.5: "),
+    (TRACE, TRACE, {"rule": "swapped-taps"}, "other and rule: "),
+    (replace(TRACE), {"rule": "swapped-taps"}, "rule = 'swapped-taps': "),  # not recorded
+    (replace(TRACE, scans=()), {}, "at least one step"),
+    (3, {}, "trace = 3: "),
+    (recording(grad(np.square), 2.5), TRACE, {}, "other and rule: expected at most one"),
+    (recording(grad(np.square), 2.5), {"rule": "swapped-taps"}, "expected a trace"),
+    (recording(grad(np.square), 2.5), {"moment": 11}, "moment = 11"),
+    (recording(grad(power), 1.0), {}, "1 to 40 nodes, got 42. Draw visual.eager"),
+)
 EXERCISES = [
     (partial(visual.Exercise, "x", "overwritten"), "trace = 'x'"),
     (partial(visual.Exercise, TRACE, "taps", 0.5), "seed = 0.5"),
@@ -143,27 +141,22 @@ EXERCISES = [
     (partial(visual.Work, "a", sum, ((1,),), (), {}, (1,)), "also = 1: expected a function"),
     (partial(visual.Work("a", sum, (([1],),)).check, 1), "written = 1"),
 ]
-PAGES = [
-    (partial(page, **chosen), words)
-    for chosen, words in (
-        ({"loops": "circle"}, "circle"),
-        ({"loops": []}, "loops = (): expected at least one"),
-        ({"loops": [3]}, "lab.Loop"),
-        ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, "scan_fn"),
-        ({"taps": {"gap": [(-1,)]}, "loops": "square"}, "gap"),
-        ({"taps": [(-1,)]}, "by the names of loops"),
-        ({"taps": {"square": (-2, -1)}}, "[(-1,), (-2, -1)]"),
-        ({"taps": {"square": []}}, "at least one"),
-        ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),
-        ({"orders": [True]}, "True"),
-        ({"costs": ["mean"]}, "last or sum"),
-        ({"rules": ["correct", "never"]}, "never-accumulate"),
-        ({"title": " "}, "title"),
-    )
-] + [
-    (partial(pattern_of, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
-    (partial(pattern_of, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
-]
+PAGES = calls(
+    page,
+    ({"loops": "circle"}, "circle"),
+    ({"loops": []}, "loops = (): expected at least one"),
+    ({"loops": [3]}, "lab.Loop"),
+    ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, "scan_fn"),
+    ({"taps": {"gap": [(-1,)]}, "loops": "square"}, "gap"),
+    ({"taps": [(-1,)]}, "by the names of loops"),
+    ({"taps": {"square": (-2, -1)}}, "[(-1,), (-2, -1)]"),
+    ({"taps": {"square": []}}, "at least one"),
+    ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),
+    ({"orders": [True]}, "True"),
+    ({"costs": ["mean"]}, "last or sum"),
+    ({"rules": ["correct", "never"]}, "never-accumulate"),
+    ({"title": " "}, "title"),
+)
 LINKS = [
     (partial(read, text), words)
     for read, text, words in (
@@ -181,7 +174,11 @@ LINKS = [
         (Workbench, "loop=square&taps.y=-1", "taps"),
         (Workbench, 3, "3"),
     )
-] + [(partial(Workbench, step=3), "Workbench.step was removed")]
+] + [
+    (partial(Workbench, step=3), "Workbench.step was removed"),
+    (partial(pattern_of, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
+    (partial(pattern_of, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
+]
 test_a_wrong_argument_is_named = words_test(
     *DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS
 )
