@@ -64,7 +64,8 @@ def test_a_link_and_its_bench_are_the_same(name, order, steps, view, moment):
     assert (again.state, again.loop, at) == (bench.state, bench.loop, moment)
 
 
-def test_every_choice_is_undone_and_redone():
+def test_every_choice_is_undone_and_redone(monkeypatch):
+    monkeypatch.setattr("visual.workbench.state.LEAST", 1)  # comparing order 3 takes most time
     bench = Workbench(view="taps")
     links = [bench.link]
     changes = [
