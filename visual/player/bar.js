@@ -40,7 +40,7 @@ class Bar {
       if (moment === null) continue;
       const at = (this.edges[moment] / moments) * 100, before = this.marks.firstChild;
       const mark = actionButton(`▲ ${text}`, () => this.drag(moment), { class: "mark", title: `first ${text}: ${events[moment - 1].heading}` });
-      mark.style.left = before ? `max(${at}%, calc(${before.style.left} + 58px))` : `${at}%`;
+      mark.style.left = `min(${before ? `max(${at}%, ${before.style.left} + 58px)` : `${at}%`}, 100% - 44px)`;
       this.marks.append(mark);
     }
   }

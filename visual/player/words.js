@@ -65,7 +65,7 @@ class Words {
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
     const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
-    this.rules.replaceChildren(correct && `✓ correct rule: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`));
+    this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`));
     if (rule.example) this.rules.append("   It changes: ", onExample ? actionButton(rule.offer, () => onExample(rule.example)) : rule.offer);
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
@@ -79,12 +79,14 @@ class Words {
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
-    this.reason.textContent = this.reason.title = group ? group.reasons : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    const values = results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    this.reason.textContent = this.reason.title = group ? group.reasons : values;
     this.more.textContent = [
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 ? this.effect(at.number) : "",
+      at.number === this.data.moments && at.group === many - 1 ? values : "",
       entry === null ? "" : `entry ${entry + 1} of each array`,
     ].filter(Boolean).join(" · ");
   }
