@@ -47,8 +47,9 @@ PAGE_STYLE = style(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
-    "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value: "
-    "all other numbers follow."
+    "Each row is a tape. In a backward step, the orange slot becomes its old value plus "
+    "green × blue. Press play, or drag the bar. Click a number to see its origin. "
+    "Drag a given value."
 )
 
 
