@@ -4,38 +4,13 @@ import math
 import re
 from urllib.parse import parse_qsl
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from workbenches import ask, rebuilt
 
-import visual
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
-from visual.workbench.copies import bench_of, link_of
 from visual.workbench.workbench import Workbench
-
-LINK = (
-    "loop=square&taps.x=-2,-1&steps=3&order=2&cost=sum&at.x=0.5,0.8"
-    "&rule=accumulate-overwritten&moment=5"
-)
-
-
-def test_a_text_restores_loop_order_taps_values_rule_and_moment(monkeypatch):
-    monkeypatch.setattr("visual.workbench.state.LEAST", 1)
-    bench = Workbench(LINK)
-    assert bench.state.loop == "square"
-    assert bench.state.taps == {"x": (-2, -1)}
-    assert (bench.state.steps, bench.state.order, bench.state.cost) == (3, 2, "sum")
-    assert bench.state.at == {"x": (0.5, 0.8)}
-    assert (bench.state.rule, bench.moment) == ("accumulate-overwritten", 5)
-    assert Workbench(bench.link).state == bench.state
-    assert Workbench(bench.link).moment == 5
-    assert Workbench("https://example.org/page.html#" + bench.link).link == bench.link
-    x = [0.5, 0.8]
-    for k in range(3):
-        x.append(x[k] * x[k + 1])
-    assert bench.breakage.true.outputs[0] == pytest.approx(sum(x[2:]))
 
 
 def test_link_and_copied_cell_have_the_moment_until_another_run():
@@ -47,21 +22,6 @@ def test_link_and_copied_cell_have_the_moment_until_another_run():
     assert bench.link == "loop=gap&order=2&moment=9"
     bench.set(order=1)
     assert bench.moment == -1
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    name=st.sampled_from(["square", "gap", "coupled", "rnn"]),
-    order=st.integers(0, 3),
-    steps=st.none() | st.integers(1, 5),
-    view=st.sampled_from(["machine", "tapes", "taps"]),
-    moment=st.integers(-1, 30),
-)
-def test_a_link_and_its_bench_are_the_same(name, order, steps, view, moment):
-    chosen = {"order": order, "view": view} | ({} if name == "rnn" else {"steps": steps})
-    bench = visual.workbench.state.LoopBench.from_loop(gallery.loops[name]).changed(**chosen)
-    again, at = bench_of(link_of(bench, moment))
-    assert (again.state, again.loop, at) == (bench.state, bench.loop, moment)
 
 
 def test_every_choice_is_undone_and_redone(monkeypatch):

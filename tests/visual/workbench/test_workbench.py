@@ -47,9 +47,8 @@ def test_every_loop_opens_by_its_name_and_is_rebuilt(name):
     bench = Workbench(view="tapes")
     assert ask(bench, ["loop"], name) == ""
     assert bench.svg == visual.draw(gallery.loops[name], "tapes").svg()
-    again = rebuilt(bench)
-    assert again.state == bench.state
-    assert again.svg == bench.svg
+    for again in (rebuilt(bench), Workbench(bench.link)):
+        assert (again.state, again.svg) == (bench.state, bench.svg)
 
 
 BAD = [
@@ -175,12 +174,12 @@ CELLS = [
 
 
 @pytest.mark.parametrize("choices", CELLS, ids=str)
-def test_the_copied_cell_rebuilds_the_workbench(choices, monkeypatch):
+def test_the_copied_cell_and_the_link_rebuild_the_workbench(choices, monkeypatch):
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)
     bench = Workbench(**choices)
-    again = rebuilt(bench)
-    assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
-    assert again.state.rule == bench.state.rule == choices.get("rule")
+    for again in (rebuilt(bench), Workbench(bench.link)):
+        assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
+        assert again.state.rule == bench.state.rule == choices.get("rule")
 
 
 TRUNCATED = lab.Loop.from_text(  # a link cannot contain the truncation
