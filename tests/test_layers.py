@@ -59,7 +59,7 @@ def modules(root, packages=TOP):
 
 
 def imports(nodes, known=()):
-    """Yield the modules that syntax nodes import. `from a import b` is a.b if that is `known`."""
+    """Yield imported modules. For `from a import b`: a.b if `known` contains a.b, otherwise a."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

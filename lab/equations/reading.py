@@ -90,7 +90,7 @@ def the_scan(subject: object) -> Apply:
 
 
 def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
-    """Return the expression of a computed argument, or None for an input of the graph."""
+    """Return the expression of a state or of a computed argument, otherwise None."""
     maker = _maker_of(cut.base)
     if part.kind is Kind.NIT_SOT:
         return None

@@ -177,7 +177,7 @@ def _rows_in_use(task: Task, state: LoopVariable) -> TensorVariable:
 
 
 def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) -> TensorVariable:
-    """Return the gradient wrt a sequence from `rows`, a row for each step, in time order."""
+    """Return the gradient wrt a sequence: `rows` for the steps in time order, then zeros."""
     whole = as_tensor(sequence.outer_input)
     if rows.type.ndim > 1 and constant_value(task.steps.forward) is None:
         # With 0 steps, the width of the outputs of a Scan is unknown.

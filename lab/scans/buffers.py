@@ -1,8 +1,9 @@
 """Build and recognize the buffers of states, and determine the rows of arrays.
 
 The buffer of a state is ``set_subtensor(empty(n_steps + k)[:k], initial)``: k initial values, then
-a row for each step.  The functions up to `rows_of_buffer` build such buffers and recognize them in
-a graph.  `unwritten_rows` and `rows_of` need the values of a run.
+a row for each step.  The functions up to `rows_of_buffer` build such buffers, recognize them in a
+graph, and return their initial values and numbers of rows.  `unwritten_rows` and `rows_of` need the
+values of a run.
 """
 
 from collections.abc import Container, Mapping

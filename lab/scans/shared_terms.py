@@ -131,7 +131,7 @@ def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:
-    """Yield ``a``, ``b``, …, ``z``, ``a2``, …, except the names in `taken`."""
+    """Yield the letters in `LETTERS`, then ``a2``, …, except the names in `taken`."""
     for number in count(1):
         for letter in LETTERS:
             name = f"{letter}{number if number > 1 else ''}"

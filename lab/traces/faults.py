@@ -48,7 +48,7 @@ def values_of(scan: ScanTrace, source: Source | Formula) -> np.ndarray | None:
 
 
 def value_at_step(scan: ScanTrace, source: Source | Formula, step: int) -> np.ndarray | None:
-    """Return the value that `values_of` contains for `step`, or None."""
+    """Return the value of a source or formula at `step`, or None if it was not recorded."""
     values = values_of(scan, source)
     return None if values is None else values[step]
 

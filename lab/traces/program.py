@@ -126,7 +126,7 @@ class Instructions:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A run: its `instructions`, and the trace `numbers`, whose values are their indices."""
+    """A recorded run. The trace `numbers` has the index of an instruction for each value."""
 
     instructions: Instructions
     numbers: Trace

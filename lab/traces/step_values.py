@@ -87,7 +87,7 @@ def step_values(
         numbers.add_result(variable)
         if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
             fixed.add(variable)  # a value that is constant over steps is no repetition
-        name = plain_name(node)  # uninitialized memory is never equal
+        name = plain_name(node)  # uninitialized memory repeats no value
         if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
             unwritten.add(variable)
             values = np.empty(0)

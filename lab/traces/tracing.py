@@ -323,7 +323,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 def _tape_axis(
     part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
-    """Return the quantity that the rows of a tape contain, and the index of each row.
+    """Return the quantity and the index of each row of a tape, or None if they are unknown.
 
     The rows of a state are its values in time.  The tape of a gradient contains the gradients of
     the rows of the parent's tape, last first.  The gradients of a sequence have the order of the

@@ -35,7 +35,7 @@ def test_numbers_that_follow_each_other_are_told_by_their_ends():
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])
 def test_operations_that_are_not_written_are_counted_once(unwritten):
-    """A long sum repeats one operation, and then has `unwritten` operations that do not fit."""
+    """Equal terms fill a text up to its limit; `unwritten` operations follow, as a number."""
     repeated = Call("sin", (Leaf("x", None, 0),))
     others = tuple(Call(f"f{number}", (Leaf("x", None, 0),)) for number in range(unwritten))
     words = render(Call("Add", (repeated,) * MAX_CHARACTERS + others), lambda leaf: leaf.variable)

@@ -77,7 +77,7 @@ def inline_code(text):
 
 
 def inline_calls(text):
-    """Return the calls in the running text of a document, some with a name for their result."""
+    """Return the inline code of a document that is a call: ``f(x)``, or ``y = f(x)``."""
     return [code for code in inline_code(text) if re.match(r"(\w+ = )?[a-z][\w.]*\(", code)]
 
 

@@ -156,7 +156,7 @@ CHOICES = (
         "costs",
         "sum and last",
         one=OneOf("costs", "", metavar=COST.metavar, default="last", known=COSTS),
-        usual=("sum", "last"),  # with the sum, more backward steps add to a value that is not 0
+        usual=("sum", "last"),  # with "sum", more steps add to a seed, which is not 0
     ),
     Several(
         "rules",

@@ -210,7 +210,7 @@ def precise(value: np.ndarray | None) -> str:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Write finite differences and their error; a value below its error becomes 0."""
+    """Return finite differences and their largest error as text. Entries below the error are 0."""
     if not np.isfinite(estimate.error).all():
         return "no number near this point"
     value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)

@@ -134,8 +134,8 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
 class Explanation(Report):
     """The report on a graph: its Scans, and its derivatives.
 
-    `status` is the status of the gradient of `cost` wrt `wrt`.  If `wrt` names several variables,
-    `lacking` are the variables without a gradient.
+    `status` is the status of the gradient of `cost` wrt `wrt`.  If only some of several variables
+    have a gradient, `lacking` has the names and statuses of the others.
     """
 
     cost: str

@@ -1,4 +1,4 @@
-"""Terms that a formula uses twice have a name. Counted visits show that no walk expands terms."""
+"""Terms that a formula uses twice have a name, and each function visits them only once."""
 
 import pickle
 

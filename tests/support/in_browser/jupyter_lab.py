@@ -69,7 +69,7 @@ def run_cell(page, number):
 
 @contextmanager
 def jupyter_lab(folder):
-    """Start a server of the notebooks in `folder`; it ends with the block."""
+    """Run a server for the notebooks in `folder` until the end of the `with` block."""
     port, token = free_port(), secrets.token_hex(16)
     settings = {"LabApp.expose_app_in_browser": True, "LabApp.extension_manager": "readonly"}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]

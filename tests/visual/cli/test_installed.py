@@ -31,7 +31,7 @@ SHADOWS = [
 
 
 def python(*words, path, before=""):
-    """Run Python with `before` and `path` first on its path; return status, output, and errors."""
+    """Run Python in `path`, with `before` in PYTHONPATH; return status, output, and errors."""
     done = subprocess.run(
         [sys.executable, *words], cwd=path, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(before), str(path))))},

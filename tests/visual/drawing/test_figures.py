@@ -1,8 +1,8 @@
 """The eight figures of the lesson, compared with drawings by their nodes and arrows.
 
 A node has a name and a color: B blue (input, or gradient of an input), R red (output or seed), W
-white (intermediate).  Small letters mean a faded node, whose arrows do not lead to a result.  The
-drawings of figures 4 and 5 fade other nodes, which the illustrator selected.
+white (intermediate).  Lowercase letters mean a faded node, whose arrows do not lead to a result.
+The drawings of figures 4 and 5 fade other nodes, which the illustrator selected.
 """
 
 from itertools import pairwise

@@ -163,7 +163,7 @@ class Pieces:
         return sized(x, LINE, *shapes)
 
     def label(self, name: str, items: Sequence[Item]) -> Piece:
-        """Draw the name of an argument, as wide as the longest name in `items`."""
+        """Draw the name of an argument in a piece as wide as the longest name in `items`."""
         names = [item.subject.rpartition(", ")[0] or item.subject for item in items]
         width = min(max(map(_wide, names)), self.width / 3)
         return sized(width + 10, LINE, fitted(0, 15, name, width, MONO, mono=True, muted=True))

@@ -116,7 +116,7 @@ def _last(report: Influence) -> Series:
 
 
 def _tables(report: Influence) -> Iterator[str | Section]:
-    """Yield the summary, a table of the pairs, and a table of the last row."""
+    """Yield the summary, a table of dx[t]/dx[s], and a table of the last derivatives."""
     columns = [
         Series(f"wrt {value_symbol(report.by, s)}", report.rows, report.sizes[:, j], "t")
         for j, s in enumerate(report.columns.tolist())
