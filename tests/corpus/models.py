@@ -1,29 +1,12 @@
-"""Recurrent networks, a state space, and iterations of numerical mathematics."""
+"""A recurrent network, a state space, and iterations of numerical mathematics."""
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from graphs import graph, scan
 
-RNG = np.random.default_rng(4)
-U = RNG.normal(size=(4, 2)) / 2
-W = RNG.normal(size=(3, 3)) / 2
-V = RNG.normal(size=(2, 3)) / 2
-STACK = RNG.normal(size=(4, 3, 3)) / 2
-STACK_IN = RNG.normal(size=(4, 2, 3)) / 2
+W = np.random.default_rng(4).normal(size=(3, 3)) / 2
 MATRICES = np.linspace(-0.8, 0.9, 12).reshape(3, 2, 2)
-
-
-@graph("W", u=U, W=STACK, V=STACK_IN)
-def lstm(u, W, V):  # noqa: N803 (matrices)
-    def step(u, h, c, w, into):
-        keep, take, show = (pt.sigmoid(h @ w[n] + u @ into[n]) for n in range(3))
-        c = keep * c + take * pt.tanh(h @ w[3] + u @ into[3])
-        return show * pt.tanh(c), c
-
-    start = pt.constant(np.full(3, 0.1))
-    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[W, V])
-    return (hs[-1] ** 2).sum()
 
 
 @graph("scale", h0=[0.5, -0.3, 0.8], scale=[0.1, 0.4, 0.2, 0.3])
@@ -52,17 +35,6 @@ def kalman(q, r):
     start = {"outputs_info": [ZERO, ONE, None], "non_sequences": [q, r]}
     *_, log_densities = scan(step, sequences=[pt.constant(RETURNS)], **start)
     return log_densities.sum()
-
-
-@graph("rate", rate=0.1, x=[1.0, -0.5])
-def gradient_in_a_step(rate, x):
-    """Return a loop of gradient descent, whose step contains PyTensor's gradient."""
-
-    def step(x, rate):
-        return x - rate * pt.grad((pt.cos(x) * x).sum(), x)
-
-    xs = scan(step, outputs_info=[x], non_sequences=[rate], n_steps=4)
-    return (xs[-1] ** 2).sum()
 
 
 @graph("drift", drift=0.1)

@@ -207,33 +207,3 @@ def test_no_lesson_grows():
     assert max(words) <= WORDS
     assert sum(words) / len(words) <= AVERAGE
     assert {sum(map(len, checked(lesson))) for lesson in lessons} <= {*range(2, CHECKED + 1)}
-
-
-TOLD = """Two words of [prose](x), `code` and x₀.
-
-<details>
-<summary>One solution</summary>
-
-```python
-def mine(x):
-    return x
-```
-
-</details>
-"""
-
-
-def test_a_longer_lesson_is_detected():
-    drawn = v4.new_output("display_data", {"image/svg+xml": "", "text/plain": "one two"})
-    code = ("import lab", "a = 1", "visual.draw(a)", "visual.Question(1)", "visual.Work(1)")
-    cells = [*map(v4.new_code_cell, code)]
-    cells[2].outputs = [drawn]
-    begun = v4.new_code_cell("def mine(x):\n    ...", metadata={"nbgrader": {"grade_id": "mine-1"}})
-    lesson = v4.new_notebook(cells=[v4.new_markdown_cell(TOLD), *cells, begun])
-    assert len(prose(lesson)) == 7
-    assert [len(part) for part in checked(lesson)] == [1, 1]
-    once = 60 * 7 / 170 + SYMBOL + LINE + PICTURE + 0.8 + QUESTION + TASK + WRITTEN
-    assert seconds(lesson) == pytest.approx(once)
-    told = "Hm.\n\n<details>\n<summary>Want more?</summary>\n\nMuch.\n\n</details>"
-    lesson.cells.append(v4.new_markdown_cell(told))
-    assert seconds(lesson) == pytest.approx(once + 60 / 170)

@@ -1,11 +1,14 @@
 """The workbench without a browser: states, traits, pictures, messages, and the copied cell."""
 
 import gc
+import json
 from functools import _lru_cache_wrapper
+from itertools import product
 
 import ipywidgets
 import numpy as np
 import pytest
+from fuzzing.outcomes import check_sentence
 from ipywidgets.widgets.widget import _instances
 from strange_loops import trace_of
 from workbenches import ask, control, own, rebuilt, sine
@@ -79,6 +82,24 @@ def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, t
     assert bench.form["problem"]["key"] == key
     assert (bench.state, bench.svg) == (state, svg)
     assert ask(bench, ["theme"], "print") == ""
+
+
+KEYS = ([], ["nothing"], [5], [None], ["taps"], ["taps", 5], ["taps", "x"], ["at", "x", 99])
+KEYS += (["at", "x", 0], ["at"], ["options", "all"], ["written"], ["steps"], ["weights"], ["save"])
+ODD = (None, True, "", "nan", 1e400, 10**30, "\ud800", "a\nb", [], [None], [[1]], {}, ["x**", 1])
+
+
+def test_odd_messages_are_refused_with_a_sentence():
+    bench = Workbench(view="taps")
+    bench.send = lambda *_, **__: None
+    messages = [{"number": 1, "key": key, "value": value} for key, value in product(KEYS, ODD)]
+    messages += [*ODD, {"number": 1, "key": ["order"]}, {"number": "1", "key": [], "value": 1}]
+    for message in messages:
+        bench.receive(message)
+        json.dumps(bench.form, allow_nan=False)
+        if told := bench.form["problem"]["text"]:
+            check_sentence(told)
+    assert told.startswith("message = ")
 
 
 def test_weights_begin_as_the_cost_before_them():
