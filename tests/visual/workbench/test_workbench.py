@@ -86,6 +86,7 @@ def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, t
 
 KEYS = ([], ["nothing"], [5], [None], ["taps"], ["taps", 5], ["taps", "x"], ["at", "x", 99])
 KEYS += (["at", "x", 0], ["at"], ["options", "all"], ["written"], ["steps"], ["weights"], ["save"])
+KEYS += (["options", "nothing"], ["at", "nothing", 0], ["link"], ["loop"], ["view"], ["cost"])
 ODD = (None, True, "", "nan", 1e400, 10**30, "\ud800", "a\nb", [], [None], [[1]], {}, ["x**", 1])
 
 
