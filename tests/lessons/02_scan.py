@@ -27,20 +27,8 @@ assert list(line_values) == [3, 4, 5, 6, 7]
 assert list(lab.trace([bad], {start: [1.0, 2.0]}).outputs[0]) == [0, 4, -4, 12, -20]
 assert "x[t−2]·2" in str(lab.system(bad))
 assert "x[t−1]·2" in str(lab.system(good))
-seen = []
-u_, w_ = pt.dvector("u"), pt.dscalar("w")
-pytensor.scan(
-    lambda *arguments: seen.append(arguments) or arguments[2] * arguments[3] + arguments[0],
-    sequences=[{"input": u_, "taps": [-1, 0]}],
-    outputs_info=[pt.dscalar("x0")],
-    non_sequences=[w_],
-    return_updates=False,
-)
-assert len(seen[0]) == 4
-names = [argument.name for argument in seen[0]]
-assert names[:3] == ["u[t-1]", "u[t]", "x0[t-1]"], names
 
-y_ = pt.dscalar("y0")
+u_, y_ = pt.dvector("u"), pt.dscalar("y0")
 given = {u_: np.array([2.0, 7.0, 1.0, 8.0, 2.0]), y_: 0.25}
 y = [0.25]
 for t in range(3):

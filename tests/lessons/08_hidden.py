@@ -10,8 +10,6 @@ truth = [4 * x0**3, 12 * x0**2, 24 * x0]  # of x⁴
 assert np.allclose([float(row.true) for row in broken.rows], truth, rtol=1e-12)
 assert [row.effect for row in broken.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
 assert isclose(float(broken.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
-difference = broken.contrast.first
-assert broken.true.scans[difference.scan].order == 2  # order 2 writes the first wrong value
 
 # The outputs ∂C′/∂x of Scan 3 are correct: Scan 4 begins with 4·x₀ and 4·x₁, by both rules.
 for side in (broken.true, broken.broken):
@@ -31,11 +29,6 @@ for side, shown in ((broken.true, ("7.6", "7.6", "4")), (broken.broken, ("7.6", 
     text = visual.machine(side, moment=visual.machine(side).content.moments).text()
     for name, value in zip(("∂₁C″/∂x₀", "∂₂C″/∂x₀", "∂₃C″/∂x₁"), shown, strict=True):
         assert f"{name} = {value} (" in text
-for side, numbers in ((broken.true, (1, 1.9)), (broken.broken, (2, 3.8))):
-    named = {tape.name: tape for scan in side.scans for tape in scan.tapes}
-    for name in ("d3d2x", "d2dx"):  # of Scan 5, and of Scan 3, which Scan 6 reads
-        assert np.allclose(named[name].final[:2], numbers)
-        assert named[name].name in {t.name for t in side.scans[4 if name == "d3d2x" else 2].tapes}
 
 # Two taps: x₄ = x₀²·x₁³; the second derivative differentiates the sum of both first derivatives.
 q, p = 0.9, 0.95
@@ -53,6 +46,3 @@ assert first_wrong(5, [32 * x0**31, 32 * 31 * x0**30, of_five]) == 0
 assert turn.check(first_wrong).is_right
 assert not turn.check(lambda steps, claimed: 3).is_right
 solve(sooner, "x₁² + x₂²", "x₂²", "x₁ + x₂")
-quadratic = lab.Loop.from_text("x[t] = 3.5*x[t-1]*(1 - x[t-1])", {"x": 0.3}, n_steps=3)
-third = lab.break_rule(quadratic, "accumulate-overwritten", order=3).rows[2]
-assert isclose(third.broken / third.true, 3, rel_tol=1e-12)

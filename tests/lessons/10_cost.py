@@ -17,11 +17,6 @@ assert isclose(backward(forward(0.2, 6, True)[1], 1.0), dx, rel_tol=1e-12)
 assert isclose(float(result.gradient), 16 * 0.95**15, rel_tol=1e-12)
 assert f"{float(result.gradient):.3f}" == "7.413"
 assert float(result.late) == 1
-assert "runs 0 of 4 steps" in str(lab.compiled(xs[-1], x0, given={x0: 0.95}))
-compiled = pytensor.function([x0], xs[-1], mode="FAST_COMPILE")
-assert isclose(float(compiled(0.95)), 0.95**16)
-after = pytensor.grad(xs[-1], x0).eval({x0: 0.95}, mode="FAST_COMPILE")
-assert isclose(float(after), 16 * 0.95**15, rel_tol=1e-12)  # the graph itself was not changed
 
 state, slopes = 0.3, []
 for _ in range(100):
