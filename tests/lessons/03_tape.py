@@ -1,6 +1,5 @@
 from math import isclose
 
-import numpy as np
 from solving import rates
 
 
