@@ -40,6 +40,13 @@ def a_batch(xs):
     return vectorize_graph(squares(x), {x: xs}).sum()
 
 
+@graph("weights", xs=LINES, weights=LINE)
+def a_batch_of_two_axes(xs, weights):
+    x, a = pt.dscalar("x"), pt.dscalar("a")
+    y = last(lambda y, a: pt.tanh(a * y) + 0.1, x, 3, a)
+    return vectorize_graph(y, {x: xs, a: weights}).sum()
+
+
 @graph("w", x=[LINE, 1 - LINE], w=LINE, start=0.4)
 def rows_with_weights(x, w, start):
     """Return a loop over the rows of a matrix, with a loop over the entries of each row."""
