@@ -39,8 +39,8 @@ function provenance(data, number, at) {
   const origin = isOfSequence ? "a value of a sequence" : `an initial ${isDerivative ? "gradient" : "value"}`;
   const start = isDerivative && text === "0" ? `${cell.name} starts at 0.` : `${cell.name} = ${text} is ${origin}.`;
   const given = text ? start : `${cell.name} has no value yet.`;
-  const computed = write?.part;
-  const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
+  const computed = write?.part, isSum = computed?.kind !== "fill" || computed.terms.length > 1;
+  const sentence = computed && isSum ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
   return { part: computed, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
 }
 
