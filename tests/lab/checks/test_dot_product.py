@@ -13,8 +13,8 @@ from random_loops import loops
 import lab
 from lab.checks import check
 from lab.errors import GradientError, GraphError
-from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
+from lab.reports.breaking.rules import BROKEN
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
 
@@ -53,17 +53,12 @@ def test_random_loops(loop, seed):
         assert of is None
 
 
-WRONG = {
-    "no accumulation": PullbackRule(accumulates=lambda tape: ()),
-    "an unreversed sequence": PullbackRule(reverses=False),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_rules_are_seen(name):
-    loop = gallery.loops["gap" if name == "no accumulation" else "square"]
+@pytest.mark.parametrize(
+    ("rule", "name"), [("never-accumulate", "gap"), ("unreversed-sequences", "square")]
+)
+def test_wrong_rules_are_seen(rule, name):
     with pytest.raises(check.WrongGradientError, match="should be"):
-        lab.dot_product(loop, rule=WRONG[name])
+        lab.dot_product(gallery.loops[name], rule=BROKEN[rule].rule)
 
 
 def test_own_tangents_and_cotangent():

@@ -201,15 +201,6 @@ def test_the_tape_is_emptied_while_it_is_read_backward():
 # --- sums of gradients -------------------------------------------------------------------
 
 
-def test_setters_are_added_in_place():
-    node = Node(numpy.zeros(3), tapes.Tape())
-    node.outgrads += [Setter(1, 2.0), numpy.ones(3), Setter([0, 0, 2], numpy.array([1.0, 2, 3]))]
-    assert node.sum_outgrads().tolist() == [4, 3, 4]
-    alone = Node(numpy.zeros(3), tapes.Tape())
-    alone.outgrads.append(Setter(slice(1, None), 2.0))
-    assert alone.sum_outgrads().tolist() == [0, 2, 2]
-
-
 def test_mutating_add_mutates_and_is_a_primitive():
     old = numpy.zeros(2)
     assert mutating_add(old, numpy.array([1.0, 2.0])) is old

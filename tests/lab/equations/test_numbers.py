@@ -136,12 +136,6 @@ def test_indices_count_from_the_initial_value_of_each_variable():
     assert loop_offsets(quantities) == "step k: x[t] is xₖ₊₁, cube[t] is cubeₖ"
 
 
-def test_half_units():
-    """Printed numbers have four digits: 27.3 represents 27.30."""
-    expected = {"7.413": 5e-4, "27.3": 5e-3, "1.188e-14": 5e-18, "117": 0.05, "0": 5e-5}
-    assert {number: half_a_unit(number) for number in expected} == pytest.approx(expected)
-
-
 def test_parts_of_one_gradient_are_numbered():
     trace = gallery.loops["window"].trace(order=1)
     shares = [ScanOf(trace, 1).share(tape) for tape in trace.scans[1].outputs]

@@ -16,11 +16,7 @@ A, U, W = 0.7, 1.3, -0.4
 
 # The text, and the same formula in Python, of x = A, u = U and w = W.
 FORMULAS = [
-    ("x**2", lambda x, u, w: x * x),
-    ("x = x**2", lambda x, u, w: x * x),
-    ("x[t] = x[t-1]**2", lambda x, u, w: x * x),
     ("sin(x[t-1])*u + w*x[t-1]", lambda x, u, w: math.sin(x) * u + w * x),
-    ("x**-2", lambda x, u, w: 1 / (x * x)),
     ("2**-x", lambda x, u, w: 2.0**-x),
     ("x/(u/w)", lambda x, u, w: x / (u / w)),
     ("x - (u - w) - -(x + u)*w", lambda x, u, w: x - (u - w) + (x + u) * w),
@@ -30,7 +26,6 @@ FORMULAS = [
     ("x**65 + x + x + x + x + x + x + x + x + x + x", lambda x, u, w: x**65 + 10 * x),
     ("100*100*x", lambda x, u, w: 10000 * x),
     ("1/3 + x", lambda x, u, w: 1 / 3 + x),
-    ("x·u − w", lambda x, u, w: x * u - w),
     ("x[t] = w·x[t−1]² + u[t]", lambda x, u, w: w * x * x + u),
     ("x² − x^(-2) + 2·x¹⁰", lambda x, u, w: x * x - x**-2 + 2 * x**10),
     ("where(x ≥ u, x, w) − where(x ≤ u, x, w)", lambda x, u, w: w - x),
@@ -112,14 +107,10 @@ TWO_TAPS = "x[t-1] + x[t-2]"
 REFUSED = [
     # The text, the quoted part, and the message.
     ("x.__class__", "x.__class__", "not part of the grammar"),
-    ("x + u.T", "u.T", "not part of the grammar"),
-    ("1 + foo(x)", "foo", "not a supported function"),
     ("__import__('os')", "__import__", "not a supported function"),
     ("sin(x)(u)", "sin(x)", "not a supported function"),
     ("x + sin", "sin", "not a name of this loop"),
-    ("lambda: x", "lambda: x", "not part"),
     ("[x for x in u]", "[x for x in u]", "not part"),
-    ("(y := x)", "y := x", "not part"),
     ("x + 'a'", "'a'", "not a number"),
     ("True", "True", "not a number"),
     ("-True", "True", "not a number"),
@@ -176,6 +167,7 @@ test_anything_else_is_refused = words_test(
     longest=320,
 )
 STATES = {"states": {"x": 1.0, "y": 1.0}}
+READS_TWO = lab.Loop.from_text(TWO_TAPS, {"x": 1.0}, n_steps=2)
 test_bad_declarations_are_refused = words_test(
     (partial(refuse, ""), "step = ''"),
     (partial(refuse, None), "step = None"),
@@ -188,14 +180,11 @@ test_bad_declarations_are_refused = words_test(
     (partial(refuse, "x", {"states": {"x": "a"}}), "initial of state x = 'a'"),
     (partial(refuse, TWO_TAPS, {"states": (lab.State("x", 1.0),)}), "for the taps [-2, -1]"),
     (partial(refuse, TWO_TAPS, {"states": {"x": [1.0, 2.0, 3.0]}}), "expected 2 values"),
+    *(
+        (lambda taps=taps: READS_TWO.with_taps({"x": taps}), "written for the taps [-2, -1]")
+        for taps in ((-3, -1), (-1, -2), (-1,))
+    ),
 )
-
-
-def test_taps_that_the_text_names_stay():
-    loop = lab.Loop.from_text("x[t-1] + x[t-2]", {"x": 1.0}, n_steps=2)
-    for taps in ((-3, -1), (-1, -2), (-1,)):
-        with pytest.raises(ArgumentError, match=r"written for the taps \[-2, -1\]"):
-            loop.with_taps({"x": taps})
 
 
 PRINTED = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn", "window", "extra", "delay")

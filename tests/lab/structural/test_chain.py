@@ -21,7 +21,6 @@ G = 10 + A
 MIXED = np.array([[True, False, True], [False, False, True]])
 SIGN = np.array([True, True, False, True, True, True])
 LIMITS = np.array([0.5, 1.5, 1.5, 1.0, 1.0, 3.0])
-XY = [np.array([1.0, -0.5, 2.0]), np.array([0.75])]
 
 
 @settings(max_examples=150)
@@ -53,14 +52,8 @@ def routed_by_numpy(x, y):
     return np.clip(np.where(SIGN, both, 0.25), -1, LIMITS)
 
 
-def test_a_chain_by_hand():
-    output, pullback = structural.vjp(routed, XY)
-    np.testing.assert_array_equal(output, [0.5, -0.5, 0.25, 1.0, -0.5, 2.0])
-    gx, gy = pullback(np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
-    # x0 is clamped to 0.5, then equals its bound; the chain reads x1 twice
-    np.testing.assert_array_equal(gx, [8, 18, 32])
-    np.testing.assert_array_equal(gy, [0])
-    _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [XY[0], [1, 2]])
+def test_an_input_that_the_chain_does_not_read_has_a_gradient_of_zeros():
+    _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [V, [1, 2]])
     assert [g.tolist() for g in pullback([5.0])] == [[5, 0, 0], [0.0, 0.0]]
 
 

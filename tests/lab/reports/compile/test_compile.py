@@ -103,16 +103,6 @@ def assert_as_in_a_real_function(ours, outputs, mode):
     assert shapes(ours) == shapes(theirs)
 
 
-def test_another_function_is_told_apart():
-    outputs = [to_compile.output_of("last")]
-    with pytest.raises(AssertionError):
-        assert_as_in_a_real_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
-    with pytest.raises(AssertionError):
-        assert_told_of(
-            lab.compiled(outputs, mode="CVM"), rewrite_graph(outputs, "NUMBA", FUSION).after
-        )
-
-
 def assert_told_of(found, nodes):
     """Compare the report on every Scan with its node."""
     parts = [read_node(node) for node in nodes]
