@@ -21,17 +21,12 @@ from lab.scans.replacing import scan_nodes
 CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 
-def quantities_of(loop):
-    """Return the initial values and the inputs of a loop, with indices from 0."""
-    found = {s.name: Series(s.first_values) for s in loop.states}
-    found |= {s.name: Series(s.values) for s in loop.sequences}
-    found |= {name: Series([]) for name in loop.outputs}
-    return found | {p.name: p.value for p in loop.parameters}
-
-
 def disagreements(loop, printed, tolerance=1e-12):
     """Yield the values for which the printed equations and the trace differ."""
-    known = quantities_of(loop)
+    known = {p.name: p.value for p in loop.parameters}
+    known |= {s.name: Series(s.first_values) for s in loop.states}
+    known |= {s.name: Series(s.values) for s in loop.sequences}
+    known |= {name: Series([]) for name in loop.outputs}
     made = run_printed(printed, known, loop.steps)
     scan = loop.trace(order=0).scans[0]
     assert made == scan.steps

@@ -9,9 +9,7 @@ from graphs import scan, to_compile
 from graphs.to_compile import GIVEN
 from pytensor.compile import FunctionMaker, In, Mode, get_mode
 from pytensor.compile.io import Out
-from pytensor.graph.basic import Constant
 from pytensor.graph.replace import vectorize_graph
-from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 
 import lab
@@ -20,7 +18,7 @@ from lab.loops import gallery
 from lab.reports.compile.buffers import Retention
 from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import NO_LOOP
-from lab.reports.compile.rewriting import rewrite_graph
+from lab.reports.compile.rewriting import inputs_of, rewrite_graph
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -53,16 +51,8 @@ CASES = {
 }
 
 
-def inputs_of(outputs):
-    return [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
-
-
 def given_for(outputs):
     return {v: GIVEN[v.name] for v in inputs_of(outputs) if v.name in GIVEN}
-
-
-def rows_and_retention(found):
-    return [(buffer.stored.number, buffer.retention) for buffer in found.buffers]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -77,7 +67,7 @@ def test_outcomes_and_rows(name, mode):
     if effect is MERGED:
         assert found.after[0].sources == (1, 2)
     expected = buffers[mode] if isinstance(buffers, dict) else buffers
-    assert sorted(rows_and_retention(found)) == sorted(expected)
+    assert sorted((b.stored.number, b.retention) for b in found.buffers) == sorted(expected)
     assert found.linker in str(found)
     ours = rewrite_graph(outputs, mode, FUSION)
     assert_as_in_a_real_function(ours.after, outputs, mode)

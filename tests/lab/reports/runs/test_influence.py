@@ -97,21 +97,16 @@ def test_a_linear_loop_has_the_powers_of_its_matrix(factor, summary):
     assert next(found.summary()).endswith(summary)
 
 
-def largest_of_blocks(table, rows, columns):
-    """Return the largest entry of each block, or nan, from the whole table."""
-    return [
-        [block.flat[np.abs(block).argmax()] for block in np.split(part, columns[1:], axis=1)]
-        for part in np.split(table, rows[1:])
-    ]
-
-
 def test_blocks_of_a_long_loop():
     found = lab.influence(linear(np.array([[0.99]]), 3_000).derivative(0))
     assert found.values.shape == (200, 200, 1, 1)
     assert (found.rows[0], found.columns[0], found.end) == (0, 0, 3_000)
     t, s = np.meshgrid(np.arange(3_001), np.arange(3_001), indexing="ij")
     powers = np.where(t >= s, 0.99 ** np.maximum(t - s, 0), 0)
-    expected = largest_of_blocks(powers, found.rows, found.columns)
+    expected = [  # the largest entry of each block
+        [block.max() for block in np.split(part, found.columns[1:], axis=1)]
+        for part in np.split(powers, found.rows[1:])
+    ]
     np.testing.assert_allclose(found.values[..., 0, 0], expected, rtol=1e-10)
     assert found.index.tolist() == list(range(3_001))
     np.testing.assert_allclose(found.last, 0.99 ** (3_000 - found.index), rtol=1e-10)
