@@ -7,6 +7,7 @@ import pytensor
 import pytest
 
 from visual.cli.main import main
+from visual.drawing.catalogue import PICTURES
 
 
 def test_every_option_changes_the_picture(capsys):
@@ -55,7 +56,8 @@ def test_export_accepts_a_graph_and_prints_the_index(rooted, capsys):
     words = ["--loop", "rooted:with_value", "--order", "1", "--formats", "svg,txt", "-o", "set"]
     assert main(["export", *words]) == 0
     assert capsys.readouterr().out.strip() == "set/index.html"
-    assert {path.suffix for path in (rooted / "set").iterdir()} == {".svg", ".txt", ".html"}
+    files = {f"{name}{suffix}" for name in PICTURES for suffix in (".svg", ".txt")}
+    assert {path.name for path in (rooted / "set").iterdir()} == {*files, "index.html"}
     assert "-0.3564" in (rooted / "set" / "tapes.svg").read_text("utf-8")  # √(√(√9 − 1) − 1) − 1
 
 

@@ -111,6 +111,7 @@ LEAST = 1.5  # a just noticeable difference of whole patches is 1
 @pytest.mark.parametrize("theme", THEMES.values())
 def test_every_text_has_contrast_and_every_pair_of_roles_is_told_apart(theme):
     assert list(alike(theme, LEAST)) == []
+    assert len({role.word for role in Role}) == len(Role)
     for role, look in theme.looks.items():
         assert contrast(look.text, look.fill) >= 4.5, role
         if look.hatch is not Hatch.NONE:
