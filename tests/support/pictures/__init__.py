@@ -1,8 +1,6 @@
 """Read the cells and arrows of a picture."""
 
-import re
 from itertools import combinations, pairwise
-from xml.etree import ElementTree
 
 import numpy as np
 
@@ -39,12 +37,6 @@ def cells(scene):
     ]
 
 
-def number_of(name):
-    """Return the number of a node: 3 for n₃."""
-    digits = re.fullmatch(r"n([₀-₉]+)", name).group(1)
-    return int("".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in digits))
-
-
 def words_of(shapes):
     """Return the content of all texts in shapes or in a picture, in drawing order."""
     every = shapes.walk() if hasattr(shapes, "walk") else walk(shapes)
@@ -54,25 +46,6 @@ def words_of(shapes):
 def at_step(scene, step):
     """Return the shapes that belong to a step, without groups."""
     return [s for group in scene.groups() if group.step == step for s in walk(group.shapes)]
-
-
-def keyed_boxes(scene):
-    """Yield the key, the tooltip, and the box of every cell with a key."""
-    for group in scene.groups():
-        if group.cell:
-            box = next(shape for shape in group.shapes if isinstance(shape, Box))
-            yield group.cell, group.title, box
-
-
-def keyed_values(scene):
-    """Return the values in the tooltips of all cells, by the key of the cell."""
-    found = {}
-    for element in ElementTree.fromstring(scene.svg()).iter(f"{SVG}g"):
-        key, title = element.get("data-cell"), element.find(f"{SVG}title")
-        if key:
-            value = title.text.rpartition(" = ")[2].partition("; entries")[0]
-            found.setdefault(key, []).append(value)
-    return found
 
 
 # Collisions of arrows with boxes, other arrows, and texts.

@@ -21,7 +21,7 @@ from visual.scene.theme import THEMES, Role, contrast, heat_color
 
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {
-    "a thousand steps": LOOPS["a thousand steps"],
+    "two thousand steps": LOOPS["a thousand steps"].with_steps(2000),
     "twenty states": lab.Loop(
         lambda **v: [v[n] * v[m] * 0.9 for n, m in zip(CHAIN, [*CHAIN[1:], CHAIN[0]], strict=True)],
         states=tuple(lab.State(name, 0.5 + 0.02 * n) for n, name in enumerate(CHAIN)),

@@ -9,14 +9,7 @@ from itertools import accumulate
 import numpy
 import pytest
 from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES, A
-from pictures import (
-    at_step,
-    cell_groups,
-    keyed_boxes,
-    keyed_values,
-    number_of,
-    touches,
-)
+from pictures import at_step, cell_groups, touches
 from strange_loops import one
 from twins import assert_twin
 
@@ -33,6 +26,9 @@ drawn = lru_cache(lambda name: visual.eager(recorded(name), all=True))
 whole = [name for name in RUNS if name != "fan"]  # fan has a folded list
 
 
+DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "n[]")
+
+
 def texts(shapes):
     return [shape.content for shape in shapes if isinstance(shape, Text)]
 
@@ -40,13 +36,10 @@ def texts(shapes):
 def boxes(scene):
     """Return the boxes of nodes, and the boxes of their total gradients, by number."""
     nodes, totals = {}, {}
-    for _, title, box in keyed_boxes(scene):
-        name = title.split(" ")[0]
-        if name.startswith("n"):
-            nodes[number_of(name)] = box
-        found = re.match(r"gradient of the result wrt (n[₀-₉]+),", title)
+    for group, *_ in cell_groups(scene):
+        found = re.match(r"(gradient of the result wrt )?n([₀-₉]+)\b", group.title)
         if found:
-            totals[number_of(found.group(1))] = box
+            (totals if found[1] else nodes)[int(found[2].translate(DIGITS))] = group.shapes[0]
     return nodes, totals
 
 
@@ -119,9 +112,9 @@ def test_a_wrong_moment_is_found():
 def hidden_nodes(scene):
     """Return the numbers of the nodes that notes report as hidden."""
     notes = "\n".join(texts(scene.walk()))
-    digits, numbers = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "[]"), set()
-    for count, *ends in re.findall(r"⋯ ([\d,]+) nodes? hidden: n(\S+) to n(\S+)", notes):
-        first, last = (int(end.translate(digits)) for end in ends)
+    numbers = set()
+    for count, *ends in re.findall(r"⋯ ([\d,]+) nodes? hidden: (n\S+) to (n\S+)", notes):
+        first, last = (int(end.translate(DIGITS)) for end in ends)
         assert last - first + 1 == int(count.replace(",", ""))
         numbers |= set(range(first, last + 1))
     return numbers
@@ -146,8 +139,11 @@ def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
     if not options.get("all") and (drawn(name).width > 840 or tape is not None):
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
         assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
-    for key, values in keyed_values(scene).items():  # as in the picture with all tapes open
-        assert set(values) <= set(keyed_values(drawn(name)).get(key, values))
+    # as in the picture with all tapes open
+    shown, everything = (
+        {(g.cell, value_in(g.title)) for g, *_ in cell_groups(s)} for s in (scene, drawn(name))
+    )
+    assert {key for key, _ in shown - everything} & {key for key, _ in everything} == set()
 
 
 # How it looks.
@@ -201,7 +197,8 @@ def unmatched(scene, wrt):
     The eager half has no gradients of initial values except `wrt`. If a node has no gradient yet,
     the slot contains 0.
     """
-    cells = [(title, box, box.x < middle(scene) - 1) for _, title, box in keyed_boxes(scene)]
+    boxes = [(group.title, group.shapes[0]) for group, *_ in cell_groups(scene)]
+    cells = [(title, box, box.x < middle(scene) - 1) for title, box in boxes]
     wrong = []
     for moment, name in scene.moments.items():
         shapes = at_step(scene, moment)
@@ -222,7 +219,7 @@ def test_both_sides_have_the_same_values_in_the_order_of_the_run(name, wrt):
     scene, steps = both_tapes(name, wrt), range(loops[name].trace(wrt=wrt).scans[0].steps)
     if wrt != "birth":  # the first step computes hunters₁ without birth, therefore without a node
         assert unmatched(scene, wrt) == []
-        assert sum(", slot " in title for _, title, _ in keyed_boxes(scene)) > len(steps)
+        assert sum(", slot " in group.title for group, *_ in cell_groups(scene)) > len(steps)
     outside = ("after the loop", "gradients of what follows the loop")
     assert [moment for moment in scene.moments.values() if moment not in outside] == [
         *(f"step {step} of the loop" for step in steps),
