@@ -71,12 +71,22 @@ def test_outcomes_and_rows(name, mode):
     assert found.linker in str(found)
     ours = rewrite_graph(outputs, mode, FUSION)
     assert_as_in_a_real_function(ours.after, outputs, mode)
-    assert_told_of(found, ours.after)
+    for report, parts in zip(found.after, map(read_node, ours.after), strict=True):
+        assert report.stops_early == (parts.until is not None)
+        kinds = [(v.kind, v.tape) for v in parts.variables if v.outer_output is not None]
+        assert [(buffer.kind, buffer.tape) for buffer in report.buffers] == kinds
 
 
-def destroys(node):
-    """Return the numbers of the outputs that a node writes over its inputs."""
-    return set(getattr(node.op, "destroy_map", {}))
+def described(nodes):
+    """Return the step, the outputs written over inputs, and the shapes of inputs of each Scan."""
+    return [
+        (
+            node.op.info,
+            set(getattr(node.op, "destroy_map", {})),
+            [getattr(v.type, "shape", None) for v in node.inputs],
+        )
+        for node in nodes
+    ]
 
 
 def assert_as_in_a_real_function(ours, outputs, mode):
@@ -87,24 +97,7 @@ def assert_as_in_a_real_function(ours, outputs, mode):
         mode=get_mode(mode),
         on_unused_input="ignore",
     )
-    theirs = scan_nodes(maker.fgraph.outputs)
-    assert [node.op.info for node in ours] == [node.op.info for node in theirs]
-    assert [destroys(node) for node in ours] == [destroys(node) for node in theirs]
-    assert shapes(ours) == shapes(theirs)
-
-
-def assert_told_of(found, nodes):
-    """Compare the report on every Scan with its node."""
-    parts = [read_node(node) for node in nodes]
-    for told, of_node in zip(found.after, parts, strict=True):
-        assert told.stops_early == (of_node.until is not None)
-        made = [v for v in of_node.variables if v.outer_output is not None]
-        kinds = [(buffer.kind, buffer.tape) for buffer in told.buffers]
-        assert kinds == [(variable.kind, variable.tape) for variable in made]
-
-
-def shapes(nodes):
-    return [[getattr(v.type, "shape", None) for v in node.inputs] for node in nodes]
+    assert described(ours) == described(scan_nodes(maker.fgraph.outputs))
 
 
 @pytest.mark.parametrize("mode", MODES)
