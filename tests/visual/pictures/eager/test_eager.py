@@ -90,20 +90,8 @@ def test_every_moment_shows_its_events_and_nothing_else(name):
     assert unlike_events(recorded(name), drawn(name)) == []
 
 
-def without(shapes, cell):
-    """Return the shapes without the cells that have this key."""
-    kept = (shape for shape in shapes if getattr(shape, "cell", "") != cell)
-    return tuple(
-        replace(shape, shapes=without(shape.shapes, cell)) if isinstance(shape, Group) else shape
-        for shape in kept
-    )
-
-
 def test_a_wrong_moment_is_found():
-    run, scene = recorded("square"), drawn("square")
-    assert len(unlike_events(run, drawn("closure"))) > 5
-    for cell in {group.cell for group, *_ in cell_groups(scene)}:
-        assert unlike_events(run, replace(scene, shapes=without(scene.shapes, cell)))
+    assert len(unlike_events(recorded("square"), drawn("closure"))) > 5
 
 
 # Folding.
