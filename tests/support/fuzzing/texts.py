@@ -22,18 +22,6 @@ VALID = (
 )
 
 
-def soup(chance):
-    return "".join(chance.choices(TOKENS, k=chance.randint(1, 12)))
-
-
-def alternating(chance):
-    """Return alternating operands and operators, often a formula."""
-    parts = [chance.choice(TOKENS[:9] + TOKENS[14:18])]
-    for _ in range(chance.randint(0, 4)):
-        parts += chance.choice("+-*/"), chance.choice(TOKENS[:9] + TOKENS[14:18])
-    return "".join(parts)
-
-
 def mutation(chance):
     text = list(chance.choice(VALID))
     for _ in range(chance.randint(0, 3)):
@@ -64,5 +52,5 @@ def run(text, chance):
 
 def calls(chance):
     while True:
-        text = chance.choice((soup, alternating, mutation, disguise))(chance)
+        text = chance.choice((mutation, disguise))(chance)
         yield partial(run, text, chance), text
