@@ -5,7 +5,7 @@
 # make tests   run the tests
 # make site    write all lessons as pages that work offline to site/
 # make pdf     print these pages to site/course.pdf; needs an installed Chromium
-# make fuzz    run more tests of random texts, commands, and arguments: FUZZ=100
+# make fuzz    run more tests of random texts and arguments: FUZZ=100
 # make corpus  test the pictures of all graphs of tests/corpus; make test draws nine of them
 # make mutants insert small faults into the engine and count the faults that its tests notice
 # make bench   measure speed relative to other tools

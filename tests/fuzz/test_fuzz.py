@@ -1,49 +1,64 @@
-"""Random arguments, texts, and command lines work, or raise errors of one sentence."""
+"""Random arguments and texts work, or raise errors of one sentence; valid calls work."""
 
 import ast
 from functools import partial
 
 import pytest
-from fuzzing import arguments, commands, texts
+from fuzzing import arguments, texts
 from fuzzing.outcomes import SEEDS, check_sentence, tried
 
 import lab
-import visual.cli.draw
+import visual
 from lab.errors import quote
 from lab.loops.text.source import Source
+from visual.cli.main import COMMANDS, main
 
 VERIFY = arguments.DERIVATIVE.verify  # to save time, the listed call has a wrong mode
 FUZZERS = {  # random calls, their number, and the least numbers of results and of errors
     "arguments": (arguments.calls, 250, 11),
     "texts": (texts.calls, 300, 11),
-    "commands": (commands.calls, 150, 4),
 }
 WORKING = {
-    **{
-        f"{f.__module__}.{f.__qualname__}": partial(f, **given)
-        for f, given in arguments.CALLS.items()
-        if f != VERIFY
-    },
-    **{name: partial(commands.run, [name, *words]) for name, words in commands.WORKS.items()},
+    f"{f.__module__}.{f.__qualname__}": partial(f, **given)
+    for f, given in arguments.CALLS.items()
+    if f != VERIFY
+}
+SCORES = "kept.json"
+LINES = {  # a valid command line for each command
+    "loops": [],
+    "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
+    "explain": ["square"],
+    "why": ["square", "--value", "=0.95"],
+    "page": ["--loops", "square", "--orders=1", "--costs=last", "-o", "a.html"],
+    "compare": ["square"],
+    "compiled": ["square", "--mode", "FAST_COMPILE"],
+    "export": ["--loop", "square", "--out", "set"],
+    "lessons": ["--no-open", "course"],
+    "score": [SCORES],
 }
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_without_other_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / commands.SCORES).write_text('{"answers": {}}')
+    (tmp_path / SCORES).write_text('{"answers": {}}')
 
 
 @pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
 def test_everything_public_is_tried(package):
     names = {function.__qualname__.split(".")[0] for function in arguments.CALLS} | {"Trace"}
     assert set(package.__all__) - arguments.NOT_CALLED <= names
-    assert commands.WORKS.keys() == commands.COMMANDS.keys()
+    assert LINES.keys() == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("call", WORKING.values(), ids=list(WORKING))
 def test_a_correct_call_works(call):
     call()
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_a_correct_command_line_works(command):
+    assert main([command, *LINES[command]]) == 0
 
 
 @pytest.mark.fuzz
@@ -67,14 +82,9 @@ def unnamed(steps):
     raise lab.LabError("That cannot be.")
 
 
-def ends(*_):
-    raise SystemExit(1)
-
-
 FAULTS = [  # a fuzzer, a faulty function in a module, and the error that the fuzzer detects
     ("arguments", arguments, "CALLS", {unnamed: {"steps": 3}}, "UnnamedError of"),
     ("texts", Source, "parse", lambda source: ast.parse(source.text).body, "SyntaxError of"),
-    ("commands", visual.cli.draw, "_picture", ends, "AssertionError of"),
 ]
 
 
