@@ -225,7 +225,7 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} --animate -o -", "--animate", ".svg"),
     (f"{SQUARE_TAPES} -o walk.avi", "--out walk.avi", ".gif", ".pdf"),
     (f"{SQUARE_TAPES} -o missing/x.svg", "--out missing/x.svg"),
-    ([*TAPS, "-o", "\ud800.svg"], "--out"),
+    ([*TAPS, "-o", "\ud800.svg"], "path"),
     ([*TAPS, "-o", "a\0b.svg"], "path"),
     ([*TAPS, *OUT, "--steps", "\ud800"], "steps"),
     ([*TAPS, *OUT, "--order", "2" * 5000], "--order"),
