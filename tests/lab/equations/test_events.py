@@ -1,6 +1,7 @@
 """Compare events with raw reads and writes and with buffers of random loops; check tables."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytensor.tensor as pt
@@ -140,6 +141,33 @@ def test_events_of_random_loops_replay_the_run(data):
     check_replay(trace, events)
     check_sums(trace, events)
     check_rows(trace, events.rows())
+
+
+def test_the_checkers_notice_a_wrong_event():
+    trace = gallery.loops["coupled"].trace()
+    events = lab.events(trace)
+    tampered = [*events]
+    event = tampered[-1]
+    first, *others = event.writes
+    term, *terms = first.terms
+    doubled = replace(term, value=term.value * 2)
+    for check, wrong in (
+        (check_replay, replace(first, new=first.new + 1)),
+        (check_sums, replace(first, terms=tuple(terms))),
+        (check_sums, replace(first, adds_old=False, terms=(*terms, doubled))),
+    ):
+        tampered[-1] = replace(event, writes=(wrong, *others))
+        with pytest.raises(AssertionError):
+            check(trace, tampered)
+    rows = events.rows()
+    place = next(i for i, r in enumerate(rows) if r["role"] == "preserved")
+    rows[place] = rows[place] | {"role": "overwritten"}
+    with pytest.raises(AssertionError):
+        check_rows(trace, rows)
+    read = event.reads[0]
+    tampered[-1] = replace(event, reads=(replace(read, value=read.value + 1),))
+    with pytest.raises(AssertionError):
+        check_replay(trace, tampered)
 
 
 def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():

@@ -49,6 +49,15 @@ def test_random_loops(loop):
     assert list(disagreements(loop, str(loop.system()), 1e-4)) == []
 
 
+@pytest.mark.parametrize(("right", "wrong"), [("t−1", "t−2"), ("·", " + "), ("u[t+2]", "u[t+1]")])
+def test_the_reader_sees_a_wrong_equation(right, wrong):
+    text = "x[t-1]*0.5 + x[t-2]*u[t]*u[t+2]"
+    loop = lab.Loop.from_text(text, {"x": [0.3, 0.6]}, {"u": [0.5, 1.5, 2.5, 3.5]})
+    printed = str(loop.system())
+    assert list(disagreements(loop, printed)) == []
+    assert list(disagreements(loop, printed.replace(right, wrong)))
+
+
 @pytest.mark.parametrize("name", CERTAIN)
 def test_derivatives_are_systems_too(name):
     """A graph of order 2 also contains the Scans of order 1."""

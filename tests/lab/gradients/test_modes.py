@@ -19,6 +19,7 @@ import lab
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
 from lab.gradients.decisions import PullbackRule
+from lab.gradients.forward import taylor
 from lab.progress import hide_progress
 from lab.traces.run import run
 
@@ -130,6 +131,12 @@ def test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop(name):
     loop = lab.Loop(lambda x: step(x), (lab.State("x", start),), n_steps=2)
     expected = unrolled(step, start, 3)
     np.testing.assert_allclose(values(loop, 3, "taylor"), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_wrong_rule_is_found(monkeypatch):
+    monkeypatch.setitem(taylor.SLOPES, "Tanh", lambda x, y: 1 - y)
+    with pytest.raises(AssertionError):
+        test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop("tanh")
 
 
 def test_arrays_go_along_a_direction():

@@ -96,6 +96,14 @@ def test_the_checker_objects_to_wrong_rules_only():
             check_orders(cost, x, graph.given, 3, rule=BROKEN[name].rule)
 
 
+def test_the_adjoint_test_accepts_the_right_and_rejects_the_wrong():
+    """Compare <g, J v> with <Jᵀ g, v> for a matrix J."""
+    jacobian, v, g = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([0.3, -0.2]), np.array([2.0, 5])
+    assert check.adjoint([jacobian @ v], [g], [v], [jacobian.T @ g], 1e-9) < 1e-12
+    with pytest.raises(check.WrongGradientError):
+        check.adjoint([jacobian @ v], [g], [v], [jacobian.T @ g * 1.001], 1e-9)
+
+
 # Graphs that `lab.Loop` does not build: each function returns a cost, an input, and values.
 
 

@@ -62,6 +62,13 @@ def test_random_loops_equal_pytensors(loop):
     assert layout(loop.build().node) == layout(node)
 
 
+def test_the_comparison_detects_another_layout():
+    loop = gallery.loops["window"]
+    node, _, _ = theirs(loop)
+    assert layout(loop.with_taps({"u": (1, 0, -1)}).build().node) != layout(node)
+    assert layout(gallery.loops["square"].build().node) != layout(node)
+
+
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_report_lists_the_arguments_of_the_scan(name):
     """Compare expressions with values, and the numbers of variables with the Scan."""

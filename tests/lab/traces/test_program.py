@@ -39,6 +39,15 @@ def test_a_program_makes_what_pytensor_makes(name):
         assert count > 20
 
 
+def test_a_wrong_program_is_seen():
+    loop = gallery.loops["gap"]
+    program, trace = made(loop, 2), loop.trace(2)
+    assert furthest(program, trace, values(loop))[0] < 1e-12
+    place = next(n for n, line in enumerate(program.instructions.lines) if line[0] == "cos")
+    program.instructions.lines[place] = ("sin", *program.instructions.lines[place][1:])
+    assert furthest(program, trace, values(loop))[0] > 1e-3
+
+
 WRONG = [("newton", "stops on a condition"), ("walk", "draws"), ("undefined", "jv")]
 
 

@@ -64,6 +64,13 @@ def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
     assert parted(kept, whole) == []
 
 
+def test_the_checker_sees_another_number():
+    loop = gallery.loops["coupled"]
+    kept = lab.trace(loop.derivative(1), keep="last")
+    other = lab.trace(loop.with_values({"prey": 1.4}).derivative(1))
+    assert len(parted(kept, other)) > 10
+
+
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
     """For x ← x·w, the derivative of the last x wrt w is n·x·w**(n−1), the running total."""
     n, w = 5_000, 0.999

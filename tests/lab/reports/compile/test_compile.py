@@ -100,6 +100,12 @@ def assert_as_in_a_real_function(ours, outputs, mode):
     assert described(ours) == described(scan_nodes(maker.fgraph.outputs))
 
 
+def test_another_function_is_told_apart():
+    outputs = [to_compile.output_of("last")]
+    with pytest.raises(AssertionError):
+        assert_as_in_a_real_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_compiled_function(mode):
     """Apply the rewrites of a mode, and run the function without a compiler."""

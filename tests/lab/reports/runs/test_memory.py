@@ -106,6 +106,13 @@ def test_every_kth_state_is_enough(steps, k):
     assert most <= -(-steps // k) + k - 1
 
 
+def test_the_simulator_detects_wrong_schedules():
+    right = list(every(6, 3))
+    for wrong in (right[1:], right[:-1], [a for a in right if a[0] != "restore"]):
+        with pytest.raises((AssertionError, KeyError)):
+            simulate(wrong, 6)
+
+
 def test_plans_have_the_figures_of_their_schedules():
     report = lab.memory(gallery.loops["logistic"].with_steps(64).trace())
     assert report.plans[0].peak == 64
