@@ -410,3 +410,10 @@ def test_what_is_right_is_not_refused():
     scene = Scene(9, 9, tuple(Text(0, 0, words) for words in told), "", "")
     for name in ("whole", "timeless"):
         assert list(by_name[name](Drawn("", "tapes", scene))) == []
+
+
+def test_a_word_and_a_look_are_one_role():
+    """Therefore, in legends with these words, each look has one meaning."""
+    assert len({role.word for role in Role}) == len(Role)
+    for theme in THEMES.values():
+        assert len({theme.look(role) for role in Role}) == len(Role)

@@ -76,6 +76,14 @@ def test_lines_read_off_their_scales_are_the_traces_numbers(name, scan):
         assert np.allclose([y for _, y in read], [y for _, y in wanted], rtol=0, atol=0.01 * extent)
 
 
+def test_a_number_that_is_not_the_traces_would_be_noticed():
+    trace = trace_of("square", 1)
+    read = read_off(panels_of(values(trace))["2 · dC/dx"])
+    true = [2.0 ** (4 - i) * 0.95 ** (2**4 - 2**i) for i in range(5)]
+    assert np.allclose([y for _, y in read], true, rtol=0, atol=0.03)
+    assert not np.allclose([y * 1.02 for _, y in read], true, rtol=0, atol=0.03)
+
+
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
 def test_what_is_not_shown_is_counted_and_can_be(name):
     """Every quantity has a panel, a line counts it, or the picture of its Scan contains it."""

@@ -75,6 +75,12 @@ def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
     assert checked > 200
 
 
+def test_the_oracle_tells_a_wrong_reverse():
+    reads, writes, kept = transposed(Tape((0, 1), (1,)))
+    assert kept == {0}  # before 3.0, PyTensor also accumulated at -1
+    assert (reads, writes) == ({-1, 0}, {-1, 0})
+
+
 @pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])
 def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
     trace = trace_of(name, 3)
