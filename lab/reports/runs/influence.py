@@ -31,6 +31,7 @@ from lab.errors import (
     check_type,
     listing,
 )
+from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
@@ -187,7 +188,7 @@ def influence(
     parts = [read_node(node) for node in nodes]
     if trace is None:
         trace = trace_of(derivative, known)
-    names = [part.called for part in parts]
+    names = [*scan_names(nodes)]
     check_type("trace", trace, Trace, "a Trace of the derivative")
     if [each.name.partition(", from step")[0] for each in trace.scans] != names:
         raise argument_error("trace", trace, f"expected one of {listing(names)}.")

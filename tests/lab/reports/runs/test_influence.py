@@ -55,6 +55,20 @@ def by_unrolling(loop, of, by):
     return np.reshape(values, (len(rows[of]), size, len(rows[by]), -1)).swapaxes(1, 2)
 
 
+def test_the_second_of_two_loops_with_the_same_name():
+    x0 = pt.dscalar("x0")
+    first, second = x0, None
+    for function in (pt.sin, pt.cos):
+        second = pytensor.scan(function, outputs_info=[first], n_steps=2, return_updates=False)
+        first = second[-1]
+    derivative = lab.derivative(first, x0, 1)
+    report = lab.influence(derivative, scan=2, given={x0: 0.5})
+    start = np.sin(np.sin(0.5))
+    slopes = [-np.sin(start), -np.sin(np.cos(start))]
+    expected = [[1, 0, 0], [slopes[0], 1, 0], [slopes[0] * slopes[1], slopes[1], 1]]
+    np.testing.assert_allclose(np.tril(np.squeeze(report.values)), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize(("name", "of", "by"), sorted(CASES))
 def test_gradients_of_the_unrolled_loop(name, of, by):
     derivative = LOOPS[name].derivative(0)
