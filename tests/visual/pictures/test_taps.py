@@ -1,19 +1,44 @@
-"""The taps picture, compared with Jacobians, and with the formulas and taps of traced Scans."""
+"""The taps picture, compared with the document's table, Jacobians, and PyTensor's own Scans."""
 
 from itertools import chain, combinations
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from pictures import cells
 from strange_loops import TAPES, trace_of
 from twins import assert_twin
 
 from lab.notation import leaves_of, tap_symbol
+from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
 from visual.pictures.tap_rules import TapRule, conversions, reverse
 from visual.pictures.taps import taps
+from visual.scene.theme import Role
 
 TWINS = {"one": 3, "gap": 2, "sequence": 2, "unread": 2, "trace": 1}
+MEANS = {
+    Role.OVERWRITTEN: (True, True),
+    Role.PRESERVED: (True, False),
+    Role.INTERMEDIATE: (False, True),
+    Role.UNNEEDED: (False, False),
+}
+
+
+def drawn(scene, name, order):
+    """Return the taps of a line that are reads, and the taps that are writes."""
+    reads, writes = set(), set()
+    for key, role, words, _, step in cells(scene):
+        called, line, tap = key.rsplit(":", 2)
+        if (called, line) != (name, f"order {order}"):
+            continue
+        assert step == order
+        assert not words or words[0].endswith(tap_symbol("", int(tap)))
+        read, written = MEANS[role]
+        reads |= {int(tap)} if read else set()
+        writes |= {int(tap)} if written else set()
+    return reads, writes
 
 
 @pytest.mark.parametrize(("name", "orders"), TWINS.items())
@@ -101,3 +126,25 @@ def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
         number = min((n for n, s in enumerate(trace.scans) if s.parent == number), default=0)
         held = (one for one in trace.scans[number].tapes if not one.is_total)
         tape = next((one for one in held if one.gradient_of == tape.name), tape)
+
+
+@pytest.mark.parametrize("chosen", [(-1,), (-2, -1), (-3, -1), (-1, -3), (-2,)])
+def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
+    start = pt.dvector("start") if chosen != (-1,) else pt.dscalar("start")
+    xs = pytensor.scan(
+        lambda *read: pt.sin(sum(read)),
+        outputs_info=[{"initial": start, "taps": list(chosen)}],
+        n_steps=4,
+        return_updates=False,
+    )
+    scene = taps(Tape(chosen, (0,)), 2)
+    gradient, found = xs[-1], {}
+    for _ in range(2):
+        gradient = pytensor.grad(gradient.sum(), start)
+        for variable in pytensor.graph.traversal.ancestors([gradient]):
+            if is_scan(variable.owner) and variable.owner.op.info.n_mit_mot:
+                found.setdefault(variable.owner.op.name.count("grad_of"), variable.owner.op.info)
+    assert set(found) == {1, 2}
+    for order, info in found.items():
+        slices = info.mit_mot_in_slices[0], info.mit_mot_out_slices[0]
+        assert drawn(scene, "x", order) == tuple(map(set, slices))

@@ -35,7 +35,7 @@ def numerals(data):
             yield from numerals(value)
 
 
-def differences(name, order):
+def differences(name, order, change=lambda lines: lines):
     """Return the numbers that the instructions do not compute, and the count of all numbers."""
     loop = gallery.loops[name]
     graph = loop.build()
@@ -45,7 +45,7 @@ def differences(name, order):
     trace = lab.trace(derived.values, derived.given, also, derived.names)
     machine = machine_of(trace, program=program)
     given = {str(variable.name): value for variable, value in derived.given.items()}
-    numbers = computed(program.instructions.lines, given)
+    numbers = computed(change(program.instructions.lines), given)
     found = list(numerals(machine))
     assert len(found) <= str(as_data(arrange(machine))).count("{'n': ")
     return [text for text in found if text.strip("()‖") != printed(text, numbers)], len(found)
@@ -61,6 +61,14 @@ def test_each_number_of_a_machine_is_the_result_of_its_instruction(name, order):
     wrong, count = differences(name, order)
     assert wrong == []
     assert count > 50
+
+
+def test_the_comparison_sees_a_wrong_instruction():
+    def negated(lines):
+        at = next(n for n, (name, *_) in enumerate(lines) if name == "Sqr")
+        return [*lines[:at], ("Neg", lines[at][1]), *lines[at + 1 :]]
+
+    assert len(differences("square", 2, negated)[0]) > 20
 
 
 def data_of(page):

@@ -1,5 +1,7 @@
 """Widths of letters, compared with FreeType and Chromium; laws of combinations of pieces."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from matplotlib.ft2font import FT2Font, LoadFlags
 import visual
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
-from visual.scene.combinators import above, beside, piece
+from visual.scene.combinators import above, beside, envelope_of, piece
 from visual.scene.fonts import EM, advances, folder, text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Text, shortened, walk
 from visual.scene.theme import Role
@@ -102,3 +104,9 @@ def test_no_shape_leaves_its_envelope(parts, apart, align):
     row, column = (join(*parts, apart=apart, align=align) for join in (beside, above))
     made = above(row, column, apart=apart, align=align)
     assert all(is_inside(shape, made.envelope) for shape in walk(made.shapes))
+
+
+def test_a_shape_that_leaves_its_envelope_would_be_noticed():
+    box = Box(0, 0, 50, 20, Role.SEED)
+    assert not is_inside(box, replace(piece(box).envelope, right=49.0))
+    assert not is_inside(Text(0, 10, "Wide words", 12), envelope_of(Text(0, 10, "Wide", 12)))

@@ -200,6 +200,14 @@ def test_factors_read_off_arrows_make_the_numbers():
         assert new == pytest.approx(old + sum(parts), rel=2e-3)
 
 
+def test_a_factor_on_two_arrows_would_be_seen():
+    scene = visual.tapes(trace_of("coupled", 1))
+    (x, y), *_ = next(on for _, (on,) in factors_on_arrows(scene)).points
+    over = Arrow(((x - 200, y + 10), (x + 200, y + 10)))
+    crossed = replace(scene, shapes=(*scene.shapes, over))
+    assert any(len(on) == 2 for _, on in factors_on_arrows(crossed))
+
+
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
 def test_the_numbered_parts_of_a_gradient_sum_to_it(name, parameter):
     """The slope of the first derivative over the parameter is the sum of all parts."""
