@@ -49,8 +49,11 @@ class Machine {
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
-    addEventListener("resize", () => this.fit()); // a new height of the window
-    new ResizeObserver(() => this.root.offsetWidth !== this.width && this.fit()).observe(this.root); // for example, a sidebar has opened
+    const fit = () => this.fit();
+    new ResizeObserver(() => { // also when the machine leaves the page: the window must not keep it in memory
+      globalThis[this.root.isConnected ? "addEventListener" : "removeEventListener"]("resize", fit);
+      if (this.root.offsetWidth !== this.width) fit();
+    }).observe(this.root);
     this.open(data, options.moment ?? 0);
   }
 
