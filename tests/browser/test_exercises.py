@@ -165,8 +165,8 @@ def test_two_windows_keep_the_answers_of_both(two_questions):
     answer(right, 1, "2")
     for page in (left, right):
         page.get_by_text("3 of 4 points; 2 of 2 answered.").wait_for()
-        page.reload()
-        assert page.locator(".score").text_content() == "3 of 4 points; 2 of 2 answered."
+        page.reload()  # the browser may load the page before the stored answers of another window
+        page.get_by_text("3 of 4 points; 2 of 2 answered.").wait_for()
 
 
 FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no') } })"
