@@ -10,6 +10,7 @@ RETIRED_NAMES: dict[str, str] = {
     "Comparison.found": "comparison.different_rows.",
     "Comparison.report": "str(comparison).",
     "Derivative.different": "visual.genealogy(trace).text(), which counts distinct step functions.",
+    "Loop.valued": "list(loop.values); `values` maps names to declared values.",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
     "Trace.untaken": "lab.first(trace), which explains the cause of nan.",

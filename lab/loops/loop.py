@@ -25,6 +25,7 @@ from lab.loops.text.source import choose_name
 from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.notation import Number, value_symbol
+from lab.retired import RetiredAttribute
 from lab.scans.buffers import as_tensor
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
@@ -33,6 +34,8 @@ from lab.traces.tracing import trace
 @dataclass(frozen=True, eq=False)
 class Loop(Declaration):
     """A declared loop, with methods that build, differentiate, and trace its graph."""
+
+    valued = RetiredAttribute()
 
     @classmethod
     def from_text(

@@ -26,7 +26,11 @@ from visual.scene.formats import SUFFIXES
 
 SQUARE = gallery.loops["square"]
 RECORDS = SimpleNamespace(
-    Comparison=Comparison, Derivative=lab.Derivative, Trace=lab.Trace, structural=lab.structural
+    Comparison=Comparison,
+    Derivative=lab.Derivative,
+    Loop=lab.Loop,
+    Trace=lab.Trace,
+    structural=lab.structural,
 )
 TABLES = [  # the retired names, and the names in use
     (of_lab.RETIRED_NAMES, {*lab.__all__}),

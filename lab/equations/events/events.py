@@ -39,9 +39,9 @@ def events(trace: object) -> "EventSequence": ...
 def events(trace: object) -> "EventSequence":
     """Return the events of `trace`: the reads, preserved and overwritten slots, and sums of steps.
 
-    `trace` is a Trace or a recording of `lab.eager`. If the tapes of a Scan
-    start with gradients or with outputs of Scans, one event fills them before step 0. The events of
-    a recording are appended nodes and sent gradients. Raise KindError for other objects.
+    `trace` is a Trace or a recording of `lab.eager`. If the tapes of a Scan start with gradients or
+    with outputs of Scans, one event fills them before step 0. The events of a recording are
+    appended nodes and sent gradients. Raise KindError for other objects.
     """
     if isinstance(trace, Trace):
         return Events(trace, _computed_events(trace))
