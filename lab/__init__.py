@@ -17,14 +17,14 @@ Derivatives
 - record the reads and writes of every step: `trace`; the preserved and overwritten slots, the
   contributions, and the formulas: `events`
 - find the first step with a value that is nan, infinite, or beyond a bound, and its cause: `first`
-- measure how much the end depends on early steps: `influence`; the buffers of a derivative, and
-  the savings by checkpoints: `memory`
+- measure how much the last state depends on earlier states: `influence`
+- compute the memory of a derivative's buffers, and the savings by checkpoints: `memory`
 
 Checks
 
-- compile the same graph: `Derivative.verify`; finite differences and more: `check`
-- compare our pullback with PyTensor's own: `compare`
-- find the first wrong value after a faulty rule: `BROKEN`, `break_rule`
+- compare a trace with the compiled graph: `Derivative.verify`; a derivative with finite
+  differences and more: `check`; our pullback with PyTensor's own: `compare`
+- find the first value that a faulty rule makes wrong: `BROKEN`, `break_rule`
 
 Your graphs
 

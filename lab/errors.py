@@ -36,11 +36,11 @@ Thing = TypeVar("Thing", covariant=True)
 
 
 class LabError(Exception):
-    """Base of all errors that Scantape raises on purpose."""
+    """Base class of all errors that Scantape raises on purpose."""
 
 
 class ArgumentError(LabError, ValueError):
-    """An argument has a value that is not allowed.
+    """Raised if an argument has a value that is not allowed.
 
     `argument` is the name of the argument, and `reason` the end of the message; both may be empty.
     """
@@ -49,25 +49,25 @@ class ArgumentError(LabError, ValueError):
 
 
 class KindError(ArgumentError, TypeError):
-    """An argument has a type that is not allowed."""
+    """Raised if an argument has a type that is not allowed."""
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """A name is unknown."""
+    """Raised if a name is not among the known names."""
 
     __str__ = Exception.__str__  # KeyError.__str__ quotes the sentence
 
 
 class GraphError(LabError, ValueError):
-    """A graph does not allow the requested analysis."""
+    """Raised if a graph does not allow the requested analysis."""
 
 
 class GradientError(LabError, NotImplementedError):
-    """A gradient is undefined, or Scantape cannot build it; the message contains the reason."""
+    """Raised if a gradient is undefined, or if Scantape cannot build it; the message states why."""
 
 
 class BroadcastError(LabError, TypeError):
-    """A step changes the broadcastable dimensions of a state."""
+    """Raised if a step changes the broadcastable dimensions of a state."""
 
 
 class Registry(Mapping[str, Thing]):
@@ -193,10 +193,10 @@ def check_nonnegative(argument: str, value: object) -> float:
 def check_sequence(
     argument: str, values: object, expected: str, kind: type = object
 ) -> tuple[Any, ...]:
-    """Return the members of `values`, which have type `kind`.
+    """Return the members of `values` as a tuple.
 
-    Raise KindError for a string or a member of another type, and ArgumentError for more than a
-    million members.
+    Raise KindError for a string or a member that does not have type `kind`, and ArgumentError for
+    more than a million members.
     """
     members: tuple[Any, ...] | None = None
     with suppress(Exception):  # an iterator may raise any error
@@ -214,7 +214,7 @@ def check_sequence(
 def first_line(error: BaseException) -> str:
     """Return the type of an exception and the first line of its message.
 
-    PyTensor's message about an upcast state becomes `START_WIDER`.
+    For PyTensor's message about an upcast state, return `START_WIDER` with its dtypes instead.
     """
     try:
         lines = str(error).strip().splitlines()

@@ -83,7 +83,10 @@ Expression = Term | Let
 
 @dataclass(frozen=True)
 class Style:
-    """The symbols of formulas in plain text or LaTeX; `operators` maps operations to signs."""
+    """The symbols of formulas in plain text or LaTeX; `operators` maps operations to signs.
+
+    `dots` replace the part beyond the length limit, and `behind` precedes each definition.
+    """
 
     latex: bool
     arrow: str
@@ -236,7 +239,10 @@ class _Writer:
         return f"({text})" if text.startswith(("-", "−")) and needed > SUM else text
 
     def _terms(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> str:
-        """Return the texts of terms with a separator, up to the length limit."""
+        """Join the texts of terms with `between` until the text reaches the length limit.
+
+        `first` and `rest` are the precedences that the first and the other terms need.
+        """
         text = ""
         for number, term in enumerate(terms):
             if number and self.is_cut:

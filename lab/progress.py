@@ -31,7 +31,7 @@ class Interrupted(BaseException):
 
 @contextmanager
 def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Set a variable of the current thread or asynchronous task during a block."""
+    """Set a context variable to `value` during a block."""
     token = variable.set(value)
     try:
         yield
@@ -48,7 +48,7 @@ def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def hide_progress() -> AbstractContextManager[None]:
-    """Hide bars and warnings about long work during a block; the current watcher stays."""
+    """Hide bars and warnings about long work during a block; still call the current watcher."""
     return watch_work(_watching.get() or (lambda: None))
 
 
@@ -74,9 +74,9 @@ def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = N
 
 
 def _make_bar(**options: Any) -> "tqdm | None":
-    """Return a bar of tqdm; None without a terminal, a notebook, or tqdm.
+    """Return a tqdm bar; None without tqdm, or if no terminal or notebook shows it.
 
-    A file or pipe, which would store every update, has no bar.
+    A file or pipe would store every update of a bar.
     """
     if type(sys.stdout).__module__.startswith("ipykernel."):
         stream = sys.stdout  # a notebook colors standard error red
@@ -92,7 +92,7 @@ def _make_bar(**options: Any) -> "tqdm | None":
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A bar for all loops of a run, which appears after `delay` seconds.
+    """A progress bar for all loops of a run, which appears after `delay` seconds.
 
     Every loop fills an equal part of the bar, but loops inside a step fill none.  A watched run
     shows no bar.
@@ -108,7 +108,7 @@ class Progress(AbstractContextManager["Progress"]):
         self.total += loops if not self.inside else 0
 
     def steps(self, name: str, total: int) -> Iterator[int]:
-        """Yield 0, …, total − 1 and update the bar."""
+        """Yield the steps 0, …, total − 1 of a loop; call the watcher or update the bar."""
         watcher = _watching.get()
         self.inside += 1
         try:

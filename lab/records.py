@@ -92,7 +92,7 @@ def are_equal(first: object, second: object) -> bool:
 def cached_in_record(compute: Callable[[T], R]) -> Callable[[T], R]:
     """Return `compute` with a cache: each record stores its result, as with `cached_property`.
 
-    The record may be frozen, and belong to a package that cannot import the module of `compute`.
+    The record may be frozen, and its class may be in a package that cannot import `compute`.
     """
     name = f"{compute.__module__}.{compute.__qualname__}"
 
@@ -123,8 +123,8 @@ else:
     class cached_property(functools.cached_property):  # noqa: N801 (named as Python's property)
         """`functools.cached_property` without the lock that Python has before version 3.12.
 
-        All instances share the lock during a computation.  Two threads that pause for each other
-        (see `lab.progress`) would never finish.
+        All instances share this lock.  Two computations that wait for each other in `pause` (see
+        `lab.progress`) would deadlock.
         """
 
         def __init__(self, compute: Callable[..., object]) -> None:

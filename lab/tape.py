@@ -85,12 +85,12 @@ class Tape:
 
     @property
     def origin(self) -> int:
-        """The array row of position 0; row 0 is the lowest read tap of step 0."""
+        """The array row of position 0; row 0 belongs to the lowest read tap of step 0."""
         return -min(self.reads) if self.reads else 0
 
     @property
     def overwritten(self) -> tuple[int, ...]:
-        """The taps that a step reads and then replaces."""
+        """The taps that a step reads and then overwrites."""
         return tuple(tap for tap in self.reads if tap in self.writes)
 
     @property

@@ -29,7 +29,7 @@ from lab.traces.run import Ready, Values, checked_values, run
 
 
 class WrongGradientError(LabError, AssertionError):
-    """A gradient differs from finite differences, or a pullback differs from its pushforward."""
+    """Raised if a gradient differs from finite differences, or a pullback from its pushforward."""
 
 
 def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
@@ -55,7 +55,7 @@ class MovedCost:
         self.cached_value = cache(self._compute)  # several orders use the same values
 
     def evaluate(self, flat: np.ndarray) -> float:
-        """Return the cost for the entries of all inputs in `wrt`, in one array."""
+        """Return the cost at `flat`, a vector with the entries of all inputs in `wrt`."""
         return self.cached_value(flat.astype("float64").tobytes())
 
     def _compute(self, data: bytes) -> float:

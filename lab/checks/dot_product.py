@@ -145,7 +145,7 @@ def dot_product(
 
 
 def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
-    """Return all values of the state or output `of`, from a Scan with the pullback `rule`."""
+    """Return the array of all values of `of`, computed by a Scan whose pullback follows `rule`."""
     of = choose_name("of", of, graph.outputs, OF)
     (output,) = with_tapes([graph.outputs[of]], rule)
     output.name = of

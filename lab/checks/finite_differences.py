@@ -107,9 +107,9 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
 def _extrapolate(
     function: ScalarFunction, at: np.ndarray, unit: np.ndarray, through: np.ndarray, order: int
 ) -> tuple[float, float]:
-    """Return the derivative along `unit` of the derivative of `order` - 1 along `through`.
+    """Return an estimate of a derivative, and an estimate of its error.
 
-    The second result is an estimate of the error.
+    The derivative along `through` has the order `order` - 1, and is differentiated along `unit`.
     """
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
     best = (float("nan"), inf)
@@ -138,7 +138,10 @@ def _difference_terms(
     times: int,
     step: float,
 ) -> Iterator[float]:
-    """Yield the terms of a central difference, `times` along `through` and once along `unit`."""
+    """Yield the weighted function values whose sum is a central difference.
+
+    The difference has the order `times` along `through`, and the order 1 along `unit`.
+    """
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
         moved = at + (times / 2 - number) * step * through
@@ -147,7 +150,7 @@ def _difference_terms(
 
 
 def _as_float(value: SupportsFloat) -> float:
-    """Convert the result of a function to a number, or raise ArgumentError."""
+    """Return the result of a function as a float; raise ArgumentError if that fails."""
     try:
         return float(value)
     except (TypeError, ValueError) as error:

@@ -35,7 +35,7 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 
 def _number_kind(value: object) -> str:
-    """Return "f" for floats and float arrays, "i" or "u" for integers, "b" for booleans, or ""."""
+    """Return the kind of a value: "f" float, "i" or "u" integer, "b" boolean, "" no number."""
     is_number = isinstance(value, np.ndarray | np.generic | int | float)
     return np.asarray(value).dtype.kind if is_number else ""
 
@@ -97,11 +97,11 @@ def check_arguments(
 def check_gradients(
     operation: str, gradients: object, args: tuple[object, ...], on_top: Sequence[bool]
 ) -> list:
-    """Return one gradient function per argument, or None for a constant argument.
+    """Return a list with one gradient function, or None, for each argument.
 
-    `on_top` contains True for each node of the recording tape.  Raise ArgumentError unless
-    `gradients` is a list with at most one entry per argument.  Raise GradientError for a node
-    without a function.
+    `on_top` states for each argument whether it is a node of the tape that records the operation.
+    Raise ArgumentError unless `gradients` is a list with at most one entry per argument.  Raise
+    GradientError for such a node without a gradient function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(

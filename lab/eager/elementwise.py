@@ -96,7 +96,7 @@ def _log_base(x: object) -> Value:
 
 
 def _part(x: Value, y: Value, z: Value) -> numpy.ndarray:
-    """Return 1 where the extreme z is x, 0 where it is y, and 1/2 where both are equal."""
+    """Return dz/dx of z = max or min: 1 where z is x, 0 where z is y, and 1/2 where x = y."""
     return numpy.where(value_of(x) == value_of(y), 0.5, value_of(x) == value_of(z))
 
 
@@ -119,18 +119,18 @@ minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")
 
 
 def _masked_gradient(mask: numpy.ndarray, x: Value) -> Gradient:
-    """Return the gradient of `x`: g where the mask is true and zero elsewhere, even if g is nan."""
+    """Return the gradient function of `x`: g where the mask is true, else 0, even if g is nan."""
     shape = shape_of(x)
     return lambda g: unbroadcast(_select(mask, g, 0.0), shape)
 
 
 def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
-    """Return dx = g where the condition is true and dy = g elsewhere."""
+    """Return the gradient functions of x and y: g where the condition is true, and g elsewhere."""
     return [None, _masked_gradient(condition, x), _masked_gradient(~condition, y)]
 
 
 def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
-    """Return dlo = g where x < lo, dhi = g where x > hi, and dx = g elsewhere."""
+    """Return the gradient functions: lo receives g where x < lo, hi where x > hi, x elsewhere."""
     below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
     inside = ~(below | above)
     return [_masked_gradient(m, a) for m, a in ((inside, x), (below, lo), (above, hi))]

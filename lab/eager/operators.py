@@ -84,7 +84,7 @@ def _value_property(name: str) -> property:
 
 
 def _numpy_method(name: str) -> Function:
-    """Return the method that calls the function of numpy with the same name."""
+    """Return a method of `Node` that calls the NumPy function `name` on the node."""
     theirs = getattr(numpy, name)
     return lambda self, *args, **kwargs: _apply(theirs, (self, *args), kwargs)
 

@@ -17,7 +17,7 @@ from lab.errors import GradientError
 
 
 def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
-    """Return the gradients dA = G·Bᵀ and dB = Aᵀ·G."""
+    """Return the gradient functions of C = A·B: G ↦ G·Bᵀ for A, and G ↦ Aᵀ·G for B."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     row, column = len(a_shape) == 1, len(b_shape) == 1
     rows = (1, *a_shape) if row else a_shape
@@ -50,7 +50,7 @@ at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 
 def _dot_gradient(c: Value, a: Value, b: Value) -> Gradients:
-    """Return the gradients of a product; raise GradientError for arrays of more than two axes."""
+    """Return the gradient functions of a dot product; raise GradientError above two axes."""
     axes = len(shape_of(a)), len(shape_of(b))
     if max(axes) > 2:
         raise GradientError(f"dot: arrays of {axes[0]} and {axes[1]} axes; use np.matmul.")

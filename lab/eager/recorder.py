@@ -38,7 +38,7 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 def steps(count: int) -> Iterable[int]:
     """Return the step numbers 0 to `count` − 1 of a loop.
 
-    While the loop runs, each recorded node stores the number of the present step.
+    While the loop runs, each recorded node stores the number of the current step.
     """
     count, recorder = check_integer("count", count, "an integer"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
@@ -55,7 +55,7 @@ class Recorder:
         self.during: int | None = None
 
     def steps(self, count: int) -> Iterator[int]:
-        """Yield 0 to `count` − 1; while the loop runs, `step` is the present number."""
+        """Yield 0 to `count` − 1, and set `step` to the current number while the loop runs."""
         before = self.step
         try:
             for self.step in range(count):
@@ -192,7 +192,7 @@ def _entry_positions(index: Operand, shape: tuple[int, ...] | None) -> np.ndarra
 
 
 def _node_number(x: object, recorder: Recorder) -> int | None:
-    """Return the number of a node of this recorder, or None for other nodes and constants."""
+    """Return the number of a node that `recorder` recorded, or None for any other object."""
     return x.number if isinstance(x, RecordedNode) and x.home.recorder is recorder else None
 
 

@@ -82,11 +82,11 @@ class _OfTape:
 
 
 class Opened(_OfTape):
-    """A tape became active."""
+    """Event: a tape became active."""
 
 
 class Closed(_OfTape):
-    """A tape ended and is empty."""
+    """Event: a tape ended and is empty."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +95,16 @@ class _OfNode:
 
 
 class Appended(_OfNode):
-    """A node was created and appended to its tape."""
+    """Event: a node was created and appended to its tape."""
 
 
 class Popped(_OfNode):
-    """A node was removed from the end of its tape; the next events belong to this node."""
+    """Event: a node was removed from the end of its tape; the next events belong to this node."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """The node `target` received a gradient from `source`; the seed, 1, has the source None."""
+    """Event: node `target` received a gradient from node `source`, or the seed 1 (source None)."""
 
     source: int | None
     target: int
@@ -117,11 +117,11 @@ class _Totalled(_OfNode):
 
 
 class PassedOn(_Totalled):
-    """The total of a node is its single gradient, without a copy."""
+    """Event: the total of a node is its single gradient, without a copy."""
 
 
 class Summed(_Totalled):
-    """The total of a node is the sum of its gradients, which were added to zeros.
+    """Event: the total of a node is the sum of its gradients, which were added to zeros.
 
     A single `Setter` is also added to zeros.
     """
@@ -169,7 +169,7 @@ OTHERS[Recording] = eager_events
 
 
 class _Run:
-    """The gradients in the slots of all nodes, up to the present event of a recording."""
+    """A replay of a recording; `gradients` contains the sum of received gradients of each node."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -188,7 +188,7 @@ class _Run:
             self.steps[tape] += 1
 
     def _appended(self, number: int) -> plain.Write:
-        """Return the write of the value of an appended node."""
+        """Return the write that stores the value of an appended node in its slot."""
         node = self.recording.nodes[number]
         others = dict.fromkeys(a for a in node.arguments if isinstance(a, int))
         reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
@@ -244,7 +244,7 @@ class _Run:
 
 
 def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
-    """Return a sent gradient as a term; between scalars, its factor is the local derivative."""
+    """Return a sent gradient as a `Term`; for scalars, the factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
         return plain.Term(value, source, None, f"from {source.name}", "")
     symbols = f"∂{value_symbol('n', sender)}/∂{value_symbol('n', receiver)}"

@@ -57,7 +57,7 @@ def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
 
 
 def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
-    """Return da: each entry of a receives the entry of g for the sum that contains it."""
+    """Return the gradient function of a sum: it broadcasts g to the shape of a."""
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]
@@ -65,7 +65,7 @@ def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = Fa
 
 
 def _mean_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False) -> Gradients:
-    """Return da = (the gradient of the sum) / (the number of entries of each mean)."""
+    """Return the gradient function of a mean: the gradient of the sum, divided by the entries."""
     (of_sum,) = sum_gradient(y, a, axis, keepdims=keepdims)
     assert of_sum is not None, "a sum has a gradient"
     count = numpy.size(value_of(a)) / max(1, numpy.size(value_of(y)))
@@ -75,7 +75,7 @@ def _mean_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: bool = Fa
 def _extreme_gradient(
     y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False
 ) -> Gradients:
-    """Return da: g at the extreme entry; several extreme entries divide g equally."""
+    """Return the gradient function of an extreme: g, divided equally among the extreme entries."""
     kept = kept_shape(shape_of(a), axis)
     extreme = value_of(a) == numpy.reshape(value_of(y), kept)
     shares = extreme / numpy.sum(extreme, axis=axis, keepdims=True)

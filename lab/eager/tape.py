@@ -130,7 +130,7 @@ class Node:
         return total
 
     def leave(self) -> None:
-        """Turn the node into a constant."""
+        """Remove the node from its tape; later operations treat it as a constant."""
         self.tape = _SPENT
         self.parent_operations = ()
 
@@ -153,7 +153,7 @@ Tape.node = Node
 
 
 def value_of(x: object) -> Any:
-    """Return the plain value of a node of any number of tapes; return other objects unchanged."""
+    """Return the number or array in a node, also in nested nodes; return other objects as is."""
     while isinstance(x, Node):
         x = x.value
     return x
@@ -306,7 +306,7 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
 
 
 def _may_repeat(index: object) -> bool:
-    """Return whether an index can repeat an entry: it contains a sequence that is not a mask."""
+    """Return whether `index` can select an entry twice, because it contains an integer sequence."""
     for part in index if isinstance(index, tuple) else (index,):
         single = part is None or part is Ellipsis or isinstance(part, int | slice)
         if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":

@@ -65,7 +65,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
 
 
 def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
-    """Return a sum without the summands that contain a factored leaf; None for an empty sum."""
+    """Return a sum without the summands that contain a leaf with `is_factored`; None if empty."""
     if isinstance(term, Leaf) and is_factored(term):
         return None
     if not isinstance(term, Call):
@@ -77,7 +77,7 @@ def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
 
 
 def _sum(name: str, parts: Sequence[Term | None]) -> Term | None:
-    """Return the sum, difference, or negative of the parts that are not None."""
+    """Apply the operation `name` (Add, Sub, or Neg) to the parts that are not None."""
     terms = tuple(part for part in parts if part is not None)
     if name == "Sub" and terms == tuple(parts[1:]):
         name = "Neg"

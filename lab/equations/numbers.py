@@ -61,7 +61,7 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
 
 
 def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
-    """Evaluate an expression of numbers; return None for an array or an unknown operation."""
+    """Return the value of an expression as a float; None for an array or unknown operation."""
     result = array_of(expression, leaf)
     return None if result is None or result.ndim else float(result)
 
@@ -92,7 +92,7 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
 
 
 def _operation(name: str) -> Callable[..., object]:
-    """Return the function of an operation; raise LookupError if numpy and SciPy lack it."""
+    """Return the NumPy or SciPy function for the operation `name`, or raise LookupError."""
     if name in OPERATIONS:
         return OPERATIONS[name]
     function = getattr(np, name, None)
@@ -162,7 +162,7 @@ def _right_side(expression: Expression, used: Mapping[Leaf, np.ndarray], digits:
 def _evaluate_printed(
     expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int
 ) -> float | None:
-    """Evaluate the right-hand side with the printed digits."""
+    """Return the value of the right-hand side for operands rounded to `digits`, or None."""
     if not all(np.isfinite(value) for value in used.values()):
         return None
     printed = {leaf: as_printed(number_text(value, digits)) for leaf, value in used.items()}
@@ -170,12 +170,12 @@ def _evaluate_printed(
 
 
 def as_printed(written: str) -> float:
-    """Convert a printed number or boolean to a number."""
+    """Return a printed number or boolean as a float."""
     return float(written == "True") if written in ("True", "False") else float(written)
 
 
 def holds(printed: str, value: float | None) -> bool:
-    """Return whether `value` rounds to the number `printed`; 1.9 means 1.900 (four digits)."""
+    """Return whether `value` rounds to `printed`, read with four digits: 1.9 means 1.900."""
     if value is None or not np.isfinite(value) or printed.startswith("⚠"):
         return value is not None and number_text(value) == printed
     mantissa, _, exponent = printed.partition("e")

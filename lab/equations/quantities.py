@@ -1,7 +1,7 @@
 """Names of the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
 
 The letter d denotes a total gradient.  The letter ∂ denotes a direct contribution, from the cost or
-from one reader of the value.  Several contributions to one gradient have numbers.
+from one reader of the value.  Several contributions to one gradient are numbered, as in ∂₂C/∂x₃.
 """
 
 from lab.notation import primes, ranges_text, slot_symbol, subscript, value_symbol
@@ -32,7 +32,7 @@ def index_of(tape: TapeTrace, row: int | None) -> int | None:
 
 
 class Quantities(ScanOf):
-    """The names of the quantities of a Scan."""
+    """Scan `number` of a trace, with the names of its quantities."""
 
     @property
     def scan_label(self) -> str:
@@ -47,7 +47,7 @@ class Quantities(ScanOf):
         return f"∇{cost_name(self.scan.order)} through {parent + 1}"
 
     def tape_label(self, tape: TapeTrace, row: int | None) -> str:
-        """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; for None, without an index."""
+        """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; no index if `row` is None."""
         return self.named_at(tape, None if tape.is_total else index_of(tape, row))
 
     def place(self, tape: TapeTrace, row: int) -> str:
@@ -124,7 +124,7 @@ class Quantities(ScanOf):
             return value_symbol(tape.name, index)
         held = self.parent.quantity_name(tape.gradient_of, index)
         share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # the loop adds to the initial value
+        if share and tape.collects:  # only the wanted rows are a numbered part
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, share is not None, share or 0)

@@ -90,7 +90,7 @@ def the_scan(subject: object) -> Apply:
 
 
 def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
-    """Return the expression of a state or of a computed argument, otherwise None."""
+    """Return the expression of a state's initial values or a computed argument, otherwise None."""
     maker = _maker_of(cut.base)
     if part.kind is Kind.NIT_SOT:
         return None
@@ -110,7 +110,7 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """Return the slice of each argument, and a text to add to its first row.
+    """Return a `Cut` of each argument, and a text to add to the first row of the cut.
 
     The text is "n" if the first row is relative to the number of steps, otherwise "".
     """
@@ -172,7 +172,7 @@ def _cut(part: LoopVariable) -> Cut:
 
 
 def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """Name an argument; an unnamed computed argument receives a letter."""
+    """Return the name of an argument; an unnamed computed one receives a letter of `LETTERS`."""
     maker = _maker_of(base)
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name
@@ -200,7 +200,7 @@ def _symbols_of(
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """Return the name of the Scan that computes `base`, and the loop variable, or None."""
+    """Return the name of the Scan that computes `base`, and its loop variable, or None."""
     node = base.owner
     if not is_scan(node):
         return None

@@ -86,7 +86,8 @@ class Quantity:
 class System:
     """The equations, variables, and number of steps of a loop.
 
-    `steps` is a number, or an expression if the number is known only in a run.
+    `steps` is a number, or an expression if only a run determines it.  `until` is the condition
+    that stops the loop.
     """
 
     name: str

@@ -186,7 +186,7 @@ class Decisions:
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
-        """Maps each backward variable to the forward variable of its values or gradients."""
+        """A map from each backward variable to the forward variable of its values or gradients."""
         built = (*self.readings, *self.states, *self.totals)
         return {each.variable: each.source for each in built}
 

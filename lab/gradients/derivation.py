@@ -32,7 +32,7 @@ class Derivation(Decisions):
 
     @cached_property
     def texts(self) -> Mapping[Variable, str]:
-        """The simplified formulas of the results and gradients as text."""
+        """The simplified formula of each reused result and each gradient, as text."""
         results: list[Variable] = [*self.step.reused]
         results += [g for g in self.step.gradients.values() if isinstance(status_of(g), Connected)]
         results += [v for g in (*self.states, *self.totals) for v in g.variable.inner_outputs]

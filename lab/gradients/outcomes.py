@@ -43,7 +43,7 @@ class PartNames:
 
     @classmethod
     def of(cls, d: Decisions) -> "PartNames":
-        """Return the names for a derivation."""
+        """Return unique names for the variables of a derivation."""
         parts = {**_forward(d), **_backward(d)}
         arguments: dict[Variable, str] = {}
         totals = {total.variable for total in d.totals}
@@ -75,7 +75,7 @@ def _forward(d: Decisions) -> Names:
 
 
 def _backward(d: Decisions) -> Names:
-    """Return names for the variables of the derivative, with taps if variables share a name."""
+    """Return names for the variables of the backward Scan, with taps if variables share a name."""
     forward, parts = _forward(d), d.backward.variables
     full = {part: part.name for part in parts}
     for reading in d.readings:
@@ -114,7 +114,7 @@ _WHAT: Mapping[Kind, str] = {
 
 
 def outcomes(d: Decisions, names: PartNames) -> tuple[Outcome, ...]:
-    """Return the outcome for every outer input except the number of steps."""
+    """Return the outcome of the gradient wrt every outer input except the number of steps."""
     holders = {g.source: names.parts[g.variable] for g in (*d.states, *d.totals)}
     return tuple(
         _outcome(part, status_of(gradient), names.parts[part], holders.get(part))
@@ -147,7 +147,7 @@ def _outcome(part: LoopVariable, status: Status, name: str, holder: str | None) 
 
 
 def verdict_of(status: Status) -> Verdict:
-    """Return the verdict that describes a status."""
+    """Return the verdict for the status of a gradient."""
     if isinstance(status, ThroughUntraced):
         return Verdict.UNTRACED
     if isinstance(status, Undefined):

@@ -253,7 +253,7 @@ def _reorder(task: Task, derivation: Derivation) -> tuple[Variable, ...]:
 
 
 def _zero_or_undefined(part: LoopVariable, derivation: Derivation) -> Variable:
-    """Return the gradient wrt an input that PyTensor calls connected but no step differentiates."""
+    """Return zeros or an undefined marker for a connected input that no phase differentiates."""
     if part.kind is Kind.UNTRACED:
         return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
     for status in map(derivation.step.statuses.get, part.inner_inputs):

@@ -79,7 +79,7 @@ def reverse_sequences(
 def _lost_values(
     forward: ScanParts, arguments: set[Variable]
 ) -> dict[Variable, tuple[Variable, int]]:
-    """Map each argument with overwritten values to another array, and to the row of step 0.
+    """Map each argument with overwritten values to an array of its values, and the row of step 0.
 
     After a step reads a slot of a mit-mot at tap r, this step or a later step can write the slot
     again, at any tap up to r.  If a write changes the slot, the forward loop runs again, with
@@ -128,7 +128,7 @@ def _reversed_rows(
 
 
 def reversed_gradient(task: Task, state: LoopVariable) -> TensorVariable:
-    """Return the external gradients of a state, last slot first: the initial values of a tape."""
+    """Return the initial buffer of a state's gradient: its external gradients, last slot first."""
     gradient = task.given[state.filled]
     if isinstance(status_of(gradient), Disconnected):
         gradient = pt.zeros_like(state.filled)
@@ -187,7 +187,7 @@ def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) 
 
 
 def running_total(task: Task, parameter: LoopVariable) -> TensorVariable:
-    """Return zeros for the gradient of a parameter: an initial value, and a row for each step."""
+    """Return the initial buffer of a parameter's gradient: zeros in n + 1 rows for n steps."""
     like = as_tensor(parameter.outer_input)
     known = constant_value(task.steps.backward)
     count = task.steps.backward + 1 if known is None else known + 1

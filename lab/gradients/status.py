@@ -34,7 +34,7 @@ PREAMBLE = "This variable is Null because "  # the start of PyTensor's reasons
 
 @dataclass(frozen=True)
 class Connected:
-    """The gradient is an expression in the graph."""
+    """Status of a gradient that is an expression in the graph."""
 
     def __str__(self) -> str:
         return "connected"
@@ -42,7 +42,7 @@ class Connected:
 
 @dataclass(frozen=True)
 class Disconnected:
-    """The cost does not depend on the variable, for the stated reason."""
+    """Status of a gradient wrt a variable on which the cost does not depend; states the reason."""
 
     reason: str = "the cost does not depend on it"
 
@@ -52,7 +52,7 @@ class Disconnected:
 
 @dataclass(frozen=True)
 class Undefined:
-    """The cost depends on the variable, but there is no derivative, for the stated reason."""
+    """Status of a gradient that does not exist although the cost depends on the variable."""
 
     reason: str
 
@@ -62,7 +62,7 @@ class Undefined:
 
 @dataclass(frozen=True)
 class ThroughUntraced(Undefined):
-    """The gradient needs earlier values of an untraced state, which are not stored."""
+    """Status of a gradient that needs earlier values of an untraced state, which are not stored."""
 
     def __str__(self) -> str:
         return f"through an untraced state: {self.reason}"

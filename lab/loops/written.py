@@ -37,7 +37,7 @@ class WrittenStep:
     taps: tuple[tuple[str, tuple[int, ...]], ...]
 
     def __call__(self, **values: TensorVariable | list[TensorVariable]) -> list[Result]:
-        """Compute the new states, the outputs, and ``until``."""
+        """Return the new states, the outputs, and ``until(condition)`` if the text contains it."""
         taps, results = dict(self.taps), dict[str, TensorVariable]()
 
         def read(wanted: Leaf) -> TensorVariable:
@@ -101,7 +101,7 @@ def written_loop(
 
 
 def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:
-    """Return pairs: the name of a variable, and its value or its declaration."""
+    """Return (name, value) or (name, declared variable) for each variable of a group."""
     if isinstance(given, Mapping):
         return tuple(values_by_name(group, given.items()).items())
     kind = GROUPS[group]

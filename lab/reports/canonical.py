@@ -80,7 +80,8 @@ class ScanVariable:
 
     `word` is the term in PyTensor's documentation for this kind of variable.  `slices` are the
     values in the call of the step, and `inner` their numbers among the arguments or results of the
-    inner function.  `outer` is the variable, or the number of rows, in the outer graph.
+    inner function.  `outer` is the variable, or the number of rows, in the outer graph, with a
+    `note`.  `gradient` describes its variable in the gradient Scan.
     """
 
     number: int
@@ -95,7 +96,7 @@ class ScanVariable:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of the table."""
+        """The cells of the variable's row in the table."""
         outer = f"{self.outer} ({self.note})" if self.note else self.outer
         kind, slices = str(self.kind or NOTHING), ", ".join(self.slices) or NOTHING
         inner = " to ".join(str(n) for n in dict.fromkeys((*self.inner[:1], *self.inner[-1:])))
@@ -107,9 +108,9 @@ class Canonical(Report):
     """A call of ``pytensor.scan``, and the Scan that it builds.
 
     `given` are pairs of an argument and its value.  PyTensor calls the step `calls` times, with
-    the variables `call_arguments`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor
-    builds no Scan (a constant n_steps of 1).  `few_steps` is None for a step function, for a loop
-    that stops on a condition, and for short sequences.
+    the variables `call_arguments`.  `first_rows` names the first value in each result.  `inputs`,
+    `outputs`, and `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).
+    `few_steps` is None for a step function, an until loop, and short sequences.
     """
 
     given: tuple[tuple[str, str], ...]
@@ -222,7 +223,7 @@ def _entry_text(name: str, entry: object) -> str:
 def _inputs(
     parts: ScanParts, writer: Writer, call_arguments: tuple[str, ...], parameters: list[object]
 ) -> Iterator[ScanVariable]:
-    """Yield the inputs of the Scan; `parameters` are the non-sequences of the call.
+    """Yield a `ScanVariable` for each input; `parameters` are the non-sequences of the call.
 
     PyTensor calls the step with the sequences first, in the order of the Scan.
     """
@@ -272,7 +273,7 @@ def _rows(parts: ScanParts, more: int) -> str:
 
 
 def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[ScanVariable]:
-    """Yield the outputs of the Scan."""
+    """Yield a `ScanVariable` for each output of the Scan."""
     first = 0
     for number, part in enumerate(outer_outputs(parts, node)):
         argument = parts.variables.index(part)

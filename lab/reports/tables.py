@@ -26,7 +26,7 @@ class Report:
 
     @property
     def document(self) -> "Section":
-        """The report as sections."""
+        """The report as a `Section`."""
         raise NotImplementedError
 
     def __str__(self) -> str:

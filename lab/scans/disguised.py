@@ -76,7 +76,7 @@ def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
 
 
 def _without_batch(values: TensorVariable, dims: int) -> TensorVariable:
-    """Remove the batch axes of a value that all entries share."""
+    """Return `values` without its `dims` batch axes, along which all entries are equal."""
     node = values.owner
     if node is not None and isinstance(node.op, DimShuffle):
         order = (*("x",) * dims, *range(values.type.ndim - dims))

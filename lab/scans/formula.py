@@ -103,7 +103,7 @@ def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Express
 def _cached_formulas(
     graph: FunctionGraph, leaves: tuple[Leaf, ...], names: tuple[str, ...]
 ) -> tuple[Expression, ...]:
-    """Compute `step_formulas` once for equal steps.
+    """Return the result of `step_formulas`, cached for equal steps.
 
     `names` are the names of inner loops, which the equality of graphs ignores.
     """
@@ -156,7 +156,7 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
 
 
 def _flat(expression: Term) -> Term:
-    """Return the vector that is the only row or column of a matrix."""
+    """Return the expression of the vector in a matrix with one row or one column."""
     if isinstance(expression, Call) and expression.name == "transpose":
         return _flat(expression.arguments[0])
     return _column(expression) or expression
@@ -201,7 +201,7 @@ def _reshaped(node: Apply, argument: Term) -> Term:
 
 
 def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
-    """Return ``x[1:]``, or the expression of an addition or assignment to this part."""
+    """Return the expression that reads, adds to, or assigns a part, such as ``x[1:]``."""
 
     def known(variable: Variable | None) -> Term:
         return Number("") if variable is None else _expression(variable, terms)
@@ -219,7 +219,7 @@ def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:
-    """Return a product; values on tapes come first, then numbers, then other factors."""
+    """Return a product, with leaves on tapes first, then numbers, other leaves, and calls."""
     factors: list[Term] = []
     for argument in arguments:
         inside = argument.arguments if isinstance(argument, Call) else ()

@@ -233,7 +233,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
 
 
 def read_node(node: Apply) -> ScanParts:
-    """Return the parts of the Scan of a node."""
+    """Return the parts of a Scan node."""
     return read_scan(node.op, node.inputs, node.outputs)
 
 

@@ -10,7 +10,7 @@ from lab.scans.node import is_scan
 from lab.scans.slices import index_parts
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
-# Operations that return their input.
+# Operations that return the values of their input.
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
 TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "Reshape"}
 TRANSPARENT |= {"Unbroadcast"}

@@ -97,12 +97,12 @@ class Cut:
 
 
 def set_current_row(array: Variable, row: int) -> None:
-    """Store the row of an array that step 0 reads as the value at t."""
+    """Store the row of `array` that step 0 reads as the current value, ``u[t]``."""
     array.tag.now = row
 
 
 def current_row(array: Variable) -> int:
-    """Return the row of an array that step 0 reads as the value at t (default: 0)."""
+    """Return the row of `array` that step 0 reads as the current value, ``u[t]`` (default: 0)."""
     return int(getattr(array.tag, "now", 0))
 
 

@@ -190,7 +190,7 @@ class Sources:
 
 
 def sources(linear: Linearization) -> Sources:
-    """Return the sources of a linearization."""
+    """Return the input entry that each output entry of a linearization copies."""
     check_type("linear", linear, Linearization, "a Linearization of lab.structural")
     sizes = tuple(value.size for value in linear.values)
     starts = np.cumsum([0, *sizes])

@@ -52,9 +52,9 @@ RULES = ("by the correct rule", "by the faulty rule")
 def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Contrast:
     """Compare the values that two runs write, in the order of the first run.
 
-    Scans are paired if they are derivatives of the same loop along the same path.  Tapes are paired
-    by name and by differentiated variable, and writes by tap.  `sides` are the labels of the two
-    runs in messages.
+    Scans are paired by the name of their loop and the orders of the derivatives up to the Scan.
+    Tapes are paired by name and by differentiated variable, and writes by tap.  `sides` are the
+    labels of the two runs in messages.
     """
     runs = _writes(true), _writes(broken)
     unlike, apart = list[str](), list[tuple[int, int, _Write, _Write]]()
@@ -110,7 +110,7 @@ class _Write:
 
     @property
     def label(self) -> str:
-        """The Scan, the tape, and the tap."""
+        """The label of the writes in messages: Scan, tape, and tap."""
         return f"{self.scan_label}: the tape {self.tape.name} at tap {self.access.tap}"
 
 

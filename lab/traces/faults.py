@@ -1,4 +1,4 @@
-"""Find operations outside of Scans that compute nan, and read and name the values of a step."""
+"""Find operations outside of Scans that compute nan or inf; read and name values of a step."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -54,7 +54,7 @@ def value_at_step(scan: ScanTrace, source: Source | Formula, step: int) -> np.nd
 
 
 def value_formula(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
-    """Return the formula of a value of a step."""
+    """Return the formula of a source, with at most `MAX_DEPTH` levels of nested operations."""
     if not isinstance(source, int):
         return source
     value = scan.inside[source]

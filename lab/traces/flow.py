@@ -84,7 +84,7 @@ Versions = Mapping[tuple[int, int, int], int]  # keys are Scan, argument, and ro
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
-    """Return a function that maps a step to the value of a leaf."""
+    """Return a function that maps a step to the `Value` that a leaf reads."""
     variable = of.scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         first = variable.tape.row(0, leaf.tap)

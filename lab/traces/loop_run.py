@@ -63,7 +63,7 @@ class ScanRecording:
 
 
 class Step(Protocol):
-    """The step of a Scan.
+    """Protocol of a step of a Scan, which runs when it is called.
 
     `cells` contain its arguments, and the values of its operations in the order of computation.
     """

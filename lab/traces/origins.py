@@ -29,7 +29,7 @@ NUMBERS = {
 }
 
 
-PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first numbers of sums and of bundles
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # smallest numbers that identify a sum and a bundle
 
 
 class RowOrigins:
@@ -144,7 +144,7 @@ class RowOrigins:
         return None if same is None else self._operand_origins(node.inputs[same], variable)
 
     def _operand_origins(self, part: Variable, whole: Variable) -> np.ndarray:
-        """Return an operand's origins per row of the result; raise ValueError if rows differ."""
+        """Return an operand's origins; raise ValueError if its rows are not rows of the result."""
         number = self._of(part)
         if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError
@@ -180,7 +180,7 @@ class RowOrigins:
     def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
         """Return the number of a new bundle of the origins of all inputs.
 
-        No origin in a bundle is a summand.
+        The origins in a bundle do not count as summands.
         """
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)
@@ -192,12 +192,11 @@ def feeds(
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
 ) -> tuple[Feed, ...]:
-    """Return a feed for each Scan output from which a variable is computed.
+    """Return a feed for each Scan output that a target is computed from without another Scan.
 
-    No other Scan is in between.  `targets` contains the number of each variable, the variable, and
-    the number of its recorded rows, starting at `first`.  A Scan that determines only the length of
-    a buffer is no feed.  With `values`, the field `more` of a feed shows whether the variable is a
-    sum with other terms.
+    A target is the number of a variable, the variable, and the number of its recorded rows,
+    starting at `first`.  A Scan that determines only the length of a buffer is no feed.  With
+    `values`, the field `more` of a feed shows whether the variable is a sum with other terms.
     """
     all_feeds = []
     for into, variable, count in targets:

@@ -126,7 +126,7 @@ class Instructions:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A recorded run. The trace `numbers` has the index of an instruction for each value."""
+    """A recorded run: instructions, and a trace `numbers` whose values are their indices."""
 
     instructions: Instructions
     numbers: Trace
@@ -135,7 +135,7 @@ class Program:
 def program_of(
     outputs: Sequence[Variable], given: Mapping[Variable, object], also: Sequence[Variable] = ()
 ) -> Program:
-    """Record the same run as `lab.trace`, as a list of instructions.
+    """Record the same run as `lab.trace`, as a list of instructions; `also` has more outputs.
 
     Raises GraphError for a loop with an until condition, for random draws, and for an operation
     that is not in `KNOWN`.
@@ -167,7 +167,7 @@ class _Places(Ready):
         self._product = instructions.product
 
     def given(self, variable: Variable, value: object) -> Computed:
-        """Return the indices of the entries of an input."""
+        """Return the indices of the instructions for the entries of an input; keep integers."""
         if not hasattr(variable.type, "dtype"):
             raise GraphError("A page cannot compute random draws.")
         array = np.asarray(checked(variable, value))
@@ -192,7 +192,7 @@ class _Places(Ready):
         return call
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
-        """Return the results of a node that is not a Scan."""
+        """Return the results of a node that is not a Scan, as indices of instructions."""
         name, output = plain_name(node), node.outputs[0]
         moved = any(map(_is_place, node.inputs))
         if name in COUNTING or not (moved or _is_place(output)):
@@ -224,7 +224,7 @@ class _Places(Ready):
         raise GraphError(f"{name}: a page cannot compute this operation.")
 
     def _increased(self, node: Apply, inputs: Sequence[Computed]) -> np.ndarray:
-        """Return an array with a part incremented."""
+        """Return the result of an IncSubtensor that adds to a part of an array, as indices."""
         base, value, *bounds = inputs
         zeros = np.zeros(base.shape)
         (added,) = _moved(node, [zeros, value, *bounds])
@@ -245,7 +245,7 @@ class _Places(Ready):
 
 
 def _is_place(variable: Variable) -> bool:
-    """Return whether a variable has computed floating-point or bool entries."""
+    """Return whether the entries of a variable are indices: true for floats and booleans."""
     return getattr(variable.type, "dtype", "int64")[0] in "fb"
 
 

@@ -334,7 +334,7 @@ def _run_scan(
     progress: Progress,
     ready: Ready,
 ) -> list[Computed]:
-    """Step through a Scan as PyTensor does, and record its reads and writes."""
+    """Run a Scan step by step, append its recording to `recordings`, and return its outputs."""
     step = ready.step(node)
     outer = dict(zip(node.inputs, inputs, strict=True))
     unwritten = {

@@ -137,7 +137,7 @@ class SequenceTrace:
 
 @record_of_arrays
 class ParameterTrace:
-    """A value that is the same at every step."""
+    """A parameter, whose value is the same at every step."""
 
     name: str
     argument: int

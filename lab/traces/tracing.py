@@ -207,7 +207,7 @@ def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRe
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
-    """Yield the values of the `inputs` of a graph."""
+    """Yield an `Input` for each input of a graph that has a value."""
     for variable in inputs:
         value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):

@@ -275,7 +275,7 @@ _graph = lru_cache(maxsize=REMEMBERED)(_Graph)
 
 
 def _number(variable: Variable) -> Variable:
-    """Return the length of an array; return a number unchanged."""
+    """Return the length of an array as a variable; return a number unchanged."""
     if not isinstance(variable, TensorVariable):
         return as_tensor(tensor_from_scalar(variable))
     return variable.shape[0] if variable.type.ndim else variable
@@ -291,7 +291,7 @@ def _given(inputs: Sequence[Variable], known: Values) -> Iterator[Computed]:
 def _function(
     inputs: Sequence[Variable], outputs: Sequence[Variable], mode: str | Mode | None
 ) -> Callable[..., list[Computed]]:
-    """Compile a function; raise GraphError if that fails."""
+    """Return a compiled function; raise GraphError if PyTensor fails to compile it."""
     try:
         with warnings.catch_warnings():  # PyTensor warns about callbacks to Python
             warnings.filterwarnings("ignore", "Numba will use object mode")
@@ -307,7 +307,7 @@ Results = Mapping[object, Computed]  # keys are variables, or pairs of loop vari
 
 @lru_cache(maxsize=REMEMBERED)
 def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable[[Values], Results]:
-    """Compile the graph, with the initial contents of its windows as additional outputs."""
+    """Return a function of the inputs that computes the outputs and the windows' initial rows."""
     requested: dict[object, Variable] = {v: v for v in graph.outputs}
     for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
         before = _buffers_at_start(node, parts, window)
@@ -374,7 +374,7 @@ def _written_rows(part: LoopVariable, window: Window) -> tuple[int, int]:
 def _record(
     node: Apply, graph: _Graph, window: Window, results: Results, progress: Progress
 ) -> ScanRecording:
-    """Run the steps of a window, from the contents of the buffers at its start."""
+    """Return the recording of a window, whose steps run from the buffer contents at its start."""
     parts = graph.scans[node]
     outer: dict[Variable, Computed] = {parts.n_steps: np.asarray(window.length)}
     unwritten: dict[LoopVariable, np.ndarray] = {}

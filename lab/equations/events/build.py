@@ -25,7 +25,7 @@ class Builder:
 
     @property
     def scan(self) -> ScanTrace:
-        """The Scan."""
+        """The trace of the Scan."""
         return self.named.scan
 
     @cached_property
@@ -34,7 +34,7 @@ class Builder:
         return Speller(self.named)
 
     def event(self, number: int, step: int | None) -> Event:
-        """Return event `number`: the event of a step, or for None, the filling of the tapes."""
+        """Return event `number`: a step, or the initial filling of the tapes if `step` is None."""
         scan = self.named.number
         if step is None:
             writes = tuple(
@@ -50,7 +50,7 @@ class Builder:
         return Event(number, scan, step, tuple(events.reads), tuple(events.writes()), nested)
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
-        """Return the write of an initial value as a sum of outputs of Scans and a remainder."""
+        """Return the write of the initial value of a row: outputs of Scans plus a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.named.origins(tape.argument, row)
         terms = [self._output_term(*origin[:3]) for origin in origins if origin.is_summand]
@@ -76,7 +76,7 @@ class Builder:
         return name or cost_name(self.scan.order)
 
     def _output_term(self, scan: int, argument: int, row: int) -> Term:
-        """Return the output of another Scan as a term."""
+        """Return the value in a row of another Scan's output as a `Term`."""
         slot, tape = self.slot(scan, argument, row), self.named.trace.scans[scan].tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
@@ -84,7 +84,7 @@ class Builder:
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
-        """Each formula and its `Split` (None in a forward Scan), by argument and write tap."""
+        """A map from (argument, write tap) to a formula and its `Split`, None in a forward Scan."""
         return {(f.target.argument, f.target.tap): (f, self._split(f)) for f in self.scan.formulas}
 
     def _split(self, formula: Formula) -> Split | None:
@@ -103,7 +103,7 @@ class Builder:
 
 
 class _StepEvents:
-    """The reads and writes of one step."""
+    """Builder of the reads and writes of one step."""
 
     def __init__(self, builder: Builder, step: int) -> None:
         self.builder, self.step, self.scan = builder, step, builder.scan
@@ -145,7 +145,7 @@ class _StepEvents:
         return Read(label, value, slot, None, argument, name, SlotRole.READ, index)
 
     def read(self, leaf: Leaf) -> Read | None:
-        """Return the read of a leaf of a formula, or None if the trace did not record it."""
+        """Return the `Read` of a leaf of a formula, or None if the trace did not record it."""
         return self.by_leaf.get((leaf.argument, leaf.tap))
 
     def writes(self) -> list[Write]:

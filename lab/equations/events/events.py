@@ -53,7 +53,7 @@ def events(trace: object) -> "EventSequence":
 
 @cached_in_record
 def _computed_events(trace: Trace) -> dict[int, Event]:
-    """The events of a trace that were computed, by number."""
+    """Return the cache of a trace, which maps the number of an event to the computed event."""
     return {}
 
 
@@ -77,7 +77,7 @@ class EventSequence(Sequence[Event]):
     @property
     @abstractmethod
     def slots(self) -> tuple[Slot, ...]:
-        """All slots."""
+        """All slots of the run."""
 
     def __str__(self) -> str:
         return "\n".join(_table(self).lines(WIDTH))

@@ -14,8 +14,8 @@ COLUMNS = ("scan", "step", "tape", "position", "row", "quantity", "role", "old",
 class SlotRole(StrEnum):
     """The role of a slot at a moment.
 
-    If the event of the moment reads the slot, or if a step writes the slot, the role is one of the
-    first five.
+    If the event at this moment reads the slot, or is a step that writes the slot, the role is one
+    of the first five.
     """
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged
@@ -75,7 +75,7 @@ class Read:
 
     @property
     def is_own(self) -> bool:
-        """Whether the value is on a tape of the Scan of the step."""
+        """Whether the step reads the value from a tape of its own Scan."""
         return self.tap is not None
 
 

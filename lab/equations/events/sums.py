@@ -31,7 +31,7 @@ class Split:
 
 
 def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], bool]) -> Split:
-    """Split an expression that is linear in the leaves that are sources.
+    """Return the `Split` of an expression that is linear in its sources.
 
     `old` is the leaf of the old value of the slot, or None if the step does not read the slot.
     """
@@ -133,7 +133,7 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
 
 
 def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
-    """Return the reads of an expression at a step, from left to right."""
+    """Return the `Read` of each leaf of an expression, from left to right, if `read` returns it."""
     return tuple(value for leaf in leaves_of(part) if (value := read(leaf)) is not None)
 
 

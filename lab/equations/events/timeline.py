@@ -50,7 +50,7 @@ class Timeline:
 
     @cached_property
     def filled(self) -> tuple[bool, ...]:
-        """Whether an event fills the tapes of each Scan with gradients or outputs of Scans."""
+        """For each Scan, whether an event fills its tapes with gradients or outputs of Scans."""
         return tuple(
             scan.parent is not None
             or any(f.rows and any(f.into == t.argument for t in scan.tapes) for f in scan.feeds)
@@ -71,7 +71,7 @@ class Timeline:
         return _touches_of(self.trace).get((slot.scan, slot.argument, slot.row), [])
 
     def all_touches(self) -> Iterator[tuple[Key, Touch]]:
-        """Yield the accesses of all events to slots, Scan by Scan."""
+        """Yield each access to a slot with the key of the slot, Scan by Scan."""
         for number, scan in enumerate(self.trace.scans):
             filling = self.filling(number)
             for tape in scan.held:
@@ -161,7 +161,8 @@ def _touches_of(trace: Trace) -> Mapping[Key, list[Touch]]:
 def _needed_arguments(scan: ScanTrace) -> set[int]:
     """Return the arguments that a step reads to compute values on which the outputs depend.
 
-    PyTensor's backward Scan also computes gradients wrt inputs that were not requested.
+    An argument is excluded if only gradients need it that PyTensor's backward Scan computes without
+    a request.
     """
     arguments = {argument.argument for argument in scan.sequences}
     needed = [t.argument for t in scan.held if t.used or t.collects]

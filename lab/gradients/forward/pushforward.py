@@ -38,8 +38,8 @@ def pushforward(
     """Return J v: the tangents of the outputs for the tangents v of the variables `wrt`.
 
     A tangent has the type of its variable.  The pushforward of an operation without a forward
-    derivative is computed from two pullbacks.  A Scan receives a twin variable for each variable
-    with a tangent.
+    derivative is computed from two pullbacks.  The pushforward of a Scan is a Scan with an added
+    variable for each tangent.
 
     Raises GradientError if a derivative is undefined, and GraphError if no output depends on the
     variables.

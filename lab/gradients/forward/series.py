@@ -51,7 +51,7 @@ class JetPropagation:
     def propagate(
         self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
     ) -> dict[Variable, Jet]:
-        """Return the jets of all variables that `outputs` need and that depend on `given`."""
+        """Return the jets of all variables on which `outputs` depend and that depend on `given`."""
         jets = dict(given)
         for node in toposort(outputs, blockers=set(given)):
             if not any(v in jets for v in node.inputs):
@@ -76,7 +76,7 @@ class JetPropagation:
             yield Jet(output, tuple(_of_type(output, each) for each in coefficients))
 
     def _through_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
-        """Yield the jets of the outputs of a Scan, computed by a Scan with twin variables."""
+        """Build a Scan with a twin variable per coefficient, and yield the jets of its outputs."""
         parts = read_node(node)
         inner = self._through_step(parts, jets)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
@@ -117,8 +117,8 @@ class JetPropagation:
     def _through_step(self, parts: ScanParts, jets: Mapping[Variable, Jet]) -> dict[Variable, Jet]:
         """Return the jets of the arguments and results of a step.
 
-        The jet of a result is the jet of its state in the next step.  Therefore the propagation
-        repeats until no state receives another coefficient.
+        The next step reads each result as a state with the same coefficients.  Therefore the
+        propagation repeats until no state gains a coefficient.
         """
         numbers = {part: _numbers(jets, [part.outer_input]) for part in parts.variables}
         while True:

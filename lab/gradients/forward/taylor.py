@@ -289,7 +289,7 @@ def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficie
 
 
 def _shaped(term: Term, like: Variable) -> Variable | None:
-    """Return a coefficient with the shape of the result; None for zero."""
+    """Return `term` as a tensor with the shape of `like`; None for a coefficient of zero."""
     if term is None:
         return None
     tensor = pt.as_tensor_variable(term)

@@ -141,7 +141,7 @@ class _Reader:
         self.tapped = (*names.states, *names.sequences)
 
     def line(self, statement: ast.stmt) -> SourceLine:
-        """Return the line; raise ArgumentError unless it is a formula or ``until(…)``."""
+        """Return a statement as a `SourceLine`; raise ArgumentError unless it fits the grammar."""
         level: list[ast.AST] = [statement]
         for _ in range(DEEPEST):
             level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -172,7 +172,7 @@ class _Reader:
         raise self._error(place, "cannot be assigned to; write a name, as in 'x = …'.")
 
     def _term(self, node: ast.expr) -> Term:
-        """Return a formula or a condition."""
+        """Return the expression of a formula or a condition."""
         match node:
             case ast.Constant(int() | float() as number) if not isinstance(number, bool):
                 return self._number(node, number)
@@ -210,7 +210,7 @@ class _Reader:
         raise self._error(node, why)
 
     def _number(self, node: ast.expr, number: float) -> Number:
-        """Return a number; an integer that no int64 can store becomes a float."""
+        """Return `number` as an expression; an integer beyond int64 is written as a float."""
         if abs(number) > LARGEST:
             raise self._error(node, f"is too large; expected at most {LARGEST:g}.")
         return Number(repr(number if abs(number) < 2**63 else float(number)))

@@ -38,7 +38,7 @@ class Effect(StrEnum):
 
     @classmethod
     def from_values(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
-        """Compare `other` with the correct value; `other` is None after an error."""
+        """Return the effect of a rule that computes `other`, or None for an error, not `true`."""
         if other is None:
             return cls.REFUSED
         is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
@@ -66,12 +66,12 @@ class OrderRow:
 
     @property
     def effect(self) -> Effect:
-        """Whether the faulty rule computes the correct value."""
+        """The effect of the faulty rule on this derivative."""
         return Effect.from_values(self.true, self.broken)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of the table: order, both numbers, and finite differences."""
+        """The cells of the row: order, correct and faulty derivative, and finite differences."""
         faulty, checked = "refused" if self.broken is None else precise(self.broken), "–"
         if self.differences is not None:
             checked = estimate_text(self.differences)
@@ -105,7 +105,7 @@ class Breakage(Report):
 
     @property
     def document(self) -> Section:
-        """The derivatives of all orders, and the first wrong derivative."""
+        """A table of the derivatives of all orders, and a sentence about the first wrong order."""
         header = ("order", "correct rule", "faulty rule", "finite differences")
         table = ReportTable(header, tuple(row.cells for row in self.rows))
         summary = f"The error is visible at order {self.visible}."
@@ -134,7 +134,7 @@ class Truth:
 
     @cached_property
     def trace(self) -> Trace:
-        """The run of all derivatives."""
+        """The trace of all derivatives by the correct rule."""
         return trace(self.derivative.values, self.given, names=self.derivative.names)
 
     @cached_property

@@ -164,7 +164,7 @@ def _rows(
     names: Sequence[str],
     moved: MovedCost | None,
 ) -> list[GradientRow]:
-    """Compare the gradients of one order, and compute their finite differences."""
+    """Return a row for each input: both gradients of one order, and finite differences."""
     values = [a.value for a in (*ours, *theirs) if a.value is not None and a.value.size]
     finite = [np.abs(v[np.isfinite(v)]) for v in values]
     scale = max((float(np.max(v, initial=0.0)) for v in finite), default=0.0)

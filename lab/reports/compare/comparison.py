@@ -42,9 +42,9 @@ class Agreement(StrEnum):
 class GradientRow:
     """The gradient of one order wrt one input, by both pullbacks and by finite differences.
 
-    `differences` are finite differences for each entry.  They are None if the gradient is truncated
-    or the input has too many entries.  If the pullbacks agree, they are also None if all inputs
-    together have too many entries.
+    `differences` are finite differences for each entry.  They are None if the gradient is
+    truncated, if the input has too many entries, or if the pullbacks agree and all inputs together
+    have too many entries.
     """
 
     order: int
@@ -164,7 +164,7 @@ def _confirmed_pullback(rows: list[GradientRow]) -> str:
 
 
 def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
-    """Yield the first step and tape with different values, and the formulas."""
+    """Yield sentences and a table on the first difference between the two runs."""
     contrast, ours, theirs = comparison.contrast, comparison.ours, comparison.theirs
     if ours is None or theirs is None:
         yield "The steps were not compared: a graph fails to run, or hides Scans in operations."
@@ -198,7 +198,7 @@ def _place(ours: Trace, first: FirstDifference) -> str:
 
 
 def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tuple[str, str]]:
-    """Yield the formulas of the first different value, also with numbers."""
+    """Yield (pullback, formula) of the first different value, in symbols and in numbers."""
     for name, run, scan, tape in (
         ("ours", ours, first.scan, first.tape),
         ("PyTensor's", theirs, first.other_scan, first.other_tape),

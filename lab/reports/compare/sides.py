@@ -61,7 +61,7 @@ class Side:
         self.known = {*scan_nodes([self.cost])}
 
     def differentiate(self, target: Variable) -> None:
-        """Append the gradients of `target` wrt all inputs."""
+        """Append the gradients of `target` wrt all inputs, and label PyTensor's new Scans."""
         order = len(self.gradients) + 1
         with record_pullbacks(self.kind) as calls:
             gradients = _gradients(target, self.wrt)
@@ -110,7 +110,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_number(gradient: Variable) -> bool:
-    """Return whether a gradient has a graph to run."""
+    """Return whether a gradient is a graph that can run, not a marker."""
     return isinstance(status_of(gradient), Connected)
 
 

@@ -149,8 +149,8 @@ def _gradient_tapes(
 ) -> dict[LoopVariable, LoopVariable]:
     """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
-    The gradient that is computed from a variable identifies the variable.  Without such a gradient,
-    the gradient in the initial contents of the tape identifies it.
+    A variable belongs to the input whose gradient is computed from it.  Another mit-mot belongs to
+    the state whose cotangent is part of its initial buffer.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     pairs: dict[LoopVariable, LoopVariable] = {}

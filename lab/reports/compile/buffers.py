@@ -76,7 +76,7 @@ class Buffer:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Name, kind, rows that the loop writes, rows that are stored, and the reason."""
+        """The cells of a table row: name, kind, all rows, stored rows, and the reason."""
         is_one_value = self.retention in (Retention.NO_BUFFER, Retention.STEPS_ONLY)
         stored = "1 value" if is_one_value else str(self.stored)
         readers = [*self.readers[:MOST_READERS]]

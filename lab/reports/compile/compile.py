@@ -8,8 +8,8 @@ PyTensor applies the rewrites of the compilation mode to a copy of the graph; no
 The fusion of elementwise operations is omitted: it changes no Scan, and would make the expressions
 for numbers of rows unreadable.
 
-The history of `rewriting` contains the replacement of every output that another operation reads.
-All other buffers are matched in order, among the buffers of equal kind and taps.
+`rewriting` records the replacement of every Scan output that another operation reads.  A buffer
+without such a record is matched with the next buffer of equal kind and taps.
 """
 
 import re
@@ -188,7 +188,7 @@ def _listed(subject: object) -> list[Variable]:
 def _report(
     outputs: Sequence[Variable], result: Rewriting, mode: PytensorMode, given: Values
 ) -> Compiled:
-    """Return the report on a rewritten graph."""
+    """Return the `Compiled` report on a rewritten graph."""
     after = tuple(_remaining(result, given))
     return Compiled(
         _names(outputs),
@@ -207,7 +207,7 @@ def _report(
 
 
 def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
-    """Yield the record of each Scan that remains after rewriting."""
+    """Yield a `ScanAfter` for each Scan that remains after rewriting."""
     known = {copy: given[v] for v, copy in result.inputs if v in given}
     for number, node in enumerate(result.after, start=1):
         parts = read_node(node)
@@ -251,7 +251,7 @@ def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
 
 
 def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
-    """Yield the effective rewrites of Scans, then a rewrite for each Scan that was removed."""
+    """Yield each rewrite that changed a Scan, then an entry for each Scan that was removed."""
     replacements = result.history.replacements
     reverted = {old for old, _, reason in replacements if reason == REVERT}
     shortened = {node for node, scan in zip(result.after, after, strict=True) if scan.shortened}

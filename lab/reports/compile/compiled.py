@@ -19,7 +19,7 @@ NO_LOOP = "–"
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewrite that replaced `scans`, with its purpose and the operations that it moved.
+    """A rewrite that replaced `scans`; `effect` is its purpose, and names the moved operations.
 
     If a Scan was removed, `name` is `NO_LOOP`, and `effect` names the replacement.
     """

@@ -100,7 +100,7 @@ def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
 def _gradients(
     cost: Variable, wrt: Sequence[Variable]
 ) -> tuple[Variable, list[Variable], list[Variable]]:
-    """Return a copy of the cost with our Scans, the copies of `wrt`, and the gradients.
+    """Return a copy of the cost that uses our pullback, the copies of `wrt`, and the gradients.
 
     A missing gradient is a marker.  After an error of the pullback, all gradients are missing.
     """
@@ -116,7 +116,7 @@ def _gradients(
 def _statuses(
     wrt: Sequence[Variable], gradients: Sequence[Variable]
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Return the status of the gradient, and each variable without a gradient with its status.
+    """Return the status of the gradient, and (name, status) of each variable without a gradient.
 
     If no variable has a gradient, return the status of the first variable, and no names.
     """
@@ -219,7 +219,7 @@ def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Sav
 
 
 def _derived(node: Apply) -> Derivation | None:
-    """Return the derivation for gradients of all results of a Scan; None after an error."""
+    """Return the derivation of a Scan whose outputs all have a gradient; None after an error."""
     zeros = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
     try:
         return derive(node.op, node.inputs, node.outputs, zeros)

@@ -112,7 +112,7 @@ class ScanReport(Report):
 
 
 def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each input: its status, the variable of the gradient Scan, and the result."""
+    """Yield a table row for each input: its name, gradient status, gradient taps, and result."""
     writer = Writer(system)
     for outcome, quantity in zip(outcomes, system.quantities, strict=False):
         if outcome.kind is Kind.NIT_SOT:

@@ -283,7 +283,7 @@ def short_start(parts: ScanParts) -> Iterator[str]:
 
 
 def variable_label(variable: Variable, default: str) -> str:
-    """Return the name of a variable; a part of an output of a Scan has the name of the output."""
+    """Return the name of a variable; for a view of an output, ``the values x[t] of scan_fn``."""
     if variable.name:
         return str(variable.name)
     base = _viewed(variable)

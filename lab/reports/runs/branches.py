@@ -24,10 +24,10 @@ WAY_OUT = (
 
 
 def lost_branches(trace: Trace, number: int, step: int) -> Iterator[tuple[str, str]]:
-    """Yield the branches that `where` does not select, and whose gradient a step computes as nan.
+    """Yield (formula, description) of each unselected branch with a nan gradient at a step.
 
-    The gradient of such a branch is 0.  The step multiplies this 0 by the local derivatives of the
-    branch, and the product 0·∞ is nan.  Each pair contains a branch and a text that describes it.
+    Scan `number` runs the step.  The gradient of a branch that `where` does not select is 0.  The
+    step multiplies this 0 by the local derivatives of the branch, and the product 0·∞ is nan.
     """
     scan, parent = trace.scans[number], trace.scans[trace.scans[number].parent or 0]
     at = step - scan.first
@@ -57,7 +57,10 @@ def lost_branches(trace: Trace, number: int, step: int) -> Iterator[tuple[str, s
 
 
 def _origins_of_zeros(scan: ScanTrace, sources: Iterable[Source], step: int) -> list[int]:
-    """Return each `where` that selects a constant 0 from which zeros in `sources` are computed."""
+    """Return the numbers of the `where` operations whose constant 0 reaches `sources` at a step.
+
+    The search passes only through operations that return a zero for a zero input.
+    """
 
     def inputs_of_zeros(source: Source) -> tuple[Source, ...]:
         value = value_at_step(scan, source, step)

@@ -7,8 +7,8 @@
       0.5/sqrt(x₀) = 0.5/0 = inf
 
 The search examines values in the order of computation: the inputs of a Scan, then the operations of
-each step, then the backward Scans.  The chain of causes leads from each value that is not finite to
-the first input that is not finite.
+each step, then the backward Scans.  The chain of causes leads from a value that is not finite to an
+input of it that is not finite, and so on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +56,7 @@ WHAT = '"nan", "inf", ">1e6" (a larger magnitude), "=2", or a number'
 
 @record_of_arrays
 class Occurrence:
-    """A value that matches the search, with the operation and the inputs that produced it.
+    """A value in a chain of causes, with the operation and the inputs that produced it.
 
     `scan` is the number of the Scan in the trace, and `step` the step that computes the value; both
     are None outside of the Scans.  `entry` is the first matching entry.  `given` is true if the
@@ -203,7 +203,7 @@ def _parse_search(value: object) -> tuple[str, Look]:
 
 
 class _Place(NamedTuple):
-    """A value of a step: an argument, the result of an operation, or the result of a formula."""
+    """The value of an argument, operation, or formula `source` at `step` of Scan number `scan`."""
 
     scan: int
     step: int
@@ -211,7 +211,7 @@ class _Place(NamedTuple):
 
 
 class _Output(NamedTuple):
-    """An output of the trace, by its number."""
+    """Output `number` of the trace."""
 
     number: int
 
@@ -220,7 +220,7 @@ Place = _Place | _Output | OuterFault
 
 
 class _Run:
-    """The search in one run."""
+    """The search in a trace for entries that `look` marks."""
 
     def __init__(self, trace: Trace, look: Look) -> None:
         self.trace, self.look = trace, look
@@ -239,7 +239,7 @@ class _Run:
                     yield _Output(output)
 
     def _first_of(self, number: int) -> Iterator[_Place]:
-        """Yield the first match of a Scan; within a step, reads come before results."""
+        """Yield the first match of Scan `number`; within a step, arguments come before results."""
         scan, places = self.trace.scans[number], list[_Place]()
         used = _used(scan)
         for source in _sources(scan):
@@ -253,7 +253,7 @@ class _Run:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
-        """Return whether an operation computes the value, instead of only passing a value on."""
+        """Return whether the value at `place` is computed, and not only an input passed on."""
         if isinstance(place, _Place) and isinstance(place.source, int):
             return self.trace.scans[place.scan].inside[place.source].passes is None
         return not isinstance(place, _Place) or isinstance(place.source, Formula)
@@ -294,7 +294,7 @@ class _Run:
         return next((f for f in self.trace.outside if (scan, number) in f.reaches), None)
 
     def _first_on_tape(self, scan: int | None, into: int) -> Place | None:
-        """Return the first value that is not finite on the tapes that determine an argument.
+        """Return the place of the first non-finite value on the tapes that determine an argument.
 
         The argument is number `into` of a Scan, or of the outputs if `scan` is None.
         """
@@ -312,7 +312,7 @@ class _Run:
     def _written(
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
-        """Return the write from which the value in a row originates.
+        """Return the place of the write from which the value in a row originates.
 
         This is the last write of the row.  If this write and the writes directly before it at the
         same tap are not finite, return the first of these consecutive writes.
@@ -327,7 +327,7 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """Return the operation that computes a written value, or else its formula."""
+        """Return the place of the written value: its operation if recorded, or else its formula."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
         source = next(result.source for result in scan.results if result.target == target)
         if value_at_step(scan, source, step) is not None:
@@ -335,7 +335,7 @@ class _Run:
         return _Place(number, step, next(f for f in scan.formulas if f.target == target))
 
     def occurrence(self, place: Place) -> Occurrence:
-        """Return the operation, the operands, and the value at a place of the run."""
+        """Return the value at `place` with its formula, its operation, and its inputs."""
         if isinstance(place, _Output):
             value = self.trace.outputs[place.number]
             name = dict(enumerate(self.trace.names)).get(place.number)
@@ -395,14 +395,14 @@ def _sources(scan: ScanTrace) -> Iterator[Source | Formula]:
 
 
 def _inputs(scan: ScanTrace, source: int | Number | Formula) -> tuple[Source, ...]:
-    """Return the inputs of a value of a step."""
+    """Return the inputs of an operation or a formula; a constant has none."""
     if isinstance(source, Formula):
         return source.leaves
     return scan.inside[source].inputs if isinstance(source, int) else ()
 
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
-    """Return a mask for each operation: the entries, at all steps, that a result depends on.
+    """Return a mask for each operation: the entries, at all steps, on which a result depends.
 
     A result does not depend on entries that a `where` rejects.
     """
@@ -431,7 +431,7 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
 
 
 def _fit(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Broadcast a mask to the shape of `values`, or else mark all entries of its marked steps."""
+    """Broadcast `mask` to the shape of `values`, or else mark all entries of the marked steps."""
     for each in (mask, _steps(mask)):
         axes = tuple(range(1, 1 + values.ndim - each.ndim))
         try:

@@ -207,7 +207,7 @@ def influence(
 
 
 class _Steps:
-    """The steps of a loop, each differentiated at its recorded values."""
+    """The derivatives of the steps of Scan `number`, at the values that `trace` recorded."""
 
     def __init__(self, trace: Trace, number: int, parts: ScanParts, given: Values) -> None:
         self.number, self.scan = number, trace.scans[number]
@@ -259,7 +259,7 @@ class _Steps:
         return rows if tape.axis is None else tape.axis.index[rows]
 
     def _factors(self) -> dict[tuple[int, Read], np.ndarray]:
-        """Return the matrices J of each state wrt each read of the step, for every step."""
+        """Return the matrices J of all steps, for each pair of a state and a read."""
         output_cotangents, filled = self._transposed()
         factors = {
             (state, (source, tap)): np.zeros(
@@ -281,10 +281,10 @@ class _Steps:
         return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
     def _transposed(self) -> tuple[list[Variable], dict[tuple[int, Read], Variable]]:
-        """Return a cotangent for each result of the step, and the cotangents of all reads.
+        """Return an input for the cotangent of each state, and the cotangents of the step's reads.
 
-        One Scan computes the cotangents of the reads.  Its steps are independent, because they read
-        recorded values.
+        One Scan computes the cotangents of the reads, with a row per step.  Its steps are
+        independent, because they read recorded values.
         """
         variables, reads = [], dict[Read, Variable]()
         places = {tape.argument: place for place, tape in enumerate(self.states)}

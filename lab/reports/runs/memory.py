@@ -102,7 +102,7 @@ class Memory(Report):
 
     @property
     def best(self) -> Plan | None:
-        """Of the plans of at most half the memory of all states, the plan with the least work."""
+        """The plan with the least work, among plans with at most half the bytes of all states."""
         half = self.plans[0].room // 2 if self.plans else 0
         fitting = [plan for plan in self.plans if plan.room <= half]
         return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
@@ -168,7 +168,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
 
 
 def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
-    """Yield all arrays that a run allocates, in the order of the Scans."""
+    """Yield the lifetime of each array that a run allocates, in the order of the Scans."""
     last: dict[tuple[int, int], tuple[int, str]] = {}  # the last reader of each buffer
     for of in ScanOf.each(trace):
         number = of.number + 1
@@ -212,7 +212,7 @@ def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
 
 
 def _peak_of_every(steps: int, k: int) -> int:
-    """Return the peak of a plan that saves every k-th state.
+    """Return the largest number of saved states in a plan that saves every k-th state.
 
     The backward loop starts with the final segment, while all checkpoints exist.  The segment
     before the final segment can be longer, but one checkpoint fewer exists then.
@@ -226,7 +226,7 @@ Action = tuple[str, int]  # "keep", "restore", "forward", "back", or "drop", and
 
 
 def _simulate(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number and the bytes of the saved states, after every step that runs.
+    """Return two arrays: the number and the bytes of the saved states after each unit of work.
 
     State n contains the values n to n + span − 1 of every span in `spans`.
     """
@@ -248,7 +248,7 @@ def _simulate(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.n
 
 
 def every(steps: int, k: int) -> Iterator[Action]:
-    """Yield the schedule that saves every k-th state and recomputes one segment at a time."""
+    """Yield the actions of a plan that saves every k-th state and recomputes segment by segment."""
     for number in range(steps):
         if number % k == 0:
             yield "keep", number
@@ -265,10 +265,10 @@ def every(steps: int, k: int) -> Iterator[Action]:
 
 
 def binomial(steps: int, count: int) -> Iterator[Action]:
-    """Yield the schedule with the least work that saves at most `count` states.
+    """Yield the actions of the plan with the least work that saves at most `count` states.
 
-    The loop runs forward to the next checkpoint.  Then the schedule differentiates the part after
-    the checkpoint with one state fewer, and finally the part before the checkpoint.
+    The loop runs forward to the next checkpoint.  Then the plan differentiates the part after the
+    checkpoint with one state fewer, and finally the part before the checkpoint.
     """
     yield "keep", 0
     segments, is_end = [(0, steps, count)], True
@@ -290,7 +290,7 @@ def binomial(steps: int, count: int) -> Iterator[Action]:
 
 
 def _next_checkpoint(length: int, count: int) -> int:
-    """Return the distance of the next checkpoint that minimizes the work.
+    """Return the distance to the next checkpoint that minimizes the work for `length` steps.
 
     If no step runs forward more than r times, comb(count + r, count) is the length of the longest
     loop for `count` states.
