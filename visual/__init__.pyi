@@ -5,7 +5,7 @@ from .drawing.export import export as export
 from .drawing.figures import figure as figure
 from .exercises.exercise import Exercise as Exercise
 from .exercises.exercise import Exercises as Exercises
-from .exercises.question import Question as Question
+from .exercises.exercise import Question as Question
 from .exercises.work import Work as Work
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager

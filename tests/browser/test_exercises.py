@@ -10,9 +10,9 @@ from strange_loops import LOOPS
 
 import visual
 from lab.loops import gallery
-from visual.exercises.answers import Answer
+from visual.exercises.answers import ExerciseTask
 from visual.exercises.progress import load
-from visual.exercises.sheet import MODULE, answer_data
+from visual.exercises.sheet import MODULE
 
 TRACE = gallery.loops["square"].trace()
 
@@ -86,12 +86,12 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
         assert opened.page.locator(".exercise script, .exercise img").count() == 0
 
 
-SLOTS = Answer("s", (1.0, -2.0), ("the rule",), "the working", "otherwise", {3: "three"})
-NUMBER = Answer("n", (0.95,), ("r",), "w", "o", {2: "two"}, 0.01, is_set=False)
-NUMBERS = Answer("m", (0.5, -2.0), ("r",), "w", "o", tolerance=0.01)
+SLOTS = ExerciseTask("?", "s", (1.0, -2.0), ("the rule",), "the working", "otherwise", {3: "three"})
+NUMBER = ExerciseTask("?", "n", (0.95,), ("r",), "w", "o", {2: "two"}, 0.01, is_set=False)
+NUMBERS = ExerciseTask("?", "m", (0.5, -2.0), ("r",), "w", "o", tolerance=0.01)
 CHOICE = visual.Question(
     "Does x grow?", "no", "w", ("yes", "no", "it depends"), "hint", {"yes": "0.95 ** 2 is less."}
-).task.answer
+).task
 TYPED = [
     *("0", "2", "perhaps"),
     *("1", "1, -2", "pos 1 and −2", "buf[1] buf[-2]", "1 1", "3", "1 3", "9", "5 1 -2", "", "x"),
@@ -114,7 +114,7 @@ def test_page_and_python_check_alike(browser, answer):
     typed = [*product(TYPED, (1, 2))]
     verdicts = [(text, answer.check(text, tries)) for text, tries in typed]
     expected = [[text, verdict.outcome.value, verdict.reason] for text, verdict in verdicts]
-    assert page.evaluate(table, [answer_data(answer), typed]) == expected
+    assert page.evaluate(table, [answer.page_data, typed]) == expected
     page.close()
 
 

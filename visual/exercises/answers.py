@@ -49,16 +49,18 @@ class AnswerVerdict:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The right numbers, and the feedback to wrong answers.
+class ExerciseTask:
+    """A question, the `right` numbers, the feedback to wrong answers, and two pictures.
 
     `expected` is the instruction for the reader. If not `is_set`, an answer is a single number. An
     answer may differ from a number by `tolerance`. The feedback to each wrong try ends with the
     next hint, and after the last hint with `working`. `working` also explains a right answer.
     `mistakes` maps wrong numbers to feedback, and `otherwise` is the feedback to all other wrong
-    numbers. With `choices`, an answer is a choice or its number (from 1).
+    numbers. With `choices`, an answer is a choice or its number (from 1). `shown` is a picture of
+    the question, and `revealed` a picture of the answer.
     """
 
+    question: str
     expected: str
     right: tuple[float, ...]
     hints: tuple[str, ...]
@@ -68,6 +70,8 @@ class Answer:
     tolerance: float = 0.0
     choices: tuple[str, ...] = ()
     is_set: bool = True
+    shown: Scene | None = field(default=None, compare=False)
+    revealed: Scene | None = field(default=None, compare=False)
     incomplete: ClassVar[str] = "The answer is right but incomplete."
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
@@ -111,24 +115,17 @@ class Answer:
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
         return short if self._near(float(short), [value]) else repr(value)
 
-
-@dataclass(frozen=True, eq=False)
-class ExerciseTask:
-    """A question with its answer, a picture of the question, and a picture of the answer."""
-
-    question: str
-    shown: Scene | None
-    revealed: Scene | None
-    answer: Answer
-
-    def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
-        """Check an answer, as `Answer.check` does."""
-        return self.answer.check(answer, tries)
+    @property
+    def page_data(self) -> dict[str, object]:
+        """The answer and the feedback as data for ``exercise.js``."""
+        texts = {"solution": self.solution, "incomplete": self.incomplete}
+        data = vars(self) | texts | {"mistakes": [*map(list, self.mistakes.items())]}
+        return {n: data[n] for n in data if n not in ("question", "shown", "revealed")}
 
     def text(self) -> str:
         """Return the question and its picture as plain text."""
         picture = f"\n\n{self.shown.text()}" if self.shown else ""
-        return f"{self.question}\n({self.answer.expected}){picture}"
+        return f"{self.question}\n({self.expected}){picture}"
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:

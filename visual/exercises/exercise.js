@@ -28,36 +28,28 @@ export function check(answer, typed, tries) {
   return { outcome: "wrong", reason: `${mistake} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd() };
 }
 
-const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
-
 const NEW = { tries: 0, points: 0, done: false };
 
 // A question in a page. `record` is its result: the wrong tries, the points, and whether the question is done.
 class Exercise {
   // `keep` stores the record after each try.
   constructor(section, answer, number, keep) {
-    Object.assign(this, { section, answer, keep });
-    this.name = section.querySelector(".question").textContent;
-    this.form = section.querySelector("form");
-    this.verdict = section.querySelector(".verdict");
-    this.revealed = section.querySelector(".revealed");
+    Object.assign(this, { answer, keep, explained: `${answer.solution}. ${answer.working}` });
+    const [name, form, verdict, show] = [".question", "form", ".verdict", ".show"].map((part) => section.querySelector(part));
+    Object.assign(this, { name: name.textContent, form, verdict, revealed: section.querySelector(".revealed") });
     section.querySelector(".number").textContent += ` ${number}`;
     for (const part of [section, ...section.querySelectorAll(".picture")])
       part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${number}`);
-    this.form.addEventListener("submit", (event) => {
+    form.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (!this.record.done) this.submit(String(new FormData(this.form).get("answer") ?? ""));
+      if (!this.record.done) this.submit(String(new FormData(form).get("answer") ?? ""));
     });
-    section.querySelector(".show").addEventListener("click", () => {
+    show.addEventListener("click", () => {
       if (this.record.done) return;
       this.set({ ...this.record, done: true }, "given", `Answer: ${this.explained}`);
-      this.keep(this);
+      keep(this);
     });
     this.show(NEW);
-  }
-
-  get explained() {
-    return `${this.answer.solution}. ${this.answer.working}`;
   }
 
   submit(typed) {
@@ -67,7 +59,7 @@ class Exercise {
       right: { tries, points: Math.max(0, 2 - tries), done: true },
       wrong: { ...NEW, tries: tries + 1 },
     }[outcome];
-    this.set(record ?? this.record, outcome, `${WORDS[outcome]} ${reason}`);
+    this.set(record ?? this.record, outcome, `${outcome[0].toUpperCase()}${outcome.slice(1)}. ${reason}`);
     if (record) this.keep(this);
   }
 
@@ -108,17 +100,13 @@ const store = {
   },
 };
 
-// Return the better of two results, because another window may have finished the question.
-const better = (a, b) =>
-  (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
-
 // Number and start the questions in `root`; `answers` has their answers, in the same order. Return a
 // function that shows the results that Python, another view, or another window has stored in `results`.
 export function start(root, answers, results = store) {
   const [score, again, exported] = [".score", ".again", ".export"].map((part) => root.querySelector(part));
   const sections = [...root.querySelectorAll(".exercise")];
   const exercises = sections.map((section, n) => new Exercise(section, answers[n], n + 1, keep));
-  const stored = (progress, { name }) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
+  const stored = (progress, name) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
 
   function showScore() {
     const points = exercises.reduce((sum, { record }) => sum + record.points, 0);
@@ -132,13 +120,10 @@ export function start(root, answers, results = store) {
     exported.hidden = results !== store || !Object.keys(results.load()).length;
   }
 
-  function keep(...changed) {
-    const progress = results.load(); // includes the answers of other windows
-    for (const exercise of changed) {
-      const { name, record } = exercise;
-      if (record.done || record.tries) progress[name] = better(stored(progress, exercise), record);
-      else delete progress[name];
-    }
+  // Store a record, unless another window has stored a better record of the question.
+  function keep({ name, record }) {
+    const progress = results.load(), old = stored(progress, name);
+    if ((record.done - old.done || record.points - old.points || record.tries - old.tries) > 0) progress[name] = record;
     results.save(progress);
     showScore();
   }
@@ -146,7 +131,7 @@ export function start(root, answers, results = store) {
   function follow() {
     const progress = results.load();
     for (const exercise of exercises) {
-      const record = stored(progress, exercise);
+      const record = stored(progress, exercise.name);
       if (Object.keys(NEW).some((key) => record[key] !== exercise.record[key])) exercise.show(record);
     }
     showScore();
@@ -157,8 +142,13 @@ export function start(root, answers, results = store) {
     download("scantape-progress.json", file);
   });
   again.addEventListener("click", () => {
-    for (const exercise of exercises) exercise.show(NEW);
-    keep(...exercises);
+    const progress = results.load();
+    for (const exercise of exercises) {
+      delete progress[exercise.name];
+      exercise.show(NEW);
+    }
+    results.save(progress);
+    showScore();
     sections[0].querySelector("input").focus();
   });
   if (results === store)

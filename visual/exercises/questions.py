@@ -5,13 +5,14 @@ the Scan determine the feedback.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from lab.errors import listing
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, ExerciseTask
+from visual.exercises.answers import ExerciseTask
 from visual.layout.cells import values_text
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
@@ -66,7 +67,8 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, role: Role) -> 
     first, last = min(touched) - NEIGHBORS, max(touched) + NEIGHBORS
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
     positions = (recorded.position(row) for row in rows)
-    answer = Answer(
+    return ExerciseTask(
+        f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?",
         "positions of slots, separated by commas",
         tuple(map(float, right)),
         hints=(
@@ -84,27 +86,23 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, role: Role) -> 
             for position in positions
             if position not in right
         },
+        shown=_tape_before(named, step, recorded, rows),
+        revealed=moment_of_step(named.trace, named.number, step),
     )
-    question = f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?"
-    before = _tape_before(named, step, recorded, rows)
-    return ExerciseTask(question, before, moment_of_step(named.trace, named.number, step), answer)
 
 
+@dataclass
 class TapeBeforeStep(Table):
-    """A table with the slots of a tape that a question shows."""
+    """A table with the slots of a tape that a question shows, and the columns of all slots."""
 
+    heading: TableHeading
+    slots: Line
+    columns: range
     label_width = 0.0
-
-    def __init__(self, heading: TableHeading, slots: Line, columns: range) -> None:
-        self.heading, self.slots, self.columns = heading, slots, columns
 
     def every(self) -> Mapping[int, range]:
         """Return the columns of the whole tape."""
         return {0: self.columns}
-
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns of the slots."""
-        return ({key for key, _ in self.slots.cells if key is not None},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the heading and the slots."""
@@ -170,7 +168,9 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         else "A gradient is written where the loop read. Where the loop only wrote, the gradient "
         "is only read."
     )
-    answer = Answer(
+    return ExerciseTask(
+        f"{source.name} reads at {integers_or_none(tape.reads)} and writes at "
+        f"{integers_or_none(tape.writes)}. At which taps does the step of its gradient {verb}?",
         "taps, separated by commas",
         tuple(map(float, right)),
         hints=(
@@ -184,13 +184,8 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
             for tap in range(min(every) - NEIGHBORS, max(every) + NEIGHBORS + 1)
             if tap not in right
         },
-    )
-    return ExerciseTask(
-        f"{source.name} reads at {integers_or_none(tape.reads)} and writes at "
-        f"{integers_or_none(tape.writes)}. At which taps does the step of its gradient {verb}?",
-        taps_picture(tape, 0, source.name),
-        taps_picture(tape, 1, source.name),
-        answer,
+        shown=taps_picture(tape, 0, source.name),
+        revealed=taps_picture(tape, 1, source.name),
     )
 
 

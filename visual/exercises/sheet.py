@@ -16,7 +16,7 @@ from lab.errors import quote
 from visual.backends.dark import style
 from visual.backends.page import document, embedded, in_script, region
 from visual.backends.svg import text
-from visual.exercises.answers import Answer, AnswerVerdict, ExerciseTask
+from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.progress import AnswerRecord, load, path, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -136,7 +136,7 @@ def content(tasks: Sequence[ExerciseTask]) -> str:
     calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
     calls = calls if tasks[1:] else ["exercise.check"]
     questions = "\n".join(map(_section, tasks, calls))
-    answers = in_script([answer_data(task.answer) for task in tasks])
+    answers = in_script([task.page_data for task in tasks])
     return (
         f'<div data-exercises>{questions}\n<div class="scored">{SCORE}</div>\n'
         f'<script type="application/json">{answers}</script></div>'
@@ -153,7 +153,7 @@ def _section(task: ExerciseTask, call: str) -> str:
         f'<p class="question">{text(task.question)}</p>\n'
         f"{_picture(task.shown, 'shown', 'Picture of question')}"
         f"<p class='call'>Without JavaScript, answer in Python with <code>{call}(…)</code>: "
-        f"{text(task.answer.expected)}.</p><form>{_field(task.answer)}"
+        f"{text(task.expected)}.</p><form>{_field(task)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
@@ -169,21 +169,15 @@ def _picture(picture: Scene | None, use: str, name: str, **attributes: str) -> s
     return region(name, picture.svg(), "div", **{"class": classes}, **attributes) + "\n"
 
 
-def _field(answer: Answer) -> str:
+def _field(task: ExerciseTask) -> str:
     """Return the HTML of the input for an answer: a text field, or choices."""
-    if not answer.choices:
+    if not task.choices:
         return (
-            f"<label>Your answer: {text(answer.expected)} "
+            f"<label>Your answer: {text(task.expected)} "
             '<input name="answer" autocomplete="off" spellcheck="false"></label>'
         )
     radios = "".join(
         f'<label><input type="radio" name="answer" value="{number}"> {text(choice)}</label>'
-        for number, choice in enumerate(answer.choices, 1)
+        for number, choice in enumerate(task.choices, 1)
     )
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
-
-
-def answer_data(answer: Answer) -> dict[str, object]:
-    """Return an answer as data for ``exercise.js``."""
-    texts = {"solution": answer.solution, "incomplete": answer.incomplete}
-    return vars(answer) | texts | {"mistakes": [*map(list, answer.mistakes.items())]}

@@ -40,7 +40,7 @@ def costs(first, steps):
         yield from combinations(range(first, first + steps), count)
 
 
-STEPS_1, STEPS_4 = (QUESTIONS[n].task.answer.choices for n in (0, 3))
+STEPS_1, STEPS_4 = (QUESTIONS[n].task.choices for n in (0, 3))
 CANDIDATES = [  # of each puzzle: the tape and the answer of each candidate
     [(lambda s=s: tape_of(s, [2.0], 2, [2]), s) for s in STEPS_1],
     [(lambda c=c: tape_of("3*x[t-1]", [1.0], 4, c), c) for c in costs(1, 4)],
