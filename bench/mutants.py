@@ -1,4 +1,4 @@
-"""Insert small faults into the engine and measure the share of faults that the tests notice.
+"""Insert small faults into the code and measure the share of faults that the tests notice.
 
     make mutants                                  # a sample of every package
     make mutants COUNT=40 PACKAGES=lab/traces     # a larger sample of one package
@@ -6,9 +6,9 @@
 A fault replaces an expression: it inverts a comparison, replaces a sum by a difference, adds 1 to a
 constant or to the bound of a slice, negates a condition, or removes an argument or a result. The
 tests run in a copy of the repository with the fault until a test fails: first the test files that
-have the name of the faulty file or import it, then the tests of its package, then other tests in
-`tests/lab`. A fault is noticed if a test or an import fails within a number of processor seconds.
-Processor seconds do not depend on other processes.
+have the name of the faulty file or import it, then the tests of its package, then other tests of
+`lab` or `visual`. A fault is noticed if a test or an import fails within a number of processor
+seconds. Processor seconds do not depend on other processes.
 """
 
 import argparse
@@ -28,8 +28,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("lab/scans", "lab/gradients", "lab/traces", "lab/equations", "lab/eager")
+PACKAGES = (
+    "lab/scans",
+    "lab/gradients",
+    "lab/traces",
+    "lab/equations",
+    "lab/eager",
+    "visual/layout",
+)
+SECONDS = {"lab": 30, "visual": 240}  # per fault; tests of `visual` draw many pictures
 FILES = 12  # test files per fault
+EVERY = "test_every_scene.py"  # tests all packages of `visual`
 MEMORY = 8 * 2**30  # bytes; a fault could allocate more and more memory
 PASSED = (0, -signal.SIGXCPU)  # all tests passed, or all tests before the time limit
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -133,9 +142,10 @@ def nearest(root: Path, path: str) -> list[str]:
 
     def distance(test: Path) -> tuple[bool, bool, int]:
         named = module.stem in test.stem or dotted in test.read_text(encoding="utf-8")
+        named |= test.name == EVERY
         return not named, own not in test.relative_to(root).parents, test.stat().st_size
 
-    tests = sorted((root / "tests/lab").rglob("test_*.py"), key=distance)
+    tests = sorted((root / "tests" / module.parts[0]).rglob("test_*.py"), key=distance)
     return [test.relative_to(root).as_posix() for test in tests[:FILES]]
 
 
@@ -191,13 +201,14 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", default=PACKAGES, help=f"default: {PACKAGES}")
     parser.add_argument("--count", type=int, default=20, help="faults per package (default: 20)")
     parser.add_argument("--seed", type=int, default=1, help="choice of the faults (default: 1)")
-    parser.add_argument("--seconds", type=int, default=30, help="per fault (default: 30)")
+    parser.add_argument("--seconds", type=int, help=f"per fault (default: {SECONDS})")
     parser.add_argument("--root", type=Path, default=ROOT, help="repository (default: this one)")
     chosen = parser.parse_args()
     print("| package | possible faults | noticed | share |\n|---|---|---|---|", flush=True)
     missed = []
     for package in chosen.packages:
-        missed += measure(chosen.root, package, chosen.count, chosen.seconds, chosen.seed)
+        seconds = chosen.seconds or SECONDS[Path(package).parts[0]]
+        missed += measure(chosen.root, package, chosen.count, seconds, chosen.seed)
     print("\nNot noticed:", *(missed or ["none"]), sep="\n")
 
 

@@ -18,8 +18,13 @@ sys.modules["rfc3987_syntax"] = None
 gc.set_threshold(100_000, 20, 100)
 
 
-def pytest_collection_modifyitems(items):
-    """Run files with browser tests first, and then the others from large to small."""
+def pytest_collection_modifyitems(config, items):
+    """Run files with browser tests first, and then the others from large to small.
+
+    Without xdist, for example in `bench/mutants.py`, the order is the order of the command line.
+    """
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     first = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: (item.path not in first, -item.path.stat().st_size))
 

@@ -25,6 +25,7 @@ def root(tmp_path):
         "lab/small/__init__.py": "",
         "lab/small/code.py": SOURCE,
         "tests/lab/small/test_code.py": TEST,
+        **dict.fromkeys(("tests/visual/test_a.py", "tests/visual/test_every_scene.py"), ""),
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -34,6 +35,8 @@ def root(tmp_path):
 def test_faults_are_noticed_by_the_nearest_tests(mutants, root):
     tests = mutants.nearest(root, "lab/small/code.py")
     assert tests == ["tests/lab/small/test_code.py"]
+    drawn = mutants.nearest(root, "visual/layout/cells.py")
+    assert drawn == ["tests/visual/test_every_scene.py", "tests/visual/test_a.py"]
     verdicts = {
         SOURCE.replace("low if", "None if"): True,
         SOURCE.replace("x < low", "x <= low"): False,  # no test checks the bound
