@@ -163,6 +163,9 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options: dict[str, Any] = {"cwd": copy, "capture_output": True, "preexec_fn": limit}
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     options["env"] |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # faster; no test needs a plugin
+    options["env"] |= {
+        "HYPOTHESIS_PROFILE": "mutants"
+    }  # search for no smaller example of a failure
     try:
         stale.unlink(missing_ok=True)  # Python would use this cache for equal size and time
         file.write_bytes(source)

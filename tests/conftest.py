@@ -1,15 +1,18 @@
 """Settings and fixtures of all tests."""
 
 import gc
+import os
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from in_browser.chromium import CHROMIUM, FLAGS
 from in_browser.jupyter_lab import jupyter_lab
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
-settings.load_profile("suite")
+generate_only = {"phases": (Phase.explicit, Phase.generate)}  # report a failure without a search
+settings.register_profile("mutants", settings.get_profile("suite"), **generate_only)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # The import of this module takes two seconds. jsonschema, a library of Jupyter, works without it.
 sys.modules["rfc3987_syntax"] = None

@@ -1,6 +1,7 @@
 """Compare events with raw reads and writes and with buffers of random loops; check tables."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,12 @@ TABLES = {  # the numbers are powers of x and their derivatives
 @pytest.mark.parametrize("name", TABLES)
 def test_events_as_a_table(name):
     assert_twin(f"events-{name}", lab.events(TABLES[name]()))
+
+
+def test_a_wrong_number_in_a_table_is_noticed():
+    wrong = gallery.loops["square"].with_steps(2).trace(order=2, at={"x": 0.951})
+    with pytest.raises(AssertionError):
+        assert_twin("events-square-2", lab.events(wrong))
 
 
 def test_a_trace_keeps_its_events_and_can_be_pickled():
@@ -95,6 +102,8 @@ def check_sums(trace, events):
             if trace and event.step is not None and trace.scans[event.scan].parent is None:
                 assert write.terms == ()
                 continue
+            if event.step is not None:  # a pullback adds to each slot that it reads and writes
+                assert write.adds_old == (write.kind is not SlotRole.WRITTEN)
             parts = [np.asarray(term.value) for term in write.terms]
             parts += [write.old] if write.adds_old else []
             total = np.sum(parts, axis=0) if parts else np.zeros_like(write.new)
@@ -154,7 +163,8 @@ def test_the_checkers_notice_a_wrong_event():
     for check, wrong in (
         (check_replay, replace(first, new=first.new + 1)),
         (check_sums, replace(first, terms=tuple(terms))),
-        (check_sums, replace(first, adds_old=False, terms=(*terms, doubled))),
+        (check_sums, replace(first, terms=(*terms, doubled))),
+        (check_sums, replace(first, adds_old=False, terms=(replace(term, value=first.new),))),
     ):
         tampered[-1] = replace(event, writes=(wrong, *others))
         with pytest.raises(AssertionError):
@@ -170,11 +180,31 @@ def test_the_checkers_notice_a_wrong_event():
         check_replay(trace, tampered)
 
 
+def test_each_contribution_is_a_term():
+    """The adjoint of a ← W a + b, b ← W a is ā ← Wᵀ ā + Wᵀ b̄, b̄ ← ā, and W̄ ← ā aᵀ + b̄ aᵀ."""
+    w, a = np.array([[0.5, 2.0], [-1.0, 0.3]]), [1.0, 2.0]
+    start = {"a": a, "b": [3.0, 4.0]}
+    loop = lab.Loop.from_text("a = W@a + b; b = W@a", start, (), {"W": w}, n_steps=2)
+    g, ones = w.sum(axis=0) + 1, np.ones(2)  # the gradients of a₁ and b₁ for the cost Σ(a₁ + a₂)
+    found = {
+        write.slot.tape: [write.adds_old, *(term.value for term in write.terms)]
+        for write in lab.events(loop.trace(wrt="W", cost="sum"))[-1].writes
+    }
+    total = np.outer(ones, loop.trace(order=0).scans[0].tapes[0].final[1])
+    products = [np.outer(g, a), np.outer(ones, a)]
+    expected = {"da": [True, w.T @ g, w.T @ ones], "db": [True, g], "dW": [False, total, *products]}
+    np.testing.assert_equal(found, expected)
+
+
 def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
     long = gallery.loops["logistic"].with_steps(2000).trace(keep="last")
     events = lab.events(long)
     check_sums(long, events)
     check_rows(long, events.rows())
+    printed = str(lab.events(gallery.loops["logistic"].with_steps(47).trace(order=0)))
+    assert "7 more" in printed
+    shown = re.findall(r"(?m)^[\d…]+", printed)
+    assert shown == [*map(str, range(1, 21)), "…", *map(str, range(28, 48))]
     forward = gallery.loops["coupled"].trace(order=0)
     assert {w.kind for e in lab.events(forward) for w in e.writes} == {SlotRole.WRITTEN}
     check_replay(forward, lab.events(forward))
