@@ -4,6 +4,7 @@ import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
@@ -14,20 +15,26 @@ from lab.notation import number_text
 from visual.pictures.machine.build import machine_of
 from visual.player.page import HERE
 
+WAVE = lab.Loop(
+    lambda y: pt.sin(y), (lab.State("y", np.array([-0.7, 0.4])),), n_steps=2, name="wave"
+)
+LOOPS = {**gallery.loops, "wave": WAVE}
+NAMES = ("square", "gap", "coupled", "extra", "wave")
 PAGE = visual.Page(
-    ["square", "gap", "coupled", "extra"],
-    taps={"square": [(-1,), (-2, -1)], "gap": [{}], "coupled": [{}], "extra": [{}]},
+    [LOOPS[name] for name in NAMES],
+    taps={name: [{}] for name in NAMES} | {"square": [(-1,), (-2, -1)]},
     orders=[1, 2],
     costs=["last"],
     rules=["correct"],
 )
 VALUES = {"square": {"x": 1.07}, "coupled": {"prey": 1.2, "birth": 0.7}, "extra": {"w": -0.4}}
+VALUES["wave"] = {"y": np.array([0.9, -1.3])}
 DATA = 'document.querySelector(".scantape-machine").machine.data'
 NUMBERS = f"""() => {DATA}.cells.map((cell) =>
     cell.keys.map(({{ moment, text }}) => [Math.ceil(moment), text]))"""
 SENTENCES = f"""() => {DATA}.events.flatMap((event) =>
-    event.groups.flatMap((group) => group.parts.map((part) =>
-        [part.sentence.map(({{ text }}) => text).join(""), part.exact])))"""
+    event.groups.flatMap(({{ parts }}) => parts.flatMap((part) => [part, ...part.by_entry].map(
+        ({{ sentence, exact }}) => [sentence.map(({{ text }}) => text).join(""), exact]))))"""
 BOXES = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
     const box = cell.querySelector("rect").getBoundingClientRect();
     return [Math.round(2 * box.x), Math.round(2 * box.y)];
@@ -47,17 +54,21 @@ def opened_at(browser, path, link="", **options):
 
 def type_values(page, values):
     for name, value in values.items():
-        page.get_by_label(f"{name}, exactly").fill(str(value))
-        page.get_by_label(f"{name}, exactly").press("Enter")
+        for n, entry in enumerate(np.ravel(value)):
+            field = page.get_by_label(
+                f"{name}[{n}], exactly" if np.ndim(value) else f"{name}, exactly"
+            )
+            field.fill(str(entry))
+            field.press("Enter")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
 def new_run(name, order, values):
     """Run a loop with other values; return the numbers of all cells, and all sentences."""
-    machine = machine_of(gallery.loops[name].with_values(values).trace(order=order))
+    machine = machine_of(LOOPS[name].with_values(values).trace(order=order))
     keys = [[[key.moment, key.text] for key in cell.keys] for cell in machine.cells]
-    told = [["".join(p.text for p in part.sentence), part.exact] for part in machine.parts()]
-    return keys, told
+    equations = [each for part in machine.parts() for each in (part, *part.by_entry)]
+    return keys, [["".join(p.text for p in each.sentence), each.exact] for each in equations]
 
 
 def at_moments(keys):

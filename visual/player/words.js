@@ -75,7 +75,7 @@ class Words {
   describe(at, entry, withBuffers) {
     const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
-    const sentences = parts.map((part) => this.line(part.by_entry[entry] ?? part.sentence, part.exact));
+    const sentences = parts.map((part) => part.by_entry[entry] ?? part).map(({ sentence, exact }) => this.line(sentence, exact));
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
@@ -87,7 +87,6 @@ class Words {
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 ? this.effect(at.number) : "",
       at.number === this.data.moments && at.group === many - 1 ? values : "",
-      entry === null ? "" : `entry ${entry + 1} of each array`,
     ].filter(Boolean).join(" · ");
   }
 

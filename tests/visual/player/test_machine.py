@@ -454,14 +454,15 @@ def test_the_numbers_of_a_vector_are_in_its_cell(size):
     sentences = [part.by_entry for part in machine.parts() if part.kind is PartKind.SUM]
     for by_entry in sentences:
         assert len(by_entry) == (size if size <= 4 else 0)
-        for pieces in by_entry:
-            sign, is_true = holds("".join(piece.text for piece in pieces[1:]))
-            assert (sign == "=") == is_true, pieces
+        for n, equation in enumerate(by_entry):
+            assert f"[{n}]:" in equation.sentence[0].text
+            sign, is_true = holds("".join(piece.text for piece in equation.sentence[1:]))
+            assert (sign == "=") == is_true, equation
 
 
 def test_an_entry_of_a_product_of_matrices_is_not_shown_as_a_product():
     machine = machine_of(trace_of("rnn"))
     terms = [t for part in machine.parts() for t in part.terms if part.kind is PartKind.SUM]
     assert not any(term.factor for term in terms)
-    lines = [line for part in machine.parts() for line in part.by_entry]
-    assert any("is entry 2 of" in "".join(p.text for p in line) for line in lines)
+    lines = [line.sentence for part in machine.parts() for line in part.by_entry]
+    assert any(line[0].text == "dC/dh₃[1]:  " and line[-1].text.endswith(")[1]") for line in lines)

@@ -219,7 +219,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, ta
         kind = PartKind.RESTORED
     if event.step is None:
         kind = PartKind.FILL
-    sentence = wording.sentence(event, write)
+    equation = wording.equation(event, write)
     terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
     return Part(
         kind,
@@ -228,11 +228,11 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, ta
         wording.number(write.new),
         write.adds_old and write.old is not None,
         terms,
-        sentence.pieces,
-        sentence.exact,
+        equation.sentence,
+        equation.exact,
         formula=write.formula,
-        check=sentence.check,
-        by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
+        check=equation.check,
+        by_entry=tuple(each.equation(event, write) for each in wording.each(write.new)),
         reason=wording.reason(event, write),
     )
 

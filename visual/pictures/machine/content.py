@@ -132,12 +132,25 @@ class Movement:
 
 
 @dataclass(frozen=True)
+class Equation:
+    """The equation of a write in numbers.
+
+    `sentence` has the digits of the cells; `exact` has enough digits for a true equation. In a
+    page, `check` computes the right side of the equation from the printed numbers.
+    """
+
+    sentence: tuple[Phrase, ...]
+    exact: str = ""
+    check: tuple[Instruction, ...] = ()
+
+
+@dataclass(frozen=True)
 class Part:
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    `sentence` has the digits of the cells; `exact` has enough digits for a true equation. `formula`
-    is the write in terms of slots such as ``buf[2]``. In a page, `check` computes the right side of
-    the equation from the printed numbers.
+    `sentence`, `exact`, and `check` are those of an `Equation`, for the whole array; `by_entry` has
+    an equation for each entry of a short array. `formula` is the write in terms of slots such as
+    ``buf[2]``.
     """
 
     kind: PartKind
@@ -151,7 +164,7 @@ class Part:
     formula: str = ""
     is_second: bool = False
     check: tuple[Instruction, ...] = ()
-    by_entry: tuple[tuple[Phrase, ...], ...] = ()  # the sentence of each entry of a short array
+    by_entry: tuple[Equation, ...] = ()
     reason: str = ""
 
     @property

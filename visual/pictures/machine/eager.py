@@ -17,6 +17,7 @@ from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
 from visual.pictures.machine.build import State, keys_of, part_of
 from visual.pictures.machine.content import (
+    Equation,
     Ink,
     MachineContent,
     MachineEvent,
@@ -27,7 +28,7 @@ from visual.pictures.machine.content import (
     SlotCell,
     TapeRow,
 )
-from visual.pictures.machine.wording import Sentence, Wording
+from visual.pictures.machine.wording import Wording
 
 MOST_NODES = 40
 TITLE = "Each node sends a contribution to each of its parents"
@@ -51,17 +52,17 @@ def machine_of_recording(recording: Recording, entry: int | None = None) -> Mach
 class _Wording(Wording):
     """The sentences of a recording. The formulas contain the names of operations."""
 
-    def sentence(self, event: RunEvent, write: Write) -> Sentence:
+    def equation(self, event: RunEvent, write: Write) -> Equation:
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
-            return super().sentence(event, write)
+            return super().equation(event, write)
         values = {read.name: self.number(read.value) for read in write.reads}
         call, pieces, end = write.formula.partition(" = ")[2], [], 0
         for node in NODE.finditer(call):
             pieces += [Phrase(call[end : node.start()]), Phrase(values[node[0]], Ink.PRESERVED)]
             end = node.end()
         pieces = [*self._left(write), Phrase(" ← "), *pieces, Phrase(call[end:])]
-        return Sentence(tuple(pieces), write.formula)
+        return Equation(tuple(pieces), write.formula)
 
     def quantity(self, slot: Slot) -> str:
         """Return the name of the value or the gradient in a slot."""
@@ -71,10 +72,10 @@ class _Wording(Wording):
         """Return the operation of a node, or the sum of a gradient."""
         return write.formula.replace(" = given", " is an argument") + "."
 
-    def _in_symbols(self, event: RunEvent, write: Write) -> Sentence:
+    def _in_symbols(self, event: RunEvent, write: Write) -> Equation:
         """Return the sentence of a sum of arrays, in symbols."""
         right = Phrase(f" ← {write.formula.partition(' ← ')[2]}")
-        return Sentence((*self._left(write), right))
+        return Equation((*self._left(write), right))
 
 
 class _Builder:

@@ -137,9 +137,10 @@ def _of_run(
         for term in part.terms:
             source = None if term.source is None else indices[term.source]
             terms.append(replace(term, source=source, saved=tuple(indices[n] for n in term.saved)))
-        words = (sign, *part.sentence), tuple((sign, *pieces) for pieces in part.by_entry)
-        part = replace(part, sentence=words[0], by_entry=words[1], is_second=is_second)
-        parts.append(replace(part, target=indices[part.target], terms=tuple(terms)))
+        by_entry = tuple(replace(e, sentence=(sign, *e.sentence)) for e in part.by_entry)
+        sentence, target = (sign, *part.sentence), indices[part.target]
+        part = replace(part, sentence=sentence, by_entry=by_entry, is_second=is_second)
+        parts.append(replace(part, target=target, terms=tuple(terms)))
     return replace(group, parts=tuple(parts))
 
 

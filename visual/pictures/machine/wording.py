@@ -19,8 +19,7 @@ from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
-from lab.traces.program import Instruction
-from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
+from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Equation, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
 
 FOUR = 4  # the digits of a number in a cell
@@ -33,19 +32,6 @@ INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRo
 def parenthesize(number: str) -> str:
     """Return the text of a number, in parentheses if the number is negative, as in ``2 × (-1)``."""
     return f"({number})" if number.startswith("-") else number
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """An equation in numbers.
-
-    `exact` is the equation with enough digits to be true. In a page, `check` computes the right
-    side of the equation from the printed numbers.
-    """
-
-    pieces: tuple[Phrase, ...]
-    exact: str = ""
-    check: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +113,7 @@ class Wording:
 
     def each(self, value: np.ndarray) -> list["Wording"]:
         """Return a `Wording` for each entry of an array, if the cell lists the entries."""
-        # With a page, the list is empty, because the page would need a check for each entry.
-        is_free = self.entry is None and not isinstance(self.events, PlacedEvents)
-        is_listed = is_free and 1 < np.size(value) <= LISTED
+        is_listed = self.entry is None and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
@@ -151,6 +135,13 @@ class Wording:
         is_partial = tape is not None and tape.is_total and slot.row + 1 < len(tape.final)
         return f"{slot.quantity} so far" if is_partial else slot.quantity
 
+    def _bracket(self, value: np.ndarray) -> str:
+        """Return the index of the shown entry of an array, such as ``[1]``, or "" without one."""
+        index = self._index(value)
+        if index is None or not np.ndim(value):
+            return ""
+        return f"[{', '.join(str(n) for n in np.unravel_index(index, value.shape))}]"
+
     def _left(self, write: Write) -> tuple[Phrase, Phrase]:
         """Return the left side of a sentence: the quantity, and the new value.
 
@@ -158,13 +149,13 @@ class Wording:
         """
         inks = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
         ink = inks.get(write.kind, Ink.OVERWRITTEN)
-        name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
-        return name, Phrase(self.number(write.new), ink)
+        name = f"{self.quantity(write.slot)}{self._bracket(write.new)}:  "
+        return Phrase(name, Ink.NAME), Phrase(self.number(write.new), ink)
 
-    def sentence(self, event: Event, write: Write) -> Sentence:
-        """Return the sentence of a write: a sum, a formula, or a value that is written back."""
+    def equation(self, event: Event, write: Write) -> Equation:
+        """Return the equation of a write: a sum, a formula, or a value that is written back."""
         if write.kind is SlotRole.RESTORED:
-            return Sentence((*self._left(write), Phrase(" is written back unchanged")))
+            return Equation((*self._left(write), Phrase(" is written back unchanged")))
         right = self._sum(event, write) if write.terms else self._formula(event, write)
         expression, pieces = right or (None, [])
         operands = [piece for piece in pieces if isinstance(piece, Operand)]
@@ -196,12 +187,13 @@ class Wording:
 
         result = number_text(new)
         digits = next((d for d in DIGITS if holds(result, right_value(d))), None)
+        left = self._left(write)
         sign = Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN)
         exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
         leaves = {operands[n].leaf: n for n in reversed(range(len(operands)))}
-        return Sentence(
-            (*self._left(write), sign, *right_phrases(FOUR)),
-            f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {exact}",
+        return Equation(
+            (*left, sign, *right_phrases(FOUR)),
+            f"{left[0].text.rstrip(': ')} = {result} {'=' if digits else '≈'} {exact}",
             check_of(expression, leaves) if isinstance(self.events, PlacedEvents) else (),
         )
 
@@ -254,19 +246,19 @@ class Wording:
             (f.expression for f in formulas if (f.target.argument, f.target.tap) == target), None
         )
 
-    def _in_symbols(self, event: Event, write: Write) -> Sentence:
-        """Return the sentence of a write with symbols instead of the numbers of the right side."""
+    def _in_symbols(self, event: Event, write: Write) -> Equation:
+        """Return the equation of a write with symbols instead of the numbers of the right side."""
         left, expression = self._left(write), self._expression(event, write)
         if expression is None:
-            return Sentence(left)
+            return Equation(left)
         names = {
             leaf: read.name if read.slot is None else read.slot.quantity
             for leaf, read in zip(leaves_of(expression), write.reads, strict=True)
         }
-        part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
-        sign = f" is {part} of " if np.ndim(write.new) else " = "
-        right = render(expression, names.__getitem__)
-        return Sentence((*left, Phrase(sign), Phrase(right)), write.formula)
+        right, bracket = render(expression, names.__getitem__), self._bracket(write.new)
+        right = f"({right}){bracket}" if bracket else right
+        sign = " = " if bracket or not np.ndim(write.new) else " is the norm of "
+        return Equation((*left, Phrase(sign), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
         """Return the reason for a write, such as the forward step that the write differentiates."""
