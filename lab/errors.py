@@ -158,7 +158,7 @@ def check_integer(argument: str, value: object, expected: str = "an integer") ->
 
     Raise KindError for other types, booleans, and integers with more than 10,000 bits.
     """
-    with suppress(Exception):  # __index__ of an array with several entries raises
+    with suppress(Exception):  # __index__ of an array with several entries raises an error
         number = index(value)  # type: ignore[arg-type]  # raises for other types
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
             return number

@@ -1,7 +1,7 @@
 """The tape of a loop variable, its slots at each step, and its reverse.
 
-A loop variable is a buffer.  Each step of the loop moves one slot forward: step ``s``
-reads the slots at positions ``s + tap`` for every read tap, and writes the slots at
+A loop variable is stored in a buffer.  From step to step, its taps move one slot forward: step
+``s`` reads the slots at positions ``s + tap`` for every read tap, and writes the slots at
 ``s + tap`` for every write tap.  The kinds of variables of PyTensor's Scan differ only
 in their taps::
 

@@ -52,7 +52,7 @@ class MovedCost:
         self.parts = [slice(*pair) for pair in pairwise(ends)]
         flat = [value.ravel().astype("float64") for value in self.values.values()]
         self.at = np.concatenate(flat) if flat else np.zeros(0)
-        self.cached_value = cache(self._compute)  # several orders use the same values
+        self.cached_value = cache(self._compute)  # several orders need the same values
 
     def evaluate(self, flat: np.ndarray) -> float:
         """Return the cost at `flat`, a vector with the entries of all inputs in `wrt`."""

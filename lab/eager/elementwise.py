@@ -27,7 +27,7 @@ from lab.errors import ArgumentError
 
 
 def _unary(name: str, rule: Callable[[Value, Value, Value], Value]) -> Function:
-    """Return a function y = f(x) with dC/dx = rule(dC/dy, y, x)."""
+    """Return a differentiable NumPy function y = f(x) with dC/dx = rule(dC/dy, y, x)."""
     return rules.rule(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
 
 
@@ -91,7 +91,7 @@ def _less_one(y: Value) -> Value | int:
 
 
 def _log_base(x: object) -> Value:
-    """Return log x, or 0 at x = 0, because x**y is then 0 for all y."""
+    """Return log x, or 0 at x = 0, where the derivative of x**y wrt y is 0."""
     return log(x + (value_of(x) == 0))
 
 
@@ -125,7 +125,7 @@ def _masked_gradient(mask: numpy.ndarray, x: Value) -> Gradient:
 
 
 def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
-    """Return the gradient functions of x and y: g where the condition is true, and g elsewhere."""
+    """Return the gradient functions: x receives g where the condition is true, y elsewhere."""
     return [None, _masked_gradient(condition, x), _masked_gradient(~condition, y)]
 
 

@@ -45,7 +45,7 @@ def steps(count: int) -> Iterable[int]:
 
 
 class Recorder:
-    """The tapes, nodes, and events of a run."""
+    """The recorded tapes, nodes, and events of a run."""
 
     def __init__(self) -> None:
         self.tapes: list[RecordedTape] = []
@@ -68,7 +68,7 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that reports its start and end.
+    """A tape that records when it opens and closes.
 
     `numbers` are the numbers of the tape's nodes in order.  `sender` is the number of the node that
     `grad` removed most recently.
@@ -92,7 +92,7 @@ class RecordedTape(Tape):
 
 
 class RecordedNode(Node):
-    """A node that reports its creation and the gradients that it receives."""
+    """A node that records its creation and the gradients that it receives."""
 
     __slots__ = ("home", "number", "step")
 
@@ -187,7 +187,7 @@ def _entry_positions(index: Operand, shape: tuple[int, ...] | None) -> np.ndarra
         return None
     try:
         return freeze(np.array(np.arange(int(np.prod(shape))).reshape(shape)[index]))
-    except IndexError:  # the sum of the gradients also raises this error
+    except IndexError:  # `sum_outgrads` raises the same error
         return None
 
 

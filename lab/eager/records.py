@@ -61,7 +61,7 @@ class NodeRecord:
 
     @property
     def bytes(self) -> int:
-        """The size of the value; 0 if the value is a node of another tape."""
+        """The size of the value in bytes; 0 if the value is a node of another tape."""
         value = self.value.value
         return value.nbytes if isinstance(value, np.ndarray) and self.value.node is None else 0
 
@@ -144,11 +144,11 @@ class Recording:
         return tuple(self.nodes[number] for number in self.tapes[tape].nodes)
 
     def bytes(self, tape: int) -> int:
-        """Return the size of the values of a tape after the forward pass."""
+        """Return the size in bytes of the values on a tape after the forward pass."""
         return sum(node.bytes for node in self.nodes_of(tape))
 
 
-# The events of a recording for `lab.events`, in the format of all runs.
+# The conversion of a recording to the events that `lab.events` returns.
 
 VALUES, GRADIENTS = 0, 1  # the two slots of a node
 
@@ -228,7 +228,7 @@ class _Run:
         return plain.Slot(node.tape, which, row, tape, row, quantity, label)
 
     def _value(self, number: int) -> np.ndarray:
-        """Return the value of a node; for a sparse value, return the entries."""
+        """Return the value of node `number` as an array; for a sparse value, return its entries."""
         value = self.recording.nodes[number].value.value
         return np.asarray(value.value if isinstance(value, SparseValue) else value)
 

@@ -14,7 +14,7 @@ MOST_NAMES = 12  # most named parts of an expression; with more, factors are unr
 
 
 def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
-    """Return the factor of `leaf` in a sum of products, or None."""
+    """Return the factor of `leaf` in a sum of products; None if it is absent or not linear."""
     whole = without_names(expression)
     try:
         return None if whole is None else _factor(whole, leaf)

@@ -67,7 +67,7 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
 
 
 def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
-    """Evaluate an expression of arrays; return None for an unknown operation or leaf."""
+    """Return the value of an expression as an array; None for an unknown operation or leaf."""
     named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
     known: dict[str, np.ndarray] = {}  # values of named parts
 

@@ -107,7 +107,7 @@ class Quantities(ScanOf):
         return self.sequence_label(variable, None)
 
     def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
-        """Name a value of a sequence as in the Scan that computes or first reads the value."""
+        """Name a sequence value as the Scan does that computes it, or else the first reader."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index)
@@ -124,7 +124,7 @@ class Quantities(ScanOf):
             return value_symbol(tape.name, index)
         held = self.parent.quantity_name(tape.gradient_of, index)
         share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # only the wanted rows are a numbered part
+        if share and tape.collects:  # only gradients of initial values are parts
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, share is not None, share or 0)

@@ -151,7 +151,7 @@ def _reverse_cut(cut: Cut, length: str, steps: int | None) -> tuple[Cut, str] | 
 
 
 def _cut(part: LoopVariable) -> Cut:
-    """Return the rows of a sequence in its array, or the initial values of another argument.
+    """Return the `Cut` of an argument: the rows of a sequence, or else the initial values.
 
     Rows of a state's buffer are counted from the start of the buffer.  If they are counted from its
     end and the number of steps is unknown, the result is the whole argument.
@@ -172,7 +172,7 @@ def _cut(part: LoopVariable) -> Cut:
 
 
 def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """Return the name of an argument; an unnamed computed one receives a letter of `LETTERS`."""
+    """Return the name of an argument; an unnamed computed argument has a letter of `LETTERS`."""
     maker = _maker_of(base)
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name

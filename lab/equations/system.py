@@ -60,8 +60,8 @@ class Quantity:
     `argument` is the number of the variable among the Scan's arguments; the leaves of equations
     have this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`, counted
     from the end for a negative `first`.  If `length` is "n", add the number of steps to this
-    row.  `now` is the row of time t at step 0.  `given` is the expression of the initial values, of
-    a sequence, or of a parameter.
+    row.  `now` is the row that step 0 reads as ``u[t]``.  `given` is the expression of the initial
+    values, of a sequence, or of a parameter.
     """
 
     symbol: str

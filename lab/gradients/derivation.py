@@ -42,7 +42,7 @@ class Derivation(Decisions):
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcome of the gradient of every outer input except the number of steps."""
+        """The outcome of the gradient wrt every outer input except the number of steps."""
         return outcomes(self, self.names)
 
     @cached_property

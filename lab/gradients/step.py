@@ -59,7 +59,7 @@ def classify(forward: ScanParts, given: Mapping[Variable, Variable]) -> Classifi
             and _is_differentiable(state)
             and arguments.intersection(state.inner_inputs)
         ]
-        if not more:  # in the order of the loop
+        if not more:  # sort by the loop's variables
             ordered = {part: reached[part] for part in forward.variables if part in reached}
             return Classification(ordered, arguments)
         reached |= dict.fromkeys(more, Connected())
@@ -118,8 +118,8 @@ def _grad_of(
     """Return the connected gradients wrt `wrt`, from the gradients `known` of the results.
 
     `grad` uses a known gradient as the total gradient of a variable.  A result that is also an
-    argument, or a part of another result, has more contributions.  Therefore `grad` receives a copy
-    of such a result.
+    argument, or a part of another result, receives more contributions.  Therefore `grad` receives
+    a copy of such a result.
     """
     if not known or not wrt:
         return {}
@@ -192,7 +192,7 @@ class Numbering:
         return self.known[variable]
 
     def add_result(self, variable: Variable) -> None:
-        """Number the result of an operation by the operation and the numbers of its inputs."""
+        """Number the result of an operation by its operation and the numbers of its inputs."""
         node = variable.owner
         key = node.op, tuple(self.number_of(v) for v in node.inputs), node.outputs.index(variable)
         self.known[variable] = self._seen.setdefault(key, len(self._seen))

@@ -93,7 +93,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable
             continue
         contribution = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
-            tape, count = Tape((), (0,)), task.steps.forward  # its outer input is a number of rows
+            tape, count = Tape((), (0,)), task.steps.forward  # its outer input is the row count
             variable = LoopVariable(Kind.NIT_SOT, name, tape, count, (), (contribution,))
         else:
             before = as_tensor(argument).type(name=name)

@@ -266,7 +266,7 @@ def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str
 
 
 def as_weights(cost: object) -> np.ndarray:
-    """Return `cost` as an array of weights."""
+    """Return `cost` as a vector of weights; raise ArgumentError for another value."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1:
         raise argument_error("cost", cost, "expected a list of weights, one per step.")

@@ -84,7 +84,7 @@ def log_density(subject: object) -> LogDensity | None:
 
 
 def _name_equal_variables(cost: Variable, value: Variable, name: str) -> None:
-    """Name the unnamed variables in the graph of `cost` that equal `value`."""
+    """Give `name` to the unnamed variables in the graph of `cost` that equal `value`."""
     for variable in ancestors([cost]):
         if variable.name or variable.owner is None or value.owner is None:
             continue

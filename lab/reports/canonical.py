@@ -123,7 +123,7 @@ class Canonical(Report):
 
     @property
     def document(self) -> Section:
-        """Sections on the call, the Scan, the names of its variables, and few steps."""
+        """Sections on the call, the Scan's inputs and outputs, and the graphs for few steps."""
         return Section("The arguments of pytensor.scan, and its Scan", tuple(self._sections()))
 
     def _sections(self) -> Iterator[Section]:

@@ -129,7 +129,7 @@ Pullback = Callable[..., list[Variable]]
 class TapeScan(Scan):
     """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
-    `rule` is the `PullbackRule` for its own derivative.  `derivation` is the `lab.Derivation` that
+    `rule` is the `PullbackRule` that its derivative follows.  `derivation` is the `lab.Derivation` that
     built this Scan; None if the Scan is not a derivative.
     """
 

@@ -1,4 +1,4 @@
-"""Name PyTensor's operations and indices as formulas do."""
+"""Find the names of PyTensor's operations and indices in formulas."""
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise

@@ -1,7 +1,7 @@
 """The rules of `where`, `cat`, `narrow`, and `clamp`: output, tangent map, and cotangent map.
 
-`primitives` contains the primitives by name.  The functions in `lab.structural.chain` state their
-equations.
+`primitives` contains the primitives by name.  The docstrings of the functions in
+`lab.structural.chain` contain their equations.
 """
 
 from collections.abc import Sequence

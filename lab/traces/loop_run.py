@@ -23,7 +23,7 @@ from lab.traces.trace import Access
 Computed = Any
 Cell = list[Computed]  # a list with one entry, as in PyTensor's thunks
 MOST_BYTES = 50_000_000  # largest size of the recorded values of an operation in the step
-MOST_NESTED = 500  # steps of a loop whose inner Scans are recorded
+MOST_NESTED = 500  # most steps of a loop whose inner Scans are recorded
 
 
 @dataclass(eq=False)
@@ -57,7 +57,7 @@ class ScanRecording:
 
     @property
     def results(self) -> list[Computed]:
-        """The outputs of the node."""
+        """The values of the node's outputs, in the order of the outputs."""
         final = {part.outer_output: value for part, value in self.final.items()}
         return [final[v] for v in self.node.outputs]
 
@@ -183,7 +183,7 @@ class LoopRun:
         return self.recording
 
     def _stored_results(self) -> dict[Variable, tuple[LoopVariable, int]]:
-        """Map each result of the step to a write that records its values."""
+        """Map each result of the step to the variable and the number of the write that store it."""
         return {
             result: (part, number)
             for part in (*self.parts.states, *self.parts.of_kind(Kind.NIT_SOT))

@@ -88,7 +88,7 @@ class RowOrigins:
         rows, numbers, is_summand = self._list(variable, count, first)
         has_no_rows = bool(getattr(variable.type, "ndim", 0)) and not self._of(variable).ndim
         for output in outputs:
-            self._of(output)  # determines the number of the first row
+            self._of(output)  # assigns the number of its first row
             recording, part = self._recorded(output)
             source = numbers - self.starts[output] - recording.first
             inside = np.flatnonzero((source >= 0) & (source < len(recording.final[part])))
@@ -127,7 +127,7 @@ class RowOrigins:
         return self.recordings[scan], self.recordings[scan].parts.variables[number]
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
-        """Return the origins if an operation only moves or adds rows; None otherwise."""
+        """Return the origins if the operation of `variable` only moves or adds rows, else None."""
         if isinstance(node.op, Subtensor):
             whole = self._of(node.inputs[0])
             cut = select_rows(node, whole, self._constants(node)) if whole.ndim else whole

@@ -76,14 +76,14 @@ class Instructions:
         return self.known[key]
 
     def each(self, name: str, *operands: Computed) -> np.ndarray:
-        """Add an operation on every entry, after broadcasting, and return the indices."""
+        """Append an operation for every entry after broadcasting; return the resulting indices."""
         broadcast = np.broadcast(*operands)
         kind = float if name == "constant" else int
         places = [self.add(name, *map(kind, entry)) for entry in broadcast]
         return np.array(places, dtype="float64").reshape(broadcast.shape)
 
     def product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Add a product of matrices or vectors, and return the indices."""
+        """Append the product of two matrices or vectors; return the indices of its entries."""
         shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
         left = first if first.ndim > 1 else first[None]
         right = second if second.ndim > 1 else second[:, None]
@@ -92,14 +92,15 @@ class Instructions:
         return reduce(lambda one, other: self.each("Add", one, other), rows).reshape(shape)
 
     def norm(self, places: np.ndarray) -> int:
-        """Add the Euclidean norm of all entries, and return its index."""
+        """Append the Euclidean norm of the values at `places`; return the index of the norm."""
         squares = [self.add("Sqr", int(place)) for place in places.ravel()]
         return self.add("sqrt", self.add("Add", *squares)) if squares else 0
 
     def term(self, expression: Expression, leaf: Callable[[Leaf], np.ndarray | int]) -> np.ndarray:
-        """Add an expression, and return the indices; `leaf` returns the indices of a leaf.
+        """Append the instructions of an expression, and return the indices of its entries.
 
-        Raises GraphError for an operation that a page does not compute.
+        `leaf` returns the indices of a leaf.  Raises GraphError for an operation that a page does
+        not compute.
         """
         named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
 
@@ -135,10 +136,11 @@ class Program:
 def program_of(
     outputs: Sequence[Variable], given: Mapping[Variable, object], also: Sequence[Variable] = ()
 ) -> Program:
-    """Record the same run as `lab.trace`, as a list of instructions; `also` has more outputs.
+    """Record the same run as `lab.trace`, as a list of instructions.
 
-    Raises GraphError for a loop with an until condition, for random draws, and for an operation
-    that is not in `KNOWN`.
+    The instructions also compute the variables `also`, which are no outputs of the program.  Raises
+    GraphError for a loop with an until condition, for random draws, and for an operation that is
+    not in `KNOWN`.
     """
     instructions = Instructions()
     everything = as_scans([*outputs, *also])
@@ -167,7 +169,7 @@ class _Places(Ready):
         self._product = instructions.product
 
     def given(self, variable: Variable, value: object) -> Computed:
-        """Return the indices of the instructions for the entries of an input; keep integers."""
+        """Return instruction indices for the entries of an input, but integers as values."""
         if not hasattr(variable.type, "dtype"):
             raise GraphError("A page cannot compute random draws.")
         array = np.asarray(checked(variable, value))
@@ -177,7 +179,7 @@ class _Places(Ready):
         return np.array(places, dtype="float64").reshape(array.shape)
 
     def known(self, variable: Variable) -> Computed:
-        """Return the indices of a constant."""
+        """Return instruction indices for the entries of a constant, but integers as values."""
         value = super().known(variable)
         return self._each("constant", np.asarray(value)) if _is_place(variable) else value
 

@@ -85,7 +85,7 @@ class ScanOf:
         scan, argument, row, _ = origins[0]
         tape, value = self.trace.scans[scan].tape(argument), sequence.values[step]
         is_same = tape is not None and np.array_equal(tape.final[row], value, equal_nan=True)
-        return origins[0] if is_same else None  # otherwise, no Scan computed a part of it
+        return origins[0] if is_same else None  # otherwise, the value has another term
 
     def value_read(self, sequence: SequenceTrace, step: int) -> Value:
         """Return the value that a step reads through a sequence; its version is 0."""
@@ -100,7 +100,10 @@ class ScanOf:
         return Value(reader.number, first.name, first.argument, row)
 
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
-        """Return the rows of a gradient's tape for initial values; all rows for a mit-mot."""
+        """Return the rows of a gradient's tape that contain gradients of initial values.
+
+        For the gradient of a mit-mot, return all rows.
+        """
         size = len(tape.final)
         for source in self.parent.scan.tapes if self.parent is not None else ():
             if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:

@@ -30,7 +30,7 @@ class Axis:
 
     @cached_property
     def rows(self) -> Mapping[int, int]:
-        """The row of each index."""
+        """A map from each index to its row."""
         return {index: row for row, index in enumerate(self.index.tolist())}
 
 
@@ -82,7 +82,7 @@ class TapeTrace:
         return bool(self.tape.reads) and not self.is_total
 
     def position(self, row: int) -> int:
-        """Return the position of a row of the array."""
+        """Return the position of a row, as formulas write it: the row minus the origin."""
         return row - self.tape.origin
 
     def contents(self, step: int) -> np.ndarray:
@@ -118,7 +118,7 @@ class SequenceTrace:
 
     A gradient reads values that its parent read or computed: `source` is the variable and the tap
     in the parent, and `group` is the kind of these values.  `now` is the index of the value
-    at time t in step 0.
+    that step 0 reads as ``u[t]``.
     """
 
     name: str
@@ -152,8 +152,8 @@ class StepValue:
     """The result of an operation inside the step, for all steps.
 
     `values` are empty if they are too large, change their shape, or are uninitialized memory.
-    `operation` is the name in a formula.  If an operation only changes shape or type, `passes` is
-    the number of the input whose entries it returns.  `repeats` is the number of the
+    `operation` is the name of the operation in formulas.  If it only changes the shape or type,
+    `passes` is the number of the input whose entries it returns.  `repeats` is the number of the
     value of the parent's step that the operation computes again.
     """
 
@@ -282,7 +282,7 @@ class ScanTrace:
         return is_forward and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
     def tape(self, argument: int) -> TapeTrace | None:
-        """Return the tape or output with this number among the arguments."""
+        """Return the tape or output that has the number `argument` in the Scan; None for others."""
         variable = self._by_argument.get(argument)
         return variable if isinstance(variable, TapeTrace) else None
 
@@ -326,7 +326,7 @@ class Input:
 
     @property
     def value(self) -> np.ndarray | np.random.Generator:
-        """The value, in the form that a graph accepts."""
+        """The value as an array, or as a new generator in the recorded state."""
         return self.given.value if isinstance(self.given, Generator) else self.given
 
 
@@ -395,7 +395,7 @@ class Trace:
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:
-        """The number of each part of a gradient, by Scan and argument of its tape.
+        """A map from the Scan and argument of a tape to its number among the parts of a gradient.
 
         The parts of a gradient have the numbers 1, 2, …; a gradient without other parts has the
         number 0.  A tape that accumulates parts is a part itself if the graph adds more terms to

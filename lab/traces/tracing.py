@@ -299,7 +299,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable, source: LoopVariable | None, values: Values, axes: Mapping[Variable, Axis]
 ) -> Axis:
-    """Return the quantity that a sequence contains, and the index of each row."""
+    """Return the axis of a sequence: the name of its quantity, and the index of each row."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
     if source is None:  # a loop, not a derivative
         filled, taken = rows_of(part.outer_input, values, axes)
@@ -323,7 +323,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 def _tape_axis(
     part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
-    """Return the quantity and the index of each row of a tape, or None if they are unknown.
+    """Return the axis of a tape, or None if its quantity is unknown.
 
     The rows of a state are its values in time.  The tape of a gradient contains the gradients of
     the rows of the parent's tape, last first.  The gradients of a sequence have the order of the

@@ -80,11 +80,11 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
 
 
 def _bytes_per_step(node: Apply) -> int:
-    """Return the bytes per step of a trace.
+    """Return the number of bytes that a trace of a Scan needs for each step.
 
-    A trace contains one array for a variable whose rows are never overwritten.  For every
-    other tape, the trace contains the initial and final rows, the reads, the writes, and the old
-    values that no step reads.
+    A trace contains one array for a variable whose rows are never overwritten.  For every other
+    tape, the trace contains the initial and final rows, the reads, the writes, and the old values
+    that no step reads.
     """
     parts = read_node(node)
     sizes = 0
@@ -187,7 +187,7 @@ NEIGHBORS = 8  # the number of recorded steps before and after a match
 
 @lru_cache(maxsize=REMEMBERED)
 def _buffer_function(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
-    """Return a function that computes all tapes and outputs of a Scan except running totals."""
+    """Return a function that computes the tapes and outputs of a Scan, except running sums."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
     stored = [p for p in graph.scans[node].variables if p.outer_output is not None]

@@ -102,7 +102,7 @@ class EventSequence(Sequence[Event]):
 
 
 class EventList(EventSequence):
-    """Events of a run that is not a trace; the roles of slots are computed from the events."""
+    """Events of an eager recording; the roles of slots are computed from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed

@@ -144,7 +144,7 @@ class Event:
     nested: Trace | None = None
 
     def write(self, argument: int, tap: int | None) -> Write:
-        """Return the write of the tape with the number `argument` at `tap`."""
+        """Return the write at `tap` of the tape with the number `argument`."""
         return next(w for w in self.writes if (w.slot.argument, w.tap) == (argument, tap))
 
     @property

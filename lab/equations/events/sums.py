@@ -109,7 +109,7 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
 def _summand(
     part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
 ) -> Term:
-    """Return a summand without a factor as a term.
+    """Return a summand as a term without a factor.
 
     If the summand contains a single gradient, this gradient is the source of the term.
     """
@@ -133,7 +133,7 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
 
 
 def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
-    """Return the `Read` of each leaf of an expression, from left to right, if `read` returns it."""
+    """Return the reads of the leaves of an expression, from left to right; skip unknown leaves."""
     return tuple(value for leaf in leaves_of(part) if (value := read(leaf)) is not None)
 
 

@@ -1,4 +1,4 @@
-"""The accesses to all slots, ordered by one clock, and the role of a slot at a moment."""
+"""The accesses to all slots in the order of the events, and the role of a slot at a moment."""
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ class Timeline:
         return tuple(accumulate((scan.steps + filled for scan, filled in pairs), initial=1))
 
     def event_number(self, scan: int, step: int) -> int:
-        """Return the number of the event of a step."""
+        """Return the number of the event of step `step` in Scan `scan`."""
         return self.starts[scan] + self.filled[scan] + step
 
     @cached_property
@@ -58,16 +58,16 @@ class Timeline:
         )
 
     def filling(self, scan: int) -> int | None:
-        """Return the number of the event that fills the tapes of a Scan, or None."""
+        """Return the number of the event that fills the tapes of Scan `scan`, or None."""
         return self.starts[scan] if self.filled[scan] else None
 
     def locate(self, number: int) -> tuple[int, int | None]:
-        """Return the Scan and the step (None for a filling) of an event."""
+        """Return the Scan and the step of event `number`; the step of a filling is None."""
         scan = bisect(self.starts, number) - 1
         return scan, None if number == self.filling(scan) else number - self.event_number(scan, 0)
 
     def touches(self, slot: Slot) -> list[Touch]:
-        """Return the accesses to a slot in order."""
+        """Return all accesses to a slot in the order of the events."""
         return _touches_of(self.trace).get((slot.scan, slot.argument, slot.row), [])
 
     def all_touches(self) -> Iterator[tuple[Key, Touch]]:
@@ -149,7 +149,7 @@ class Timeline:
 
 @cached_in_record
 def _touches_of(trace: Trace) -> Mapping[Key, list[Touch]]:
-    """Return the accesses to each slot in the order of the events."""
+    """Return a map from the key of each slot to its accesses in the order of the events."""
     touched: dict[Key, list[Touch]] = {}
     for key, touch in Timeline(trace).all_touches():
         touched.setdefault(key, []).append(touch)
@@ -161,8 +161,8 @@ def _touches_of(trace: Trace) -> Mapping[Key, list[Touch]]:
 def _needed_arguments(scan: ScanTrace) -> set[int]:
     """Return the arguments that a step reads to compute values on which the outputs depend.
 
-    An argument is excluded if only gradients need it that PyTensor's backward Scan computes without
-    a request.
+    PyTensor's backward Scan also computes gradients that were not requested.  An argument that only
+    these gradients need is excluded.
     """
     arguments = {argument.argument for argument in scan.sequences}
     needed = [t.argument for t in scan.held if t.used or t.collects]

@@ -153,7 +153,7 @@ def is_empty(variable: Variable) -> bool:
 
 
 def _numbers(jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
-    """Return the numbers of the coefficients that at least one of the variables has."""
+    """Return the numbers of the coefficients that are not None in at least one variable."""
     series = [jets[v].coefficients for v in variables if v in jets]
     return {k for each in series for k, one in enumerate(each, start=1) if one is not None}
 

@@ -113,7 +113,7 @@ class SourceLine:
 
 
 def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
-    """Return the lines of a step; raise ArgumentError that quotes a mistake."""
+    """Return the lines of a step; raise an ArgumentError that quotes the first mistake."""
     if not isinstance(text, str):
         raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:

@@ -73,7 +73,7 @@ class Source:
         return self._error(node.lineno, excerpt, why)
 
     def _error(self, line: int, excerpt: str, why: str) -> ArgumentError:
-        """Return an error that quotes `excerpt`; the first line has the number 1."""
+        """Return an error that quotes `excerpt` from line number `line`, counted from 1."""
         location = f", line {line}" if "\n" in self.text else ""
         excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
         return ArgumentError(f"step{location}: {excerpt!r} {why}")

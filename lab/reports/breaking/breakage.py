@@ -38,7 +38,10 @@ class Effect(StrEnum):
 
     @classmethod
     def from_values(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
-        """Return the effect of a rule that computes `other`, or None for an error, not `true`."""
+        """Return the effect of a rule on one derivative.
+
+        `true` is the correct value, and `other` the value by the rule, or None after an error.
+        """
         if other is None:
             return cls.REFUSED
         is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
@@ -139,7 +142,7 @@ class Truth:
 
     @cached_property
     def differences(self) -> tuple[Estimate | None, ...]:
-        """Finite differences of the cost, for every order from 1."""
+        """An estimate by finite differences for each order from 1; None for too many entries."""
         wrt, orders = self.derivative.wrt, range(1, self.derivative.order + 1)
         moved = MovedCost(self.derivative.values[0], {wrt: self.given[wrt]}, self.given)
         return tuple(moved.differences(order=order) for order in orders)

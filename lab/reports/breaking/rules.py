@@ -3,7 +3,7 @@
     >>> loop = gallery.loops["square"].with_steps(5)
     >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
-The pullback follows any `PullbackRule`.  A faulty rule changes one of its decisions.
+The pullback follows any `PullbackRule`.  A faulty rule changes one choice of the correct rule.
 """
 
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ class Side:
 
 
 def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """Return the gradients wrt all inputs; after an error, compute one input at a time."""
+    """Return the gradients wrt all inputs; after an error, compute each gradient separately."""
     try:
         return pytensor_gradients(target, wrt)
     except Exception as error:  # any error of a pullback
@@ -182,19 +182,19 @@ def _run(
         values = dict(zip(variables, run.outputs, strict=True))
         return run if _is_complete(run, variables, given) else None, values, {}
     except Exception as error:
-        _reason(error)  # raises errors of memory and time
+        _reason(error)  # raises a lack of memory or time again
     values, failed = {}, dict[Variable, str]()
     for variable in variables:
         try:
             values[variable] = freeze(np.array(value_at(variable, given)))
         except Exception as error:
             failed[variable] = _reason(error)
-    if not failed or not values:  # there is no Scan to trace
+    if not failed or not values:  # the graph has no Scan to trace
         return None, values, failed
     return _run([*values], given)[0], values, failed
 
 
 def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether a trace has exactly the Scans of the graph, none inside other operations."""
+    """Return whether a trace has the Scans of the graph, and no Scan inside an operation."""
     nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
     return scan_names(nodes) == tuple(scan.name for scan in run.scans)

@@ -27,7 +27,7 @@ FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "Deep
 
 @dataclass(frozen=True)
 class Count:
-    """A number of rows or steps: the expression in the graph, and the value or None."""
+    """A number of rows or steps: its expression in the graph, and its value if known."""
 
     text: str
     number: int | None = None
@@ -119,7 +119,7 @@ def _value(requested: Variable, given: Values) -> np.ndarray | None:
 def read_buffer(
     name: str, part: LoopVariable, n_steps: Variable, graph: FunctionGraph, given: Values
 ) -> Buffer:
-    """Return the record of the buffer of the Scan variable `part`.
+    """Return the `Buffer` of the Scan variable `part`.
 
     `graph` contains the Scan, which runs `n_steps` steps.  `given` maps inputs of `graph` to
     values.

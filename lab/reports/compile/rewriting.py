@@ -73,7 +73,7 @@ class History(Feature):
         return {*find_reachable(outputs, lambda old: self.by_old.get(old, ()))}
 
     def successor_nodes(self, old: Apply) -> set[Apply]:
-        """Return the operations that compute the successors of the outputs of a Scan."""
+        """Return the Scan `old`, and the operations that compute replacements of its outputs."""
         return {old, *(v.owner for v in self.successors(*old.outputs) if v.owner is not None)}
 
 
@@ -143,7 +143,7 @@ def rewrite_graph(
 
 
 def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return the inputs of the graph of `outputs`, in the order of `ancestors`."""
+    """Return the inputs of the graph of `outputs`, in the order of PyTensor's `ancestors`."""
     return [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
 
 

@@ -16,7 +16,7 @@ from lab.traces.faults import value_at_step, value_formula
 from lab.traces.trace import ScanTrace, Source, Trace
 
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
-KEEPS_ZERO = {"Neg", "second", *MULTIPLIES}  # return a zero for an input that is zero
+KEEPS_ZERO = {"Neg", "second", *MULTIPLIES}  # operations that return 0 for an input of 0
 WAY_OUT = (
     "Add a where inside the branch, as in where(c, f(where(c, x, 1)), 0). PyTensor's rewrites, "
     "as in lab.trace(…, rewritten=True), often avoid the product."

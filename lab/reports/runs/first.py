@@ -94,9 +94,9 @@ class Occurrence:
 class First:
     """The first value of a run that matches `what`, and its causes.
 
-    ``chain[0]`` is the value.  Each later entry is an input of the entry before it, or the source
-    of that input.  `explanations` describe two known cases: the gradient of an unselected branch of
-    `where`, and a product with a negative power of 0.
+    ``chain[0]`` is the value.  Each later entry is a non-finite input of the entry before it, or
+    the operation that computes this input.  `explanations` describe two known cases: the gradient
+    of an unselected branch of `where`, and a product with a negative power of 0.
     """
 
     what: str
@@ -185,7 +185,7 @@ def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
 
 
 def _parse_search(value: object) -> tuple[str, Look]:
-    """Return the description of the search, and the function that finds matching entries."""
+    """Return the description of the search, and a function that marks matching entries."""
     if isinstance(value, str) and value in ("nan", "inf"):
         return value, np.isnan if value == "nan" else np.isinf
     try:
@@ -259,7 +259,7 @@ class _Run:
         return not isinstance(place, _Place) or isinstance(place.source, Formula)
 
     def cause(self, place: Place) -> Place | None:
-        """Return the input of `place` that is not finite, or the source of that input."""
+        """Return the place of a non-finite input of `place`, or where that input is computed."""
         if isinstance(place, OuterFault):
             if place.cause is not None:
                 return self.trace.outside[place.cause]
@@ -290,7 +290,7 @@ class _Run:
         return write or self._outer(*end) or self._first_on_tape(*end)
 
     def _outer(self, scan: int | None, number: int) -> OuterFault | None:
-        """Return the outer operation that makes an argument or output not finite, or None."""
+        """Return the fault outside of Scans that makes an argument or output non-finite, if any."""
         return next((f for f in self.trace.outside if (scan, number) in f.reaches), None)
 
     def _first_on_tape(self, scan: int | None, into: int) -> Place | None:

@@ -394,7 +394,7 @@ def _largest(
             known = sizes[: len(size)]
             (better,) = np.nonzero(~(size <= known) & ~np.isnan(known))
             sizes[better], chosen[:, better] = size[better], new[:, better]
-        parts = np.split(sizes, blocks[1:])  # the argmax of an array with nan is nan
+        parts = np.split(sizes, blocks[1:])  # argmax returns the index of a nan
         places = blocks + np.array([np.argmax(part) for part in parts])
         largest.append(chosen[:, places])
     return np.moveaxis(np.array(largest), 1, 2), np.moveaxis(new, 1, 0)

@@ -152,7 +152,7 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
     if trace.backend:
         raise argument_error("trace", trace, "expected a trace of all steps, without keep.")
     loop = ScanOf(trace, scan - 1).root.scan
-    spans = Counter[int]()  # bytes per value of the tapes; keys are values per state
+    spans = Counter[int]()  # maps the number of values in a state to the bytes of a value
     for tape in loop.tapes:
         spans[tape.tape.origin] += tape.initial[:1].nbytes
     state = sum(span * size for span, size in spans.items())
