@@ -121,8 +121,8 @@ class Tape:
 
         The gradient of a read slot accumulates: the step reads the gradient, adds a contribution,
         and writes the sum.  Therefore the negated reads are also read.  If a tap was both read and
-        written, the slot ends with the gradient of the replaced value.  Each slot of a sequence
-        with one tap is read once, and therefore its gradient is only written.
+        written, the slot finally contains the gradient of the replaced value.  Each slot of a
+        sequence with one tap is read once, and therefore its gradient is only written.
         """
         cotangents = tuple(-tap for tap in self.writes)
         gradients = tuple(-tap for tap in self.reads)

@@ -129,8 +129,8 @@ Pullback = Callable[..., list[Variable]]
 class TapeScan(Scan):
     """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
-    `rule` is the `PullbackRule` that its derivative follows.  `derivation` is the `lab.Derivation` that
-    built this Scan; None if the Scan is not a derivative.
+    `rule` is the `PullbackRule` that its derivative follows.  `derivation` is the `lab.Derivation`
+    that built this Scan; None if the Scan is not a derivative.
     """
 
     rule: object | None = None

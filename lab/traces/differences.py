@@ -115,7 +115,7 @@ class _Write:
 
 
 def _writes(trace: Trace) -> dict[tuple[Path, str, str | None, int, int], _Write]:
-    """Return the writes of a run, by the path of the Scan, the tape, and the tap.
+    """Return a map from the path of a Scan, a tape, and a tap to the writes at this tap.
 
     A number distinguishes tapes with the same name and differentiated variable.
     """
@@ -134,8 +134,8 @@ def _writes(trace: Trace) -> dict[tuple[Path, str, str | None, int, int], _Write
 def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return, for every entry along axis 0, whether two arrays differ by more than rounding.
 
-    The tolerance is half of the digits, relative to the larger entry.  Infinities and nan differ
-    from all other values.
+    The tolerance is √eps, relative to the largest value of both arrays at that entry.  Infinities
+    and nan differ from all other values.
     """
     if not first.size:
         return np.zeros(len(first), dtype=bool)

@@ -178,7 +178,7 @@ class RowOrigins:
         return whole
 
     def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Return the number of a new bundle of the origins of all inputs.
+        """Combine the origins of all inputs into a new bundle, and return its number.
 
         The origins in a bundle do not count as summands.
         """
