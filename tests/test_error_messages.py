@@ -24,7 +24,7 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.cli.main import main
-from visual.workbench.written import written_loop
+from visual.workbench.texts import written_loop
 
 ROOT = Path(__file__).parent.parent
 SQUARE = gallery.loops["square"]

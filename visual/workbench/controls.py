@@ -21,9 +21,8 @@ from visual.layout.names import NamedScan
 from visual.options import COST, KEEP, OF, ORDER, RULE, STEPS, TAPS, THEME, WRT, Choice, Control
 from visual.player.state import MAPPINGS
 from visual.widgets.sliders import sliders
-from visual.workbench.copies import bench_of
-from visual.workbench.state import CHOICES, Bench, LoopBench, view_options, with_loop, with_texts
-from visual.workbench.written import WRITTEN, short, text_of
+from visual.workbench.state import CHOICES, WRITTEN, Bench, LoopBench, view_options
+from visual.workbench.texts import bench_of, short, text_of, with_loop, written_loop
 
 KEEP_HELP = "all, last, or a range such as 500:510"
 Key = list[Any]  # the key of a control: texts and numbers
@@ -139,7 +138,10 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["link"], _:
             return bench_of(str(value))[0]
         case ["written"], [str(text), str(values)]:
-            return with_texts(bench, text, values)
+            kept: tuple[Any, ...] = ()
+            if isinstance(bench, LoopBench) and bench.state.loop == WRITTEN:
+                kept = bench.chosen.steps, bench.loop.name
+            return with_loop(bench, written_loop(text, values, *kept))
         case ["at", str(name), int(place)], _:
             entries = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(entries.size):

@@ -10,14 +10,14 @@ workbench compares these derivatives with the derivatives of faulty rules.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Self, Union
+from typing import Any, Self, Union
 
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, argument_error, check_choice, check_integer, listing, quote
+from lab.errors import ArgumentError, check_choice, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -38,23 +38,17 @@ from visual.player.data import for_page
 from visual.player.state import MAPPINGS
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, written_loop
 
+WRITTEN = "written"  # the default name of a loop from texts
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
-CHOICES = {
-    **DERIVATIVE,
-    **{choice.name: choice for choice in (VIEW, OPTIONS, THEME, RULE)},
-}
+CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in (VIEW, OPTIONS, THEME, RULE)}}
+NO_ENTRIES: Any = partial(MappingProxyType, {})
 # The content of an array: a number, or nested tuples of numbers.
 Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (the type contains its own name)
-
-
-def _no_entries() -> Mapping[str, Value]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ class BenchState:
     """
 
     loop: str
-    taps: Mapping[str, tuple[int, ...]] = field(default_factory=_no_entries)
+    taps: Mapping[str, tuple[int, ...]] = field(default_factory=NO_ENTRIES)
     steps: int | None = None
     order: int = DERIVATIVE["order"].default
     wrt: str | None = None
@@ -78,9 +72,9 @@ class BenchState:
     mode: str = DERIVATIVE["mode"].default
     keep: str = DERIVATIVE["keep"].default
     of: str | None = None
-    at: Mapping[str, Numbers] = field(default_factory=_no_entries)
+    at: Mapping[str, Numbers] = field(default_factory=NO_ENTRIES)
     view: str = "machine"
-    options: Mapping[str, Value] = field(default_factory=_no_entries)
+    options: Mapping[str, Value] = field(default_factory=NO_ENTRIES)
     theme: str = THEME.default
     rule: str | None = None
 
@@ -130,14 +124,6 @@ def numbers(value: object) -> Numbers:
     return tuple(map(numbers, array)) if array.ndim else array.item()
 
 
-def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
-    """Return `value` as an array; raise ArgumentError for fractions if `dtype` is integer."""
-    array = np.asarray(value)
-    if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
-        raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
-    return array.astype(dtype)
-
-
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
     """The subject of a workbench, its present state, and its `usual` state without choices.
@@ -165,13 +151,18 @@ class Bench(ABC):
 
     @cached_property
     def at(self) -> dict[str, np.ndarray]:
-        """The chosen values with the dtypes of their variables; unknown names are not checked."""
-        return {
-            name: cast(name, value, self.given[name].dtype)
-            if name in self.given
-            else np.asarray(value)
-            for name, value in self.state.at.items()
-        }
+        """The chosen values with the dtypes of their variables; unknown names are not checked.
+
+        Raises ArgumentError if the value of an integer variable is a fraction.
+        """
+        values = {name: np.asarray(value) for name, value in self.state.at.items()}
+        for name in values.keys() & self.given.keys():
+            value, dtype = values[name], self.given[name].dtype
+            if dtype.kind in "iub" and not np.array_equal(value, np.round(value.real)):
+                written = quote(self.state.at[name])
+                raise ArgumentError(f"value of {name} = {written}: expected integers.")
+            values[name] = value.astype(dtype)
+        return values
 
     @property
     def choices(self) -> dict[str, object]:
@@ -196,10 +187,10 @@ class Bench(ABC):
         if self.breakage is not None:
             machine = pair_of(self.breakage)
             return still(arrange(machine), machine.moments).themed(self.state.theme)
-        return self._draw(self.study(self.state.order), self.state)
+        return self._draw(self.study(self.state.order))
 
-    def _draw(self, study: Study, state: BenchState) -> Scene:
-        return PICTURES[state.view].draw(study, **state.options).themed(state.theme)
+    def _draw(self, study: Study) -> Scene:
+        return PICTURES[self.state.view].draw(study, **self.state.options).themed(self.state.theme)
 
     @cached_property
     def svg(self) -> str:
@@ -234,9 +225,8 @@ class LoopBench(Bench):
     @classmethod
     def from_loop(cls, loop: Loop) -> "LoopBench":
         """Return the bench of a loop in its usual state."""
-        known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
-        state = BenchState(loop.name if known else other)
+        state = BenchState(loop.name if gallery.loops.get(loop.name) is loop else other)
         return cls(state, state, loop.name, loop.values, loop)
 
     @property
@@ -265,8 +255,8 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return study_of(self.loop, **{**about, "at": self.at, "order": order})
 
-    def _draw(self, study: Study, state: BenchState) -> Scene:
-        return draw_study(study, state.view, state.theme, state.options)  # cached
+    def _draw(self, study: Study) -> Scene:
+        return draw_study(study, self.state.view, self.state.theme, self.state.options)  # cached
 
 
 GRAPH_CHOICES = ("order", "wrt", "at", "view", "options", "theme", "rule")
@@ -365,31 +355,3 @@ def open_bench(subject: object, *about: object) -> Bench:
         "alone; a lab.Derivative and the values of its inputs; or a cost, a variable to "
         "differentiate with respect to, and the values."
     )
-
-
-def loop_of(
-    name: object, step: object = START[0], values: object = START[1], steps: object = STEPS
-) -> Loop:
-    """Return the loop of the gallery with this name; for "written", the loop with these texts."""
-    if check_choice("loop", name, [WRITTEN, *gallery.loops]) != WRITTEN:
-        return gallery.loops[name]
-    return written_loop(str(step), str(values), check_integer("steps", steps))
-
-
-def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
-    loop = loop_of(loop) if isinstance(loop, str) else loop
-    if not isinstance(loop, Loop):
-        raise argument_error("loop", loop, "expected a lab.Loop.")
-    choices = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
-    if isinstance(bench.state.cost, str):
-        choices["cost"] = bench.state.cost
-    return LoopBench.from_loop(loop).changed(**choices)
-
-
-def with_texts(bench: Bench, text: str, values: str) -> LoopBench:
-    """Return the bench of a loop given as text, with the same order, view, theme, and rule."""
-    steps, name = STEPS, WRITTEN
-    if isinstance(bench, LoopBench) and bench.state.loop == WRITTEN:
-        steps, name = bench.chosen.steps, bench.loop.name
-    return with_loop(bench, written_loop(text, values, steps, name))

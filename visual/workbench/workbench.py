@@ -35,11 +35,14 @@ from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
 from visual.widgets.working import Job, begin, event_loop
 from visual.workbench.controls import Key, changed, controls, draw_ahead, draw_bench, equation
-from visual.workbench.copies import bench_of, cell, link_of
-from visual.workbench.state import Bench, BenchState, LoopBench, open_bench, with_loop
+from visual.workbench.state import Bench, BenchState, LoopBench, open_bench
+from visual.workbench.texts import bench_of, cell, link_of, with_loop
 
 HERE = Path(__file__).parent
 
+FORMATS = ("svg", "pdf", "png", "html")
+SCALE = 2.0
+LONGEST = 80  # the most characters of a file name
 QUIET = 0.4  # seconds without a request before pictures are drawn ahead
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 # The base class with a trait for each choice.
@@ -270,9 +273,13 @@ class Workbench(ChoiceTraits, Widget):
                 self._cancel()
                 self._update_form()
             case ["save"]:
-                title = self._bench.title
-                name, content = Job().run(lambda: file_of(self.picture, title, str(value)))
-                self.send({"file": name}, buffers=[content])
+                suffix = str(value)
+                if suffix not in FORMATS:
+                    raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
+                content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
+                name = "-".join(re.findall(r"\w+", self._title))[:LONGEST] or "picture"
+                file = content.encode() if isinstance(content, str) else content
+                self.send({"file": f"{name}.{suffix}"}, buffers=[file])
                 self._update_form()
             case _:
                 self._request(changed(self._cancel(), key, value), key)
@@ -293,13 +300,17 @@ class Workbench(ChoiceTraits, Widget):
 
     @contextmanager
     def _reporting(self, key: Key) -> Iterator[None]:
-        """Report an error in the block next to the control `key`; raise an unexpected error."""
+        """Report an error in the block next to the control `key`; raise an unexpected error.
+
+        The message of an unexpected error starts with its type.
+        """
         try:
             yield
+        except LabError as error:
+            self._update_form(key, str(error))
         except BaseException as error:
-            self._update_form(key, error_text(error))
-            if not isinstance(error, LabError):
-                raise
+            self._update_form(key, first_line(error))
+            raise
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the requested bench.
@@ -318,11 +329,6 @@ class Workbench(ChoiceTraits, Widget):
         super().close()
 
 
-def error_text(error: BaseException) -> str:
-    """Return the message of an error; the message of an unexpected error starts with its type."""
-    return str(error) if isinstance(error, LabError) else first_line(error)
-
-
 WITHOUT_PYTHON = (
     "<p class='scantape-without'>In a notebook, you can change everything in this workbench, "
     "including the loop. <code>make start</code> opens the lessons in a notebook.</p>\n"
@@ -338,17 +344,3 @@ def page_of(bench: Bench) -> Page | None:
     if isinstance(bench, LoopBench) and isinstance(cost, str) and set(bench.choices) <= {"cost"}:
         return Page([bench.loop], orders=(1, 2, 3), costs=[cost])
     return None
-
-
-FORMATS = ("svg", "pdf", "png", "html")
-SCALE = 2.0
-LONGEST = 80  # the most characters of a file name
-
-
-def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
-    """Return the name and the content of a picture's file; the name is derived from `title`."""
-    if suffix not in FORMATS:
-        raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
-    content = picture.rendered(f".{suffix}", SCALE)
-    name = "-".join(re.findall(r"\w+", title))[:LONGEST] or "picture"
-    return f"{name}.{suffix}", content.encode() if isinstance(content, str) else content
