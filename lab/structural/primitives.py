@@ -105,7 +105,10 @@ def _narrow(
 
 
 def _clamp(names: Names, inputs: Inputs) -> Linearization:
-    """Linearize clamp: dlo below lo, dhi above hi, dx between; the selected input receives g."""
+    """Linearize clamp: the tangent is dlo where x < lo, dhi where x > hi, and dx elsewhere.
+
+    The input with the tangent of an entry receives the cotangent of this entry.
+    """
     x, lo, hi = values = check_operands("clamp", names, inputs, REAL)
     shape = broadcast_shape("clamp", dict(zip(names, values, strict=True)))
     _check_bounds(lo, hi)

@@ -253,7 +253,7 @@ class _Run:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
-        """Return whether the value at `place` is computed, and not only an input passed on."""
+        """Return whether an operation or formula computes `place` and does not only pass it on."""
         if isinstance(place, _Place) and isinstance(place.source, int):
             return self.trace.scans[place.scan].inside[place.source].passes is None
         return not isinstance(place, _Place) or isinstance(place.source, Formula)
