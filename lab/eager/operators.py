@@ -34,7 +34,7 @@ def _compare_values(operation: Plain) -> Function:
 
 
 def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
-    """Apply a NumPy function to nodes; raise GradientError if it has no rule."""
+    """Return the result of a NumPy function for nodes; raise GradientError without a rule."""
     if function in REGISTERED:
         return REGISTERED[function](*args, **kwargs)
     if function in FLAT:

@@ -200,7 +200,7 @@ class _Run:
         )
 
     def _sent(self, sent: Sent) -> plain.Write:
-        """Return the write that adds a received gradient to the sum of gradients."""
+        """Return the write that adds a received gradient to the gradient slot of its target."""
         value, number = self._array(sent.gradient, sent.target), sent.target
         term, reads = plain.Term(value, None, None, "1", ""), tuple[plain.Read, ...]()
         if sent.source is not None:

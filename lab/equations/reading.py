@@ -190,7 +190,7 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
 def _symbols_of(
     variables: Sequence[LoopVariable], named: list[str], bases: list[Variable]
 ) -> list[str]:
-    """Return a symbol for each argument; slices of one array have the same symbol."""
+    """Return a symbol for each argument, from `named`; slices of one array share a symbol."""
     keys = [b if v.kind is Kind.SEQUENCE else v for v, b in zip(variables, bases, strict=True)]
     owners: dict[object, str] = {}
     for key, name in zip(keys, named, strict=True):

@@ -262,7 +262,7 @@ class Writer:
         return self._names(quantity, more + _count(steps)) or "nothing"
 
     def _names(self, quantity: Quantity, count: int) -> str:
-        """Write the names of the first values of a variable: ``x₀, …, x₄``."""
+        """Write the names of the first `count` values of a variable: ``x₀, …, x₄``."""
         names = [self.value_name(quantity, row) for row in range(count)]
         dots = r"\ldots" if self.style.latex else "…"
         return ", ".join(names if count < 4 else [names[0], dots, names[-1]])

@@ -62,7 +62,7 @@ def scan_call(loop: Declaration) -> ScanCall:
 
 
 def _positional_step(loop: Declaration) -> Callable[..., object]:
-    """Return the step with positional arguments, in the order of ``pytensor.scan``."""
+    """Return a function that calls the step with the positional arguments of ``pytensor.scan``."""
     counts = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
     counts |= {state.name: len(state.taps) for state in loop.states}
     counts |= dict.fromkeys((v.name for v in (*loop.random, *loop.parameters)), 1)

@@ -110,7 +110,7 @@ def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:
 
 
 def _assign_single_formula(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, ...]:
-    """Assign a single formula without a target to the only state of the loop."""
+    """Return the lines; assign a single formula without a target to the only state."""
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:

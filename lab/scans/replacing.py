@@ -82,7 +82,7 @@ class _Copier:
         return [copies.get(variable, variable) for variable in outputs]
 
     def _inline(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
-        """Inline an OpFromGraph and convert its Scans."""
+        """Return the results of an OpFromGraph on `inputs`, inlined and with converted Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
             raise GraphError(
                 f"{node.op}: it contains a Scan and defines a custom gradient. Scantape cannot "

@@ -146,7 +146,10 @@ def cut_of(array: Variable) -> Cut:
 
 
 def _start(base: Variable, rows: slice, step: int | None) -> int | None:
-    """Return the first row of a slice, negative if counted from the end; None if unknown."""
+    """Return the first row that the slice `rows` of `base` selects, or None if it is unknown.
+
+    A row that is counted from the end is negative.
+    """
     if step is None or step == 0:
         return None
     if rows.start is None:

@@ -120,7 +120,7 @@ def clamp(x: object, lo: object, hi: object) -> Array:
 
 
 def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
-    """Run the primitive `name`, and record it if an input belongs to a chain."""
+    """Return the result of the primitive `name`; record it if an input belongs to a chain."""
     chains = {id(value.chain): value.chain for value in inputs if isinstance(value, Recorded)}
     if len(chains) > 1:
         raise ArgumentError(

@@ -56,7 +56,7 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
 
 
 def _length(name: str, value: object) -> int:
-    """Return the number of rows of an array."""
+    """Return the number of rows of an array; raise ArgumentError for a scalar."""
     array = value.value if isinstance(value, Recorded) else value
     shape = getattr(array, "shape", ())
     if not isinstance(shape, tuple) or not shape:  # the shape of a Variable is not a tuple

@@ -332,7 +332,10 @@ class _Column:
 
 
 def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:
-    """Return a copy of the marked rows; other rows are 0 and need no memory until a write."""
+    """Return a copy of the rows of `array` that are marked in `rows`, with zeros in other rows.
+
+    The zeros need no memory until a write.
+    """
     if rows.all():
         return np.array(array)
     copy = np.zeros(array.shape, array.dtype)

@@ -144,7 +144,7 @@ class RowOrigins:
         return None if same is None else self._operand_origins(node.inputs[same], variable)
 
     def _operand_origins(self, part: Variable, whole: Variable) -> np.ndarray:
-        """Return an operand's origins; raise ValueError if its rows are not rows of the result."""
+        """Return the origins of `part`; raise ValueError unless its rows are rows of `whole`."""
         number = self._of(part)
         if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError

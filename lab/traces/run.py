@@ -246,7 +246,7 @@ def _direct_thunk(
 
 
 class _Step:
-    """The step of a Scan, which runs repeatedly over the same cells."""
+    """An executable step of a Scan, which uses the same cells at every call."""
 
     def __init__(self, parts: ScanParts, ready: Ready) -> None:
         self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs

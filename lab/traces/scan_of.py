@@ -17,9 +17,9 @@ from lab.traces.trace import Origin, ScanTrace, SequenceTrace, TapeTrace, Trace
 class Value(NamedTuple):
     """A value of a run: the entry of Scan number `scan` in a row of a variable.
 
-    `argument` is the number of the variable in that Scan, or -1 for an outer value.  The `row`
-    of an outer value is the time index in its sequence.  Version 0 of a slot is its initial value,
-    and every write creates the next version.
+    `argument` is the number of the variable in that Scan, or -1 for a value from outside of all
+    Scans.  The `row` of such a value is the time index in its sequence.  Version 0 of a slot is its
+    initial value, and every write creates the next version.
     """
 
     scan: int

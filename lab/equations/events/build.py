@@ -67,7 +67,7 @@ class Builder:
         return Write(slot, None, new, SlotRole.WRITTEN, None, formula, used, tuple(terms))
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
-        """Name the part of an initial value that is not an output of a Scan."""
+        """Return the label of the part of an initial value that is no output of a Scan."""
         if row in self.scan.arrived(tape):
             return f"steps before step {self.scan.first}"
         if self.scan.parent is None:

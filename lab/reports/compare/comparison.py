@@ -129,7 +129,7 @@ class Comparison(Report):
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
-    """Yield sentences on the result of the comparison."""
+    """Yield sentences: whether the pullbacks agree, and which one finite differences confirm."""
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if not comparison.agree:
@@ -151,7 +151,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
 
 
 def _confirmed_pullback(rows: list[GradientRow]) -> str:
-    """Name the pullback that finite differences confirm at the first different order."""
+    """Return a sentence that names the pullback that finite differences confirm in `rows`."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]
     if all(ours) and not any(theirs):

@@ -162,7 +162,7 @@ def _requested_rows(part: LoopVariable) -> int | Variable | None:
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Return whether a buffer stores fewer rows than the loop writes."""
+    """Return whether a buffer of `after` rows has fewer rows than `initial` + `steps`."""
     if after.number is not None and steps.number is not None:
         return after.number < steps.number + initial
     return after.text not in (f"{initial} + {steps.text}", steps.text, "?")

@@ -95,11 +95,11 @@ class Compiled(Report):
     """The Scans of a graph before and after rewriting.
 
     `original` is the number of Scans before rewriting, and `rewrites` lists the rewrites that
-    replaced them.  A compiled function records neither: they are 0 and empty.  In a report with a
-    gradient, `alone` are the Scans of the graph without the gradient.  `late` is the gradient taken
-    after the buffers were shortened, or None without values of all inputs.  The `linker` and the
-    `version` of PyTensor determine the rewrites.  `enclosing` names the operation around each Scan
-    that is inside another operation, and therefore not in `after`.
+    replaced them.  For a compiled function, whose original graph is unknown, they are 0 and empty.
+    In a report with a gradient, `alone` are the Scans of the graph without the gradient.  `late` is
+    the gradient taken after the buffers were shortened, or None without values of all inputs.  The
+    `linker` and the `version` of PyTensor determine the rewrites.  `enclosing` names the operation
+    around each Scan that is inside another operation, and therefore not in `after`.
     """
 
     outputs: tuple[str, ...]

@@ -223,7 +223,7 @@ class _Steps:
         self.entries = [int(np.prod(tape.initial.shape[1:])) for tape in self.states]
 
     def influence(self, of: int, by: int) -> Influence:
-        """Return the influence of the state number `by` on the state number `of`."""
+        """Return the `Influence` of the state number `by` on the state number `of`."""
         ends, starts, factors = self._index(of), self._index(by), self._factors()
         entries, wide = self.entries[of], self.entries[by]
         most = max(2, min(MOST, int((MOST_ENTRIES / max(1, entries * wide)) ** 0.5)))
@@ -259,7 +259,7 @@ class _Steps:
         return rows if tape.axis is None else tape.axis.index[rows]
 
     def _factors(self) -> dict[tuple[int, Read], np.ndarray]:
-        """Return the matrices J of all steps, for each pair of a state and a read."""
+        """Map each pair of a state and a read to the matrices J of all steps."""
         output_cotangents, filled = self._transposed()
         factors = {
             (state, (source, tap)): np.zeros(

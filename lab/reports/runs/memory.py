@@ -199,7 +199,11 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
 
 
 def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
-    """Yield the plans for a loop of `steps` steps."""
+    """Yield the checkpointing plans for a loop of `steps` steps.
+
+    `spans` maps a number of values per state to the bytes of one value of the variables with this
+    number.
+    """
     yield Plan("all states", *_simulate(every(steps, 1), spans))
     if steps < 4:
         return
