@@ -40,21 +40,17 @@ Argument = Mapping[str, Value]  # the keyword arguments of `ArgumentParser.add_a
 Control = dict[str, object]  # the description of a form's control, as JSON
 
 
-def _check_name(argument: str, value: object) -> Value:
-    """Return a name in its normal form; None means the default."""
-    return value if value is None else identifier(check_type(argument, value, str, "a name"))
-
-
 @dataclass(frozen=True)
 class Choice:
-    """An option whose value is a name; other values need another `checker` and `reader`.
+    """An option whose value is a name, one of `known` if any; other values need a `checker`.
 
     `name` names the argument in Python and the option of the command line. `help` and `metavar`
     describe the option of the command line. `label` is the text next to the control in a form;
     forms omit an option without a label. `checker` returns the standard form of a value, or raises
     an error that contains the name. `reader` converts a text of the command line, or raises
-    ValueError if the text is not `expected`. `action` is the action of argparse. `kind` is the kind
-    of the control, and `known` are the entries of its list.
+    ValueError if the text is not `expected`. `action` is the action of argparse; with "append", the
+    reader returns a name and a value. `kind` is the kind of the control, and `known` are the
+    entries of its list.
     """
 
     name: str
@@ -63,7 +59,7 @@ class Choice:
     _: KW_ONLY
     metavar: str = "NAME"
     default: Value = None
-    checker: Callable[[str, object], Value] = _check_name
+    checker: Callable[[str, object], Value] | None = None
     reader: Callable[[str], Value] = str
     expected: str = ""
     action: str = "store"
@@ -83,10 +79,21 @@ class Choice:
 
     def check(self, value: object) -> Value:
         """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
-        return self.checker(self.name, value)
+        if self.checker is not None:
+            return self.checker(self.name, value)
+        if value is None and self.default is None:
+            return None
+        if self.known:
+            return check_choice(self.name, value, self.known)
+        return identifier(check_type(self.name, value, str, "a name"))
 
     def parse(self, text: Value) -> Value:
-        """Convert a text of the command line; raise ArgumentError for an unexpected text."""
+        """Convert a text of the command line; raise ArgumentError for an unexpected text.
+
+        A list, the texts of a repeated option, becomes a dictionary of values by name.
+        """
+        if isinstance(text, list):
+            return dict(map(self.parse, text))
         try:
             return self.reader(text)
         except (ValueError, RecursionError):
@@ -104,16 +111,6 @@ class Choice:
     def from_form(self, entry: object) -> object:
         """Convert the entry of a form. Return an invalid entry unchanged: `check` rejects it."""
         return entry
-
-
-@dataclass(frozen=True)
-class OneOf(Choice):
-    """A name from the list of known names."""
-
-    def check(self, value: object) -> Value:
-        """Return a known name, or None if None is the default; raise UnknownNameError otherwise."""
-        may_be_none = value is None and self.default is None
-        return value if may_be_none else check_choice(self.name, value, self.known)
 
 
 @dataclass(frozen=True)
@@ -160,19 +157,13 @@ def switch(name: str, value: object) -> bool:
     return value
 
 
-@dataclass(frozen=True)
-class Switch(Choice):
-    """True or False."""
-
-    _: KW_ONLY
-    default: bool = False
-    checker: Callable[[str, object], Value] = switch
-    reader: Callable[[str], Value] = bool
-    kind: str = "check"
-    action: str = "store_true"
+def boolean(name: str, help: str, label: str = "") -> Choice:
+    """Return an option that is False unless the command line contains it."""
+    as_switch: Mapping[str, Any] = {"reader": bool, "kind": "check", "action": "store_true"}
+    return Choice(name, help, label, default=False, checker=switch, **as_switch)
 
 
-def _check_entries(name: str, value: object) -> Mapping[str, Value]:
+def check_entries(name: str, value: object) -> Mapping[str, Value]:
     """Return a dictionary of values by the names of variables."""
     given = check_type(name, value, Mapping, "a dictionary, such as {'x': …}")
     return values_by_name(name, given.items())
@@ -184,28 +175,13 @@ def _read_entry(text: str) -> tuple[str, Value]:
     return name.strip(), json.loads(value)
 
 
-@dataclass(frozen=True)
-class ByName(Choice):
-    """Values of several variables. Repeat the command-line option for each variable."""
-
-    _: KW_ONLY
-    checker: Callable[[str, object], Value] = _check_entries
-    reader: Callable[[str], Value] = _read_entry
-    expected: str = "NAME=NUMBER or NAME=[NUMBER,…], with finite numbers"
-    action: str = "append"
-
-    def parse(self, text: Value) -> dict[str, Value]:
-        """Convert the texts of all entries to a dictionary of values by name."""
-        return dict(map(super().parse, text))
-
-
 def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
     """Return tuples of taps by name. The name of the first state may be empty.
 
     The loop checks how many taps a variable has.
     """
     is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
-    given = _check_entries(argument, {"": value} if is_unnamed else value)
+    given = check_entries(argument, {"": value} if is_unnamed else value)
     return {
         name: None
         if taps is None
@@ -293,7 +269,7 @@ def unknown_option(name: str, value: object, problem: str, known: Iterable[str])
 STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the largest number that a form accepts
 COSTS = ("last", "sum")
-TAPS = ByName(
+TAPS = Choice(
     "taps",
     "taps of the first state (-2,-1) or of another (x:-2,-1)",
     "taps",
@@ -301,6 +277,7 @@ TAPS = ByName(
     checker=_check_taps_by_name,
     reader=_read_taps,
     expected="taps as in -2,-1",
+    action="append",
 )
 STEPS = Whole(
     "steps",
@@ -325,8 +302,17 @@ COST = Choice(
     known=COSTS,
 )
 OF = Choice("of", "state or output that defines the cost (default: the first state)", "cost of")
-AT = ByName("at", "value of a variable: x=0.95 or x=[1,2]", "values", metavar="NAME=VALUE")
-MODE = OneOf(
+AT = Choice(
+    "at",
+    "value of a variable: x=0.95 or x=[1,2]",
+    "values",
+    metavar="NAME=VALUE",
+    checker=check_entries,
+    reader=_read_entry,
+    expected="NAME=NUMBER or NAME=[NUMBER,…], with finite numbers",
+    action="append",
+)
+MODE = Choice(
     "mode",
     f"construction of higher orders: {listing(MODES, 'or')} (default: reverse)",
     default="reverse",
@@ -350,15 +336,15 @@ WIDTH = Choice(
     checker=check_width,
 )
 SHOWN = Choice(STEPS.name, STEPS.help, metavar="A:B", checker=check_shown)
-NO_LEGEND = Switch("no_legend", "leave out the legend")
-THEME = OneOf(
+NO_LEGEND = boolean("no_legend", "leave out the legend")
+THEME = Choice(
     "theme",
     "colors: light, dark, or print (default: light)",
     "colors",
     default="light",
     known=THEMES,
 )
-RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
+RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 
 def scan_index(trace: Trace, scan: object) -> int:

@@ -24,7 +24,7 @@ from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
 from lab.tape import Tape
 from visual.drawing.catalogue import PICTURES
-from visual.options import NO_LEGEND, WIDTH, Switch
+from visual.options import NO_LEGEND, WIDTH
 from visual.pictures.taps import taps
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
@@ -73,7 +73,7 @@ def with_options(name: str) -> Iterator[Drawn]:
         if kind in PLOTS and name not in PLOTTED:
             continue
         for option in {*known.options, WIDTH, NO_LEGEND}:
-            values = VALUES.get(option.name, (True,) if isinstance(option, Switch) else None)
+            values = VALUES.get(option.name, (True,) if option.action == "store_true" else None)
             assert values is not None, f"VALUES lacks {option.name}"
             for value in values:
                 chosen = {option.name: value}

@@ -21,10 +21,9 @@ from visual.options import (
     SHOWN,
     WIDTH,
     Choice,
-    OneOf,
-    Switch,
     Value,
     Whole,
+    boolean,
     check_step,
     selected_scan,
     unknown_option,
@@ -107,7 +106,7 @@ NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pull
 
 STEP = Whole("step", "step to show, from 0, in addition to the ends of a long loop", "show step")
 SCAN = Whole("scan", "number of the Scan to show, as in the headings", "Scan number", least=1)
-ALL = Switch("all", "show all steps and columns, in a picture of any size", "show everything")
+ALL = boolean("all", "show all steps and columns, in a picture of any size", "show everything")
 
 
 def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
@@ -195,4 +194,4 @@ class _Pictures(Registry[PictureKind]):
 PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
 OPTIONS = tuple(option for option in _OWN if option is not SHOWN)
-VIEW = OneOf("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")
+VIEW = Choice("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")

@@ -22,7 +22,7 @@ from lab.scans.replacing import scan_nodes
 from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.options import AT, DERIVATIVE, KEEP, MODE, ORDER, ByName, Choice, Value, Whole
+from visual.options import AT, DERIVATIVE, KEEP, MODE, ORDER, Choice, Value, Whole
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _freeze_option(choice: Choice, value: object) -> Hashable:
     """Return the checked value of an option of a loop's derivative, for the key of a cache."""
     if isinstance(choice, Whole):
         choice = replace(choice, most=None)  # only forms have an upper limit
-    if not isinstance(choice, ByName):
+    if choice.action != "append":
         return choice.check(value)
     entries = choice.check({} if value is None else value).items()
     return tuple((n, Frozen.freeze(n, v) if choice is AT else v) for n, v in entries)

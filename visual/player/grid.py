@@ -24,7 +24,7 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
 from lab.reports.breaking.rules import BROKEN
-from visual.options import COST, ORDER, RULE, Argument, Choice, OneOf, Value, words
+from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
 from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
@@ -155,7 +155,7 @@ CHOICES = (
     Several(
         "costs",
         "sum and last",
-        one=OneOf("costs", "", metavar=COST.metavar, default="last", known=COSTS),
+        one=Choice("costs", "", metavar=COST.metavar, default="last", known=COSTS),
         usual=("sum", "last"),  # with "sum", more steps add to a seed, which is not 0
     ),
     Several(

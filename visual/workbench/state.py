@@ -29,7 +29,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw_study
 from visual.drawing.study import Frozen, Study, study_of, with_shape
-from visual.options import DERIVATIVE, RULE, THEME, ByName, Choice, Value, unknown_option
+from visual.options import DERIVATIVE, RULE, THEME, Choice, Value, check_entries, unknown_option
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
@@ -44,7 +44,7 @@ OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
-OPTIONS = ByName("options", "options of the view")
+OPTIONS = Choice("options", "options of the view", checker=check_entries)
 CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in (VIEW, OPTIONS, THEME, RULE)}}
 NO_ENTRIES: Any = partial(MappingProxyType, {})
 # The content of an array: a number, or nested tuples of numbers.
