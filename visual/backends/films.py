@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from lab.progress import pause, progress_bar
-from visual.scene.formats import HOLD, PACE, content, register
+from visual.backends.typeset import to_png
+from visual.scene.formats import HOLD, PACE
 from visual.scene.shapes import Group, Scene, Shape
 
 
@@ -36,7 +37,7 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     codes = []
     for frame in progress_bar(frames(scene), "frames", "frame", len(scene.moments)):
         pause()
-        rgb = Image.open(io.BytesIO(content(".png", frame, scale))).convert("RGB")
+        rgb = Image.open(io.BytesIO(to_png(frame, scale))).convert("RGB")
         codes.append(np.asarray(rgb, "int32") @ (1 << 16, 1 << 8, 1))
     colors, counts = np.unique(codes[-1], return_counts=True)
     palette = colors[np.argsort(counts)[::-1][:256]]
@@ -60,6 +61,3 @@ def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
 def _parts(codes: np.ndarray) -> np.ndarray:
     """Split color codes into red, green, and blue."""
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1)
-
-
-register(".gif", to_gif)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visual.backends.svg import text
-from visual.scene.formats import register, report_path, write_whole
+from visual.scene.formats import report_path, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES, Theme
 
@@ -135,6 +135,3 @@ def save_report(report: "Report", path: str | os.PathLike[str], theme: str = "li
         section = report.document
         content = document(section.title, colors, as_html(section, level=1), more=TABLES)
     return write_whole(place, content)
-
-
-register(".html", to_page)

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
-from visual.scene.formats import HOLD, PACE, register
+from visual.scene.formats import HOLD, PACE
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
@@ -149,9 +149,7 @@ def _shape(shape: Shape, theme: Theme, usual: Style, step: float | None) -> str:
         return _box(shape, theme)
     if isinstance(shape, Text):
         return _text(shape, theme, usual)
-    if isinstance(shape, Polyline):
-        return _polyline(shape, theme)
-    return _arrow(shape, theme)
+    return _arrow(shape, theme) if isinstance(shape, Arrow) else _polyline(shape, theme)
 
 
 def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion: str = "") -> str:
@@ -238,23 +236,22 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
 
 
 def _arrow(arrow: Arrow, theme: Theme) -> str:
-    color = arrow.color(theme)
     points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
     curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
-    line = f'<path d="{curve}" fill="none" stroke="{color}"/>'
     head = "L".join(f"{number(x)},{number(y)}" for x, y in arrow.head)
-    return f'{line}<path d="M{head}Z" fill="{color}"/>'
+    color = arrow.color(theme)
+    return f'{_line(curve, color)}<path d="M{head}Z" fill="{color}"/>'
 
 
 def _polyline(line: Polyline, theme: Theme) -> str:
-    color = line.color(theme)
     points = [f"{number(x)} {number(y)}" for x, y in line.points]
-    path = f'<path d="M{" ".join(points)}" fill="none" stroke="{color}"/>'
+    path = _line(f"M{' '.join(points)}", line.color(theme))
     if not line.dots:
         return path
     dots = "".join(f"M{point}h.01" for point in points)  # each dot is a short line with round caps
-    look = f'stroke="{color}" stroke-width="{DOT}" stroke-linecap="round"'
-    return f'{path}<path d="{dots}" fill="none" {look}/>'
+    return path + _line(dots, line.color(theme), f' stroke-width="{DOT}" stroke-linecap="round"')
 
 
-register(".svg", to_svg)
+def _line(path: str, color: str, more: str = "") -> str:
+    """Return a line along a path; `more` contains additional attributes."""
+    return f'<path d="{path}" fill="none" stroke="{color}"{more}/>'

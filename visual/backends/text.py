@@ -7,7 +7,6 @@ mark the role of the box.
 from collections.abc import Iterable
 
 from lab.errors import printable
-from visual.scene.formats import register
 from visual.scene.shapes import Scene, Text
 from visual.scene.theme import Role
 
@@ -57,6 +56,3 @@ def _marked(content: str, role: Role | None) -> str:
 def _mark(shape: Text) -> Role | None:
     """Return the role whose brackets enclose a text, or None for a text without brackets."""
     return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role
-
-
-register(".txt", to_text)

@@ -11,7 +11,6 @@ from typing import Literal
 
 from visual.backends.svg import to_svg
 from visual.scene.fonts import folder
-from visual.scene.formats import register
 from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
@@ -80,7 +79,3 @@ def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) ->
     )
     assert isinstance(document, bytes)
     return document
-
-
-register(".pdf", to_pdf)
-register(".png", to_png)

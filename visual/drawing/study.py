@@ -99,9 +99,6 @@ class Study:
         return trace(derived.values, self.given, self.also, derived.names, keep=self.keep)
 
 
-MODEL_OPTIONS = ("order", "wrt", "at")
-
-
 def study_of(subject: object, given: Values | None = None, **choices: Value) -> Study:
     """Return the cached study of a loop, or the study of a graph's derivative or a PyMC model.
 
@@ -110,11 +107,10 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     """
     density = log_density(subject)
     if density is not None:
-        order = check_integer("order", choices.get("order", ORDER.default))
-        (wrt, *_) = density.resolve_wrt(choices.get("wrt"))
-        given = density.bind_values(AT.check(choices.get("at", {})))
+        order = check_integer("order", choices.pop("order", ORDER.default))
+        (wrt, *_) = density.resolve_wrt(choices.pop("wrt", None))
+        given = density.bind_values(AT.check(choices.pop("at", {})))
         subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
-        choices = {name: value for name, value in choices.items() if name not in MODEL_OPTIONS}
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
@@ -129,12 +125,11 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
 
 
 def _study_of_graph(derived: Derivative, given: Values) -> Study:
-    cost, wrt = derived.values[0], derived.wrt
-
     def differentiate(order: int) -> Derivative:
         if order == derived.order:
             return derived
-        return replace(derivative(cost, wrt, order), by=derived.by, cost=derived.cost)
+        other = derivative(derived.values[0], derived.wrt, order)
+        return replace(other, by=derived.by, cost=derived.cost)
 
     return Study(differentiate, derived.order, given)
 

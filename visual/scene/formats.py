@@ -1,6 +1,6 @@
 """Write pictures to files atomically. The suffix of a file selects the format.
 
-Each backend registers the function that writes its format.
+`visual.backends` adds the functions that write the formats.
 """
 
 import math
@@ -16,25 +16,15 @@ from typing import Any
 from lab.errors import ArgumentError, argument_error, is_finite_number, listing, quote
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
-MOVING = (".gif",)
-SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
+SUFFIXES = (".svg", ".pdf", ".png", ".gif", ".html", ".txt", ".dot")
 PACE, HOLD = 800, 3000  # the duration of a moment and of the final moment, in milliseconds
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too much memory
 MOST_SIDE = 1e12  # pixels; a larger side is reported as this number
 SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
 
-Writer = Callable[..., str | bytes]
-_WRITERS: dict[str, Writer] = {}
-
-
-def register(suffix: str, write: Writer) -> None:
-    """Register `write`, which returns the content of a file with this suffix."""
-    _WRITERS[suffix] = write
-
-
-def content(suffix: str, picture: object, *options: object) -> Any:
-    """Return the content of a file with this suffix, from the registered function."""
-    return _WRITERS[suffix](picture, *options)
+# By suffix, the function that returns the content of a file for a scene, a scale, and a Boolean
+# that is True for a moving picture.
+WRITERS: dict[str, Callable[[Any, float, bool], str | bytes]] = {}
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -61,7 +51,7 @@ def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
     """
     suffix = as_path(path).suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
-    if animate and suffix in SUFFIXES and suffix not in (".svg", *MOVING):
+    if animate and suffix in SUFFIXES and suffix not in (".svg", ".gif"):
         expected = f"expected a .svg or .gif file, got {quote(str(path))}."
         raise argument_error("animate", animate, expected)
     reason = f"the suffix selects the format and can be {listing(SUFFIXES)}"

@@ -12,7 +12,7 @@ from functools import wraps
 from html import escape
 from math import atan2, cos, sin
 from pathlib import Path
-from typing import ParamSpec, TypedDict, TypeVar, Unpack
+from typing import ParamSpec, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lab.errors import argument_error, check_choice, check_type, listing, quote
 from lab.traces.trace import Trace
 from visual.retired import PICTURE_OPTIONS, refuse_retired
 from visual.scene.fonts import text_width
-from visual.scene.formats import MOVING, SUFFIXES, check_scale, content, picture_path, write_whole
+from visual.scene.formats import SUFFIXES, WRITERS, check_scale, picture_path, write_whole
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Options = ParamSpec("Options")
@@ -115,18 +115,34 @@ class TextLook(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Arrow:
+class Polyline:
+    """Straight segments between points. With `dots`, each point has a dot.
+
+    The color is the color of text, weaker if `faint`, and weakest if `faded`.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    faint: bool = False
+    faded: bool = False
+    dots: bool = False
+
+    def color(self, theme: Theme) -> str:
+        """Return the color of the line and its dots in a theme."""
+        if self.faded:
+            return mixed(theme.text, theme.background, 0.7)
+        return theme.muted if self.faint else theme.text
+
+
+@dataclass(frozen=True)
+class Arrow(Polyline):
     """A line with a head: Bézier curves for 3n + 1 points unless `straight`, otherwise segments.
 
     `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because no
     result depends on its value. A line from a `saved` value has the color of saved values.
     """
 
-    points: tuple[tuple[float, float], ...]
     accent: bool = False
-    faint: bool = False
     straight: bool = False
-    faded: bool = False
     saved: bool = False
 
     @property
@@ -146,38 +162,13 @@ class Arrow:
         """Return the color of the line and of the head in a theme."""
         if self.saved:
             return theme.look(Role.READ).stroke
-        plain = self.faded or not self.accent
-        return ink(theme, self.faint, self.faded) if plain else theme.arrow
-
-
-@dataclass(frozen=True)
-class Polyline:
-    """Straight segments between points. With `dots`, each point has a dot.
-
-    The color is the color of text, weaker if `faint`, and weakest if `faded`.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    faint: bool = False
-    faded: bool = False
-    dots: bool = False
-
-    def color(self, theme: Theme) -> str:
-        """Return the color of the line and its dots in a theme."""
-        return ink(theme, self.faint, self.faded)
+        return theme.arrow if self.accent and not self.faded else super().color(theme)
 
 
 def outline(x: float, y: float, wide: float, high: float) -> Polyline:
     """Return the edge of a rectangle. (`x`, `y`) is the upper left corner."""
     right, low = x + wide, y + high
     return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
-
-
-def ink(theme: Theme, faint: bool, faded: bool) -> str:
-    """Return the color of a line that has no role."""
-    if faded:
-        return mixed(theme.text, theme.background, 0.7)
-    return theme.muted if faint else theme.text
 
 
 @dataclass(frozen=True)
@@ -230,10 +221,7 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
     """Yield all shapes except groups in drawing order, including the shapes inside groups."""
     for shape in shapes:
-        if isinstance(shape, Group):
-            yield from walk(shape.shapes)
-        else:
-            yield shape
+        yield from walk(shape.shapes) if isinstance(shape, Group) else (shape,)
 
 
 def groups_of(shapes: Iterable[Shape]) -> Iterator[Group]:
@@ -266,7 +254,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     if isinstance(shape, Group):
         attributes["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
         attributes["path"] = tuple([(x + right, y + down) for x, y in shape.path])
-    elif isinstance(shape, Arrow | Polyline):
+    elif isinstance(shape, Polyline):
         attributes["points"] = tuple([(x + right, y + down) for x, y in shape.points])
     else:
         attributes["x"], attributes["y"] = shape.x + right, shape.y + down
@@ -328,21 +316,19 @@ class Scene:
 
     def svg(self) -> str:
         """Return the picture as a self-contained SVG document."""
-        return str(content(".svg", self))
+        return str(self.rendered(".svg"))
 
     def text(self) -> str:
         """Return the picture as plain text."""
-        return str(content(".txt", self))
+        return str(self.rendered(".txt"))
 
     def pdf(self) -> bytes:
         """Return the picture as a PDF document of one page."""
-        return bytes(content(".pdf", self))
+        return cast(bytes, self.rendered(".pdf"))
 
     def png(self, scale: float = 1.0) -> bytes:
         """Return the picture as a PNG image, with `scale` pixels per CSS pixel (1/96 inch)."""
-        image = self.rendered(".png", scale)
-        assert isinstance(image, bytes)
-        return image
+        return cast(bytes, self.rendered(".png", scale))
 
     def save(
         self,
@@ -374,7 +360,7 @@ class Scene:
 
     def can_be(self, suffix: str) -> bool:
         """Return whether the picture can be written in the format with a suffix, such as .svg."""
-        is_possible = {".dot": bool(self.dot), **dict.fromkeys(MOVING, self.can_move)}
+        is_possible = {".dot": bool(self.dot), ".gif": self.can_move}
         return suffix in SUFFIXES and is_possible.get(suffix, True)
 
     @property
@@ -390,15 +376,11 @@ class Scene:
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
         picture = self.themed(theme)
-        if suffix == ".dot":
-            return self.dot
-        if self.film is not None and (animate or suffix in MOVING):
+        if self.film is not None and (animate or suffix == ".gif"):
             return replace(self.film(), theme=picture.theme).rendered(suffix, scale, animate)
-        options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
-        if suffix in (".png", *MOVING):
+        if suffix in (".png", ".gif"):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
-            options = (scale,)
-        written: str | bytes = content(suffix, picture, *options)
+        written: str | bytes = WRITERS[suffix](picture, scale, animate)
         return written
 
     def framed(self) -> str:

@@ -59,27 +59,9 @@ class Role(StrEnum):
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
-class LineStyle(StrEnum):
-    """The style of the edge of a box."""
-
-    PLAIN = "plain"
-    HEAVY = "heavy"
-    DOUBLE = "double"
-    DASHED = "dashed"
-    DOTTED = "dotted"
-    BARE = "bare"
-
-
-class Hatch(StrEnum):
-    """A pattern of lines that distinguishes roles in print without color."""
-
-    NONE = "none"
-    RISING = "rising"
-    LEVEL = "level"
-    UPRIGHT = "upright"
-    CROSSED = "crossed"
-
-
+# The edge of a box, and the lines in a box that distinguish roles in print without color.
+LineStyle = StrEnum("LineStyle", ["PLAIN", "HEAVY", "DOUBLE", "DASHED", "DOTTED", "BARE"])
+Hatch = StrEnum("Hatch", ["NONE", "RISING", "LEVEL", "UPRIGHT", "CROSSED"])
 LEGIBLE = 4.5  # the lowest contrast of a text with its background (WCAG 2.1, 1.4.3)
 
 
