@@ -58,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]  # without the source line
+            # Without the line of code that raised the warning.
+            warnings.showwarning = lambda text, *_: print(f"scantape: {text}", file=sys.stderr)
             options.run(options)
     except LabError as error:
         message = f"scantape: {_with_option(error, options)}"
@@ -135,10 +136,6 @@ def _versions() -> str:
     except PackageNotFoundError:
         own = "(not installed)"
     return f"scantape {own}, PyTensor {version('pytensor')}"
-
-
-def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"scantape: {message}", file=sys.stderr)
 
 
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -165,10 +165,8 @@ def _compiled(options: argparse.Namespace) -> Report:
         )
     given = None
     match subject:
-        case (Variable(), Variable()):
-            subject, wrt = subject
-        case (Variable(), Variable(), None | Mapping()):
-            subject, wrt, given = subject
+        case (Variable(), Variable()) | (Variable(), Variable(), None | Mapping()):
+            subject, wrt, given = (*subject, None)[:3]
     report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # checked there
     return _select_scan(options, report.after) or report
 

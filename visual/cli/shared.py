@@ -143,7 +143,7 @@ def show(words: object, end: str = "\n") -> None:
         raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
 
 
-def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
+def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
     """Return ``(cost, wrt, given)`` of a loop or of a tuple; `given` may be None.
 
     For a loop, `wrt` is the first variable. Raises ArgumentError if `subject`, with the name `name`
@@ -151,13 +151,10 @@ def load_graph(option: str, name: str, subject: object) -> tuple[Any, Any, Any]:
     """
     if isinstance(subject, Loop):
         graph = subject.build()
-        first = next(iter(graph.inputs[v] for v in subject.variables))
-        return subject.cost(graph), first, graph.given
+        return subject.cost(graph), graph.inputs[next(iter(subject.variables))], graph.given
     match subject:
-        case (Variable() as cost, wrt):
-            return cost, wrt, None
-        case (Variable() as cost, wrt, None | Mapping() as given):
-            return cost, wrt, given
+        case (Variable(), _) | (Variable(), _, None | Mapping()):
+            return (*subject, None)[:3]
     got = f"{quote(subject)} of type {type(subject).__name__}"
     raise ArgumentError(
         f"{option} {shorten(name)}: expected a lab.Loop, a PyMC model, {RETURNED}, got {got}."
