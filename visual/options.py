@@ -22,6 +22,7 @@ from lab.errors import (
     check_sequence,
     check_type,
     closest_match,
+    is_finite_number,
     listing,
     shorten,
 )
@@ -230,7 +231,6 @@ class Length:
     on_paper: bool
 
 
-MOST_WIDTH = 10**9  # pixels; `str` rejects integers of more than 4,300 digits
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
@@ -240,9 +240,8 @@ def check_width(name: str, value: object) -> Length:
     """Return the `Length` of a width, such as 85mm or column; without a unit, in pixels."""
     if isinstance(value, Length):
         return value
-    is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
-    is_text = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
-    written = NAMED_WIDTHS.get(str(value), str(value)) if is_text else ""
+    text = str(value) if isinstance(value, str) or is_finite_number(value) else ""
+    written = NAMED_WIDTHS.get(text, text)
     match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
     pixels = float(match[1]) * UNITS[match[2]] if match else 0.0
     on_paper = match is not None and match[2] not in ("", "px")

@@ -7,7 +7,6 @@ other code. Therefore, a browser never runs code that the name of a variable con
 import json
 import os
 from base64 import b64encode
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,29 +48,26 @@ th{font-weight:600;border-bottom:1px solid}
 """
 
 
-def document(
-    title: str, theme: Theme, body: str, script: str | Sequence[str] = "", more: str = ""
-) -> str:
-    """Return a page with the HTML `body`.
-
-    `script` is an ES module or a list of ES modules, and `more` an additional style sheet.
-    """
+def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
+    """Return a page with the HTML `body`, the ES module `script`, and the style sheet `more`."""
     style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
         background=theme.background,
         text=theme.text,
         arrow=theme.arrow,
     )
-    scripts = [script] if isinstance(script, str) and script else [*script]
-    allowed = policy([style], scripts)
-    # A browser ends a script at the first </script, even inside a string.
-    modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
+    allowed = f"default-src 'none'; style-src {source_hash(style)}"
+    if script:
+        allowed += f"; script-src {source_hash(script)}"
+        # A browser ends a script at the first </script, even inside a string.
+        script = f'<script type="module">{script}</script>\n'
+    allowed += "; base-uri 'none'; form-action 'none'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
-        f"{body}\n</main>\n{modules}</body>\n</html>\n"
+        f"{body}\n</main>\n{script}</body>\n</html>\n"
     )
 
 
@@ -95,14 +91,6 @@ def picture(svg: str, label: str = "Picture") -> str:
 def in_script(data: object) -> str:
     """Return data as JSON for a script element, with all markup escaped."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
-    """Return a content security policy that allows only these inline styles and scripts."""
-    allowed = f"default-src 'none'; style-src {' '.join(map(source_hash, styles))}"
-    if scripts:
-        allowed += f"; script-src {' '.join(map(source_hash, scripts))}"
-    return f"{allowed}; base-uri 'none'; form-action 'none'"
 
 
 def source_hash(source: str) -> str:

@@ -41,7 +41,8 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     dark screen.
     """
     width, height = number(scene.width), number(scene.height)
-    usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
+    styles = (_style(shape, scene.theme) for shape in scene.walk() if isinstance(shape, Text))
+    usual = tuple(Counter(column).most_common(1)[0][0] for column in zip(*styles, strict=True))
     across, down = width, height
     if scene.millimeters:
         across, down = (f"{side * scene.zoom * MM:g}mm" for side in (scene.width, scene.height))
@@ -53,22 +54,23 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shape(shape, scene.theme, usual, None) for shape in scene.shapes)
-    shapes += "".join(_travels(scene, usual)) if animate else ""
     if not animate:
         return f"{head}>{words}{page}{shapes}</svg>\n"
+    whole = PACE * (len(scene.moments) - 1) + HOLD  # the duration in milliseconds
+    shapes += "".join(_travels(scene, usual, whole))
     own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
-    style = _moving(scene, own)
+    style = _moving(scene, own, whole)
     if scene.theme == LIGHT:
         style += dark.picture_style(own, head + page + shapes)
     return f'{head} class="{own}">{words}<style>{style}</style>{page}{shapes}</svg>\n'
 
 
-def _moving(scene: Scene, own: str) -> str:
-    """Return the style sheet that plays the moments; the root element has the class `own`.
+def _moving(scene: Scene, own: str, whole: int) -> str:
+    """Return the style sheet that plays the moments in `whole` milliseconds.
 
-    If the reader prefers reduced motion, the final picture appears immediately.
+    The root element has the class `own`. If the reader prefers reduced motion, the final picture
+    appears immediately.
     """
-    whole = _duration(scene)
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
         """Return the rules that set the opacity of `groups` at the moments in `changes`."""
@@ -87,14 +89,8 @@ def _moving(scene: Scene, own: str) -> str:
     return still + f"@media (prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
 
 
-def _duration(scene: Scene) -> int:
-    """Return the duration of a film, in milliseconds."""
-    return PACE * (len(scene.moments) - 1) + HOLD
-
-
-def _travels(scene: Scene, usual: Style) -> Iterator[str]:
+def _travels(scene: Scene, usual: Style, whole: int) -> Iterator[str]:
     """Yield each group with a path as an element that moves along the path, above all others."""
-    whole = _duration(scene)
     for group in scene.groups():
         if not group.path or group.until is None:
             continue
@@ -123,12 +119,6 @@ def text(content: str) -> str:
 def attributes(style: Style, inherited: Style = ()) -> str:
     """Return the attributes of `style` that `inherited` does not contain, as text."""
     return "".join(f' {name}="{value}"' for name, value in style if (name, value) not in inherited)
-
-
-def _usual(texts: list[Text], theme: Theme) -> Style:
-    """Return each attribute of texts with its most frequent value."""
-    columns = zip(*(_style(shape, theme) for shape in texts), strict=True)
-    return tuple(Counter(column).most_common(1)[0][0] for column in columns)
 
 
 def _style(shape: Text, theme: Theme) -> Style:
@@ -193,15 +183,10 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
     """Return many rectangles as one path per color."""
     paths: dict[str, str] = {}
     for box in patches:
-        color = heat_color(box.share, theme)
-        paths[color] = paths.get(color, "") + patch_path(box.filled)
+        color, part, across = heat_color(box.share, theme), box.filled, number(box.width)
+        path = f"M{number(part.x)} {number(part.y)}h{across}v{number(part.height)}h-{across}"
+        paths[color] = paths.get(color, "") + path
     return "".join(f'<path d="{path}" fill="{color}"/>' for color, path in paths.items())
-
-
-def patch_path(box: Box) -> str:
-    """Return a rectangle in the syntax of SVG paths."""
-    across = number(box.width)
-    return f"M{number(box.x)} {number(box.y)}h{across}v{number(box.height)}h-{across}"
 
 
 def _rect(

@@ -19,33 +19,24 @@ def to_text(scene: Scene) -> str:
         return scene.twin
     rows: list[list[Text]] = []
     for shape in sorted((s for s in scene.walk() if isinstance(s, Text)), key=lambda s: s.y):
-        if rows and abs(rows[-1][0].y - shape.y) < 4:
-            rows[-1].append(shape)
-        else:
-            rows.append([shape])
-    return "\n".join([*(_line(row) for row in rows), _marks(scene)]) + "\n"
-
-
-def _marks(scene: Scene) -> str:
-    """Return a line with the meaning of each bracket in the text."""
-    used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
-    return f"marks: {' '.join(_marked(role.word, role) for role in Role if role in used)}"
+        if not rows or abs(rows[-1][0].y - shape.y) >= 4:
+            rows.append([])
+        rows[-1].append(shape)
+    used = {_mark(shape) for row in rows for shape in row}
+    marks = " ".join(_marked(role.word, role) for role in Role if role in used)
+    return "\n".join([*map(_line, rows), f"marks: {marks}"]) + "\n"
 
 
 def _line(row: Iterable[Text]) -> str:
     line = ""
     for shape in sorted(row, key=lambda s: s.left):
-        written = _written(shape)
+        content = printable(shape.content)
+        written = _marked(f"~{content}~" if shape.struck else content, _mark(shape))
         middle = shape.x / LETTER
         start = {"start": middle, "middle": middle - len(written) / 2, "end": middle - len(written)}
         column = max(round(start[shape.anchor]), len(line) + 1 if line else 0)
         line = line.ljust(column) + written
     return line.rstrip()
-
-
-def _written(shape: Text) -> str:
-    content = printable(shape.content)
-    return _marked(f"~{content}~" if shape.struck else content, _mark(shape))
 
 
 def _marked(content: str, role: Role | None) -> str:

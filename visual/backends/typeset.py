@@ -20,18 +20,16 @@ SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
 BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
 #set document(title: sys.inputs.title, description: sys.inputs.description, date: none)
-#set page(width: {across}pt, height: {down}pt, margin: 0pt, fill: rgb("{background}"))
-#image(bytes(sys.inputs.svg), format: "svg", fit: "stretch", {size}, alt: sys.inputs.description)
+#set page(width: {}pt, height: {}pt, margin: 0pt, fill: rgb("{}"))
+#image(bytes(sys.inputs.svg), format: "svg", fit: "stretch", {}, alt: sys.inputs.description)
 """
 
 
 def to_pdf(scene: Scene) -> bytes:
     """Return the PDF document of a scene; a very large scene is scaled down."""
     scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
-    across, down = scene.width * scale, scene.height * scale
-    return _typeset_scene(
-        scene, "pdf", to_svg(scene), (across, down), f"width: {across}pt, height: auto"
-    )
+    page = scene.width * scale, scene.height * scale
+    return _typeset_scene(scene, "pdf", to_svg(scene), page, f"width: {page[0]}pt, height: auto")
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
@@ -57,12 +55,9 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
 def _typeset_scene(
     scene: Scene, form: Literal["pdf", "png"], svg: str, page: tuple[float, float], size: str
 ) -> bytes:
-    across, down = page
     given = {"svg": svg, "title": scene.title, "description": scene.description}
     inputs = {name: words.encode(errors="replace").decode() for name, words in given.items()}
-    background = scene.theme.background
-    source = PAGE.format(across=across, down=down, size=size, background=background)
-    return typeset(source, form, inputs)
+    return typeset(PAGE.format(*page, scene.theme.background, size), form, inputs)
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:

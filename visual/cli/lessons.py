@@ -69,21 +69,17 @@ def copy_lessons(folder: Path) -> Iterator[Path]:
         raise ArgumentError(f"folder = {quote(str(folder))}: expected a folder, got a file.")
     for lesson in lessons():
         path = folder / f"{lesson.stem}.ipynb"
-        if not lexists(path):
-            yield _write(lesson, path)
+        if lexists(path):
+            continue
+        import jupytext  # the import takes seconds, and only new lessons need jupytext
 
-
-def _write(lesson: Path, path: Path) -> Path:
-    """Write the Markdown file `lesson` as a notebook to `path`, and return the path."""
-    import jupytext  # the import takes seconds, and only new lessons need jupytext
-
-    notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), "md:myst")
-    _arrange_slides(notebook.cells)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArgumentError(f"folder = {quote(str(path.parent))}: {error.strerror}.") from error
-    return write_whole(path, jupytext.writes(notebook, "ipynb"))
+        notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), "md:myst")
+        _arrange_slides(notebook.cells)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArgumentError(f"folder = {quote(str(folder))}: {error.strerror}.") from error
+        yield write_whole(path, jupytext.writes(notebook, "ipynb"))
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:

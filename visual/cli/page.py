@@ -72,14 +72,11 @@ def _loop(name: str) -> Loop:
 def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
     """Split ``square=-1/-2,-1`` into the name of a loop and a list of tap patterns."""
     name, equals, patterns = text.rpartition("=")
-    if not equals:
-        if len(loops) > 1:
-            raise ArgumentError(
-                f"--taps {shorten(text)}: expected the name of a loop first, as in square=-2,-1."
-            )
-        name = loops[0].name
-    named = [loop for loop in loops if loop.name == name.strip()]
-    if not named:
-        known = listing(loop.name for loop in loops)
-        raise ArgumentError(f"--taps {shorten(text)}: expected a loop of this page: {known}.")
-    return named[0].name, [TAPS.parse(p.split(";")) for p in patterns.split("/")]
+    names, expected = [loop.name for loop in loops], ""
+    if equals and name.strip() not in names:
+        expected = f"a loop of this page: {listing(names)}"
+    elif not equals and len(names) > 1:
+        expected = "the name of a loop first, as in square=-2,-1"
+    if expected:
+        raise ArgumentError(f"--taps {shorten(text)}: expected {expected}.")
+    return name.strip() or names[0], [TAPS.parse(p.split(";")) for p in patterns.split("/")]

@@ -8,6 +8,7 @@ Numbers of Scans start at 1, as in headings, and numbers of steps at 0. `visual.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import derivation_of
@@ -59,11 +60,7 @@ class PictureKind:
         """Draw a study; raise ArgumentError for an invalid option or a width that is too small."""
         known: dict[str, Value] = self.check(options)
         paper = {c.name: known.pop(c.name) for c in (*PAPER, SHOWN) if c.name in known}
-
-        def make(sheet: Sheet) -> Scene:
-            return self.make(study, sheet=sheet, **known)
-
-        return fit(make, self.name, **paper)
+        return fit(partial(self.make, study, **known), self.name, **paper)
 
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """Return the checked options; raise ArgumentError for an unknown name or a bad value."""
@@ -93,7 +90,10 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     derivations = {number: item for number, item in numbered if item is not None}
     if not derivations:
         at_order_0 = "order = 0: expected 1 or more, because phases build a derivative."
-        raise GraphError(f"phases: {NO_PULLBACK}." if study.order else at_order_0)
+        no_pullback = (
+            "phases: no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
+        )
+        raise GraphError(no_pullback if study.order else at_order_0)
     number = selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
@@ -101,15 +101,13 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     return phases(derivations[number], NamedScan(study.trace, number), **options)
 
 
-NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks"
-
-
 STEP = Whole("step", "step to show, from 0, in addition to the ends of a long loop", "show step")
 SCAN = Whole("scan", "number of the Scan to show, as in the headings", "Scan number", least=1)
 ALL = boolean("all", "show all steps and columns, in a picture of any size", "show everything")
 
 
-def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
+def of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
+    """Return a function of a study that calls `draw` with the trace of the study."""
     return lambda study, **options: draw(study.trace, **options)
 
 
@@ -135,7 +133,7 @@ _KINDS = (
     PictureKind(
         "tapes",
         "the slots that every backward step reads, overwrites, and preserves",
-        _of_trace(tapes),
+        of_trace(tapes),
         (SCAN, STEP, ALL, SHOWN),
     ),
     PictureKind(
@@ -149,7 +147,7 @@ _KINDS = (
     PictureKind(
         "values",
         "states, gradients, and tapes over the steps",
-        _of_trace(values),
+        of_trace(values),
         (SCAN, ALL, SHOWN),
     ),
     PictureKind(
@@ -161,25 +159,23 @@ _KINDS = (
     PictureKind(
         "memory",
         "the lifetime of every buffer, and plans with fewer saved states",
-        _of_trace(memory),
+        of_trace(memory),
         (SCAN,),
     ),
     PictureKind(
         "ssa",
         "the tapes with a name for every value that a slot has contained",
-        _of_trace(ssa),
+        of_trace(ssa),
         (SCAN, STEP, SHOWN),
     ),
     PictureKind(
         "stepgraph",
         "the inner function of one step with its values",
-        _of_trace(stepgraph),
+        of_trace(stepgraph),
         (SCAN, STEP),
     ),
     PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN,)),
-    PictureKind(
-        "genealogy", "the Scan that each Scan differentiates", _of_trace(genealogy), (ALL,)
-    ),
+    PictureKind("genealogy", "the Scan that each Scan differentiates", of_trace(genealogy), (ALL,)),
 )
 
 

@@ -10,13 +10,13 @@ A value is faded if no path of arrows leads from the value to a result.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from lab.errors import argument_error
 from lab.loops.gallery import loops
-from visual.drawing.catalogue import PictureKind
-from visual.drawing.study import Study, study_of
-from visual.layout.sheet import Sheet
+from visual.drawing.catalogue import PictureKind, of_trace
+from visual.drawing.study import study_of
 from visual.options import SHOWN
 from visual.pictures.unrolled.unrolled import unrolled_scans
 from visual.scene.shapes import Scene
@@ -39,9 +39,6 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
     loop, about, arguments = FIGURES[number]
-
-    def make(study: Study, sheet: Sheet) -> Scene:
-        return unrolled_scans(study.trace, **arguments, sheet=sheet)
-
-    kind = PictureKind(f"figure {number}", "", make, (SHOWN,))
+    draw = of_trace(partial(unrolled_scans, **arguments))
+    kind = PictureKind(f"figure {number}", "", draw, (SHOWN,))
     return kind.draw(study_of(loops[loop], **about), **paper).themed(theme)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from lab.errors import argument_error
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN
 from visual.options import Length
 from visual.scene.shapes import MM, Scene, Text, moved
 
@@ -14,26 +14,26 @@ SMALLEST_IN_PRINT = 7 * 96 / 72  # 7 points, in pixels
 
 
 def fit(
-    make: Callable[[Sheet], Scene],
+    make: Callable[..., Scene],
     name: str,
     width: Length | None = None,
     steps: range | None = None,
     no_legend: bool = False,
 ) -> Scene:
-    """Return the picture that `make` draws on a sheet, as a figure of this width.
+    """Return the picture that `make` draws on a `sheet`, as a figure of this width.
 
     In print, text of 11 pixels shrinks to 7 points. Raises ArgumentError with the smallest possible
     width, in whole millimeters or pixels, if the text of the picture `name` would be too small.
     """
     sheet = replace(SCREEN, steps=steps, legend=not no_legend)
     if width is None:
-        return make(sheet)
+        return make(sheet=sheet)
     shrink = SMALLEST_ON_SCREEN / SMALLEST_IN_PRINT if width.on_paper else 1.0
     unit, suffix = (MM, "mm") if width.on_paper else (1.0, "")
     pixels = width.pixels
     while True:  # a wider sheet can change the layout
         wide = min(SCREEN.width, pixels * shrink)
-        scene = make(replace(sheet, width=wide, on_paper=width.on_paper))
+        scene = make(sheet=replace(sheet, width=wide, on_paper=width.on_paper))
         needed = _legible_width(scene, width.on_paper)
         if needed <= pixels + 0.01:
             break
