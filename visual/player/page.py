@@ -109,7 +109,7 @@ class Page:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar is enough
-            progress = progress_bar([*self.grid.combinations.items()], "page", "combination")
+            progress = progress_bar([*self.grid.combinations.items()], "page", "machine")
             runs = {link: _packed(combination) for link, combination in progress}
         packed = [run for run in runs.values() if isinstance(run, str)]
         if not packed:
