@@ -1,6 +1,6 @@
 """Write pictures to files atomically. The suffix of a file selects the format.
 
-`visual.backends` adds the functions that write the formats.
+`visual.backends.writers` adds the functions that write the formats.
 """
 
 import math
