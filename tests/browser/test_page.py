@@ -119,6 +119,22 @@ def test_a_link_restores_everything_and_unknown_parts_are_ignored(browser, path)
         assert opened.page.locator(".scan").first.text_content().startswith("1 square")
 
 
+def test_a_page_shows_the_example_of_a_rule_without_effect(browser, tmp_path):
+    rules = ["correct", "accumulate-overwritten"]
+    page = visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2], rules=rules)
+    with opened_at(browser, page.save(tmp_path / "rule.html"), f"rule={rules[1]}") as opened:
+        title = opened.page.locator(".title")
+        assert title.inner_text().startswith("The faulty rule changes no derivative")
+        opened.page.locator(".rules button").click()
+        opened.page.locator("text=With the faulty rule").wait_for()  # 46.31 instead of 25.73
+        assert [
+            opened.page.get_by_label(name).input_value() for name in ("taps of x", "order")
+        ] == [
+            "taps.x=-2,-1",
+            "order=2",
+        ]
+
+
 def test_undo_and_redo_take_back_choices_and_values(browser, path):
     with opened_at(browser, path) as opened:
         page = opened.page

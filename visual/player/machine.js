@@ -64,7 +64,7 @@ class Machine {
     this.draw(this.fittingData());
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
-    this.words.open(data, this.options.onExample);
+    this.words.open(data, this.options.showExample);
     this.bar.open(data);
     this.inner.hidden = !data.inside?.length;
     this.inner.open = false;

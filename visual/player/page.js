@@ -168,9 +168,20 @@ class Lesson {
   open(data, moment) {
     const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
     const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-    this.machine = new Machine(data, this.stage, { moment, above, onMoment: () => this.write() });
+    const showExample = (link) => this.findExample(link);
+    this.machine = new Machine(data, this.stage, { moment, above, showExample, onMoment: () => this.write() });
     followTheme(this.machine.root);
     this.place.dataset.ready = "";
+  }
+
+  /** The function that shows an example of a rule, if the page contains the example. @param {string} example */
+  findExample(example) {
+    const pairs = [...linkPairs(example)];
+    const link = Object.keys(this.data.runs).find((run) => pairs.every(([key, value]) => linkPairs(run).get(key) === value));
+    if (link) return () => {
+      this.remember();
+      this.restore(link);
+    };
   }
 
   // ---- values -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import warnings
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,11 @@ PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
 PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, *PAGE_FILES)
 PAGE_STYLE = style(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
+BY_DRAGGING = "Drag a given value in the picture, or its slider."
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
     "Each row is a tape. In a backward step, the orange slot becomes its old value plus "
-    "green × blue. Press play, or drag the bar. Click a number to see its origin. "
-    "Drag a given value."
+    "green × blue. Press play, or drag the bar. Click a number to see its origin."
 )
 
 
@@ -177,6 +178,9 @@ def _run(combination: Combination) -> dict[str, Any]:
     loop = loop.with_taps(taps)
     if rule != CORRECT:
         pair = pair_of(break_rule(loop, rule, max(order, 1), cost=cost))
+        if pair.mistake and pair.mistake.example:  # the loops of the page have their own steps
+            example = {k: v for k, v in pair.mistake.example.items() if k != "steps"}
+            pair = replace(pair, mistake=replace(pair.mistake, example=example))
         return {"why": BY_BOTH, "machine": for_page(pair)}
     study = _study(combination)
     try:
@@ -188,7 +192,7 @@ def _run(combination: Combination) -> dict[str, Any]:
         why = f"Values cannot be dragged here: {error}"
         return {"why": why, "machine": for_page(machine_of(study.trace))}
     return {
-        "why": "",
+        "why": BY_DRAGGING if values else "",
         "lines": program.instructions.lines,
         "base": base,
         "sliders": list(sliders(values, values, loop.variables)),

@@ -53,8 +53,8 @@ class Words {
     Object.assign(this, { title, rules, description, sentence, reason, more, table, counter, legend });
   }
 
-  /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} onExample */
-  open(data, onExample) {
+  /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} showExample  returns the function that shows an example, or nothing */
+  open(data, showExample) {
     this.title.textContent = data.title;
     const roles = new Set(data.cells.flatMap(({ keys }) => keys.map(({ role }) => role)));
     this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
@@ -66,7 +66,8 @@ class Words {
     if (!rule) return;
     const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
     this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`));
-    if (rule.example) this.rules.append("   It changes: ", onExample ? actionButton(rule.offer, () => onExample(rule.example)) : rule.offer);
+    const show = rule.example && showExample?.(rule.example);
+    if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }

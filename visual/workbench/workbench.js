@@ -224,9 +224,9 @@ class Bench {
       if (this.root.contains(document.activeElement)) this.player.foot.scrollIntoView({ block: "nearest" });
       return;
     }
-    const onExample = (link) => this.ask(["link"], link), onMoment = () => this.rest();
+    const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest();
     this.frame.replaceChildren();
-    this.player = new Machine(data, this.frame, { moment: start, above: AROUND + 80, onMoment, onExample });
+    this.player = new Machine(data, this.frame, { moment: start, above: AROUND + 80, onMoment, showExample });
   }
 
   /** After a rest of the machine, send its moment to the kernel. */
