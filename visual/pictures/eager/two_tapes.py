@@ -6,7 +6,7 @@ begin with the gradients of the values after the loop.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -47,27 +47,16 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class StoredQuantity:
-    """A quantity with the cells of its value and its gradient.
-
-    `name` is unique within a `TapeSide`. `row` is START, the number of a step, or the number of
-    steps for a value after the loop.
-    """
-
-    name: str
-    row: int
-    cells: tuple[Cell, Cell | None]
-
-
-@dataclass(frozen=True)
 class TapeSide:
     """The quantities on one kind of tape: on the eager tape, or on the tapes of the Scans.
 
-    Arrows are pairs of the names of quantities: the arrows between values, then the arrows between
+    `quantities` maps the name of a quantity to its row and to cells: 0 is the value, and 1 is the
+    gradient, if any. A row is START, the number of a step, or the number of steps for a value after
+    the loop. `arrows` are pairs of names: the arrows between values, then the arrows between
     gradients. `sums` are sentences about the memory.
     """
 
-    quantities: Sequence[StoredQuantity]
+    quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]
     arrows: tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]
     sums: Sequence[str]
 
@@ -120,6 +109,7 @@ class TwoTapes(Table):
 
     def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
         self.title, self.sides, self.steps, self.step = title, sides, steps, step
+        self.edges = [*self._edges()]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the initial values, the shown steps, and the values after the loop."""
@@ -127,38 +117,38 @@ class TwoTapes(Table):
         line = f"{steps} of the loop, from top to bottom, with equal numbers on both sides."
         yield Row(heading=TableHeading(self.title, [line]))
         heads = {(0, n): head for n, head in enumerate(HEADS)}
-        edges = [*self._edges()]
         for item in (START, *shown_steps(self.steps, self.step), self.steps):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
                 continue
-            pairs = zip_longest(*([q for q in s.quantities if q.row == item] for s in self.sides))
-            lines = [Line([*self._cells(pair)], low=True) for pair in pairs]
+            pairs = zip_longest(self._cells(0, item), self._cells(1, item), fillvalue=[])
+            lines = [Line([*left, *right], low=True) for left, right in pairs]
             if lines:
                 lines[0] = replace(lines[0], heads=heads)
+                ids = {cell.id for line in lines for _, cell in line.cells}
+                edges = [edge for edge in self.edges if ids & {edge.source, edge.target}]
                 name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
-                yield Row(name, lines, [edge for row, edge in edges if row == item])
+                yield Row(name, lines, edges)
                 heads = {}
 
-    def _cells(self, pair: Sequence[StoredQuantity | None]) -> Iterator[tuple[Key, Cell]]:
-        """Yield the cells of a quantity of each side, with their columns."""
-        for side, quantity in enumerate(pair):
-            for kind, cell in enumerate(quantity.cells if quantity is not None else ()):
-                if quantity is not None and cell is not None:
-                    id, moment = (side, kind, quantity.name), self._moment(quantity.row, kind)
-                    yield (0, 2 * side + kind), replace(cell, id=id, moment=moment)
+    def _cells(self, side: int, row: int) -> Iterator[list[tuple[Key, Cell]]]:
+        """Yield the cells of each quantity that a side has in a row, with their columns."""
+        for name, (own, cells) in self.sides[side].quantities.items():
+            if own == row:
+                yield [
+                    ((0, 2 * side + n), replace(c, id=(side, n, name), moment=self._moment(row, n)))
+                    for n, c in cells.items()
+                ]
 
-    def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Yield the arrows between the rows. The number of the lower row precedes each arrow."""
+    def _edges(self) -> Iterator[Edge]:
+        """Yield the arrows between the quantities of each side."""
         for number, side in enumerate(self.sides):
-            row_of = {quantity.name: quantity.row for quantity in side.quantities}
             for kind, pairs in enumerate(side.arrows):
-                for names in dict.fromkeys(pairs):
-                    if row_of.keys() >= {*names}:
-                        start, end = ((number, kind, name) for name in names)
-                        moment = self._moment(row_of[names[1]], kind)
-                        edge = Edge(start, end, plain=not kind, moment=moment)
-                        yield max(row_of[name] for name in names), edge
+                for start, end in dict.fromkeys(pairs):
+                    if side.quantities.keys() >= {start, end}:
+                        moment = self._moment(side.quantities[end][0], kind)
+                        ends = (number, kind, start), (number, kind, end)
+                        yield Edge(*ends, plain=not kind, moment=moment)
 
     def _moment(self, row: int, is_gradient: int) -> Moment:
         """Return the moment of the values or gradients in a row; initial values have no moment."""
@@ -183,21 +173,23 @@ def _recorded(loop: Loop, wrt: str | None) -> Recording:
 
 def eager_side(recording: Recording, steps: int) -> TapeSide:
     """Return the values and total gradients of the recording of a loop that runs `steps` steps."""
-    nodes, quantities, size = NodeEvents.each(recording), list[StoredQuantity](), 0
+    nodes, size = NodeEvents.each(recording), 0
+    quantities = dict[str, tuple[int, dict[int, Cell]]]()
     first = next((n.record.number for n in nodes if n.record.step is not None), 0)
     for node in nodes:
-        number, row, gradient = node.record.number, node.record.step, None
+        number, row = node.record.number, node.record.step
         if row is None:
             row = START if number <= first else steps
         role, label = Role.INPUT if node.is_start else Role.INTERMEDIATE, node.label
         value = value_cell(role, node.record.value, label, label, f"value of node {number}")
+        quantities[node.name] = row, {0: value}
         if node.end is not None:
             role = Role.SEED if len(node.received) == node.is_seeded else Role.INTERMEDIATE
             role = Role.RESULT if node.is_start else role
             meaning, key = f"gradient of the result wrt {node.name}", f"gradient of node {number}"
             gradient = value_cell(role, node.end.total, meaning, f"dC/d{node.name}", key)
             size += 0 if gradient.value is None else gradient.value.nbytes
-        quantities.append(StoredQuantity(node.name, row, (value, gradient)))
+            quantities[node.name][1][1] = gradient
     sent = ((node, each.source) for node in nodes for _, each in node.received)
     arrows = (
         [(node_name(parent), node.name) for node in nodes for parent in node.record.parents],
@@ -221,30 +213,31 @@ def scan_side(trace: Trace) -> TapeSide:
     nodes = {number: node for number, node in enumerate(graph.nodes) if not node.lane.direct}
     values = {node.label: node for node in nodes.values() if node.lane.scan == 0}
     slots = {n: v.label for n, v in nodes.items() if v.lane.scan == 0 and v.lane.argument >= 0}
-    names, gradients, of_inputs = dict[int, str](), dict[str, Cell](), list[StoredQuantity]()
-    for number, node in nodes.items():
-        tape = backward.scan.tape(node.lane.argument)
-        if node.lane.scan == 0 or tape is None or tape.gradient_of is None:
-            continue
-        label, cell = forward.quantity_name(tape.gradient_of, node.index), _gradient(tape, node)
-        names[number], gradients[label], value = label, cell, values.get(label)
-        if value is not None and value.lane.argument < 0:
-            names[number] = node.label
-            if tape.used:
-                row, given = START if node.step is None else last - node.step, Role.INPUT
-                of_inputs.append(StoredQuantity(node.label, row, (_cell(value, given), cell)))
-    quantities = list[StoredQuantity]()
+    names, quantities = dict[int, str](), dict[str, tuple[int, dict[int, Cell]]]()
     for label in slots.values():
         node = values[label]
         row, role = (node.step, Role.INTERMEDIATE) if node.step is not None else (START, Role.INPUT)
         cell = _cell(node, role, f", slot {node.row} of {node.lane.variable}")
-        quantities.append(StoredQuantity(label, row, (cell, gradients.get(label))))
+        quantities[label] = row, {0: cell}
+    for number, node in nodes.items():
+        tape = backward.scan.tape(node.lane.argument)
+        if node.lane.scan == 0 or tape is None or tape.gradient_of is None:
+            continue
+        label, gradient = forward.quantity_name(tape.gradient_of, node.index), _gradient(tape, node)
+        if label in quantities:
+            quantities[label][1][1] = gradient
+        elif label in values:
+            value, label = _cell(values[label], Role.INPUT), node.label
+            if tape.used:
+                row = START if node.step is None else last - node.step
+                quantities[label] = row, {0: value, 1: gradient}
+        names[number] = label
     value_arrows, gradient_arrows = (
         [(known[a], known[b]) for a, b in graph.edges if {a, b} <= known.keys()]
         for known in (slots, names)
     )
-    sums = [*_sums(forward.scan, backward.scan)]
-    return TapeSide([*quantities, *of_inputs], (value_arrows, gradient_arrows), sums)
+    arrows = value_arrows, gradient_arrows
+    return TapeSide(quantities, arrows, [*_sums(forward.scan, backward.scan)])
 
 
 def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
