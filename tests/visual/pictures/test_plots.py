@@ -17,7 +17,7 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.plots.axes import Panel, draw_panel
+from visual.pictures.plots.axes import add_curves, draw_panel
 from visual.pictures.plots.series import PlottedQuantity, Series, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
@@ -108,14 +108,14 @@ def test_what_is_not_shown_is_counted_and_can_be(name):
 def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
     labels = []
 
-    def fill(panel):
+    def fill(axes):
         curve = Series("", np.arange(len(ends)), np.array(ends, float))
-        panel.add_curves(PlottedQuantity("title", (curve,), is_size=log))
-        low, high = panel.axes.get_ylim()
-        for line in panel.axes.lines:
+        add_curves(axes, PlottedQuantity("title", (curve,), is_size=log))
+        low, high = axes.get_ylim()
+        for line in axes.lines:
             known = line.get_ydata()[np.isfinite(line.get_ydata())]
             assert ((low < known) & (known < high)).all()
-        labels.extend(label.get_text() for label in panel.axes.get_yticklabels())
+        labels.extend(label.get_text() for label in axes.get_yticklabels())
 
     draw_panel(200, 100, "title", fill)
     assert 1 <= len(labels) <= 7
@@ -126,7 +126,7 @@ def test_a_long_line_keeps_its_ends_its_gap_and_its_extremes():
     noise = np.random.default_rng(1).normal(size=10_001)
     noise[[17, 5000, 7777]] = 50, -50, np.nan
     plotted = PlottedQuantity("title", (Series("", np.arange(len(noise)), noise),))
-    fill = partial(Panel.add_curves, plotted=plotted)
+    fill = partial(add_curves, plotted=plotted)
     (panel,) = draw_panel(200, 100, "title", fill).shapes
     lines = [s.points for s in panel.shapes if isinstance(s, Polyline) and not s.faded]
     assert len(lines) == 2  # before and after nan

@@ -121,7 +121,7 @@ class TwoTapes(Table):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
                 continue
-            pairs = zip_longest(self._cells(0, item), self._cells(1, item), fillvalue=[])
+            pairs = zip_longest(self._cells(0, item), self._cells(1, item), fillvalue=())
             lines = [Line([*left, *right], low=True) for left, right in pairs]
             if lines:
                 lines[0] = replace(lines[0], heads=heads)
@@ -131,7 +131,7 @@ class TwoTapes(Table):
                 yield Row(name, lines, edges)
                 heads = {}
 
-    def _cells(self, side: int, row: int) -> Iterator[list[tuple[Key, Cell]]]:
+    def _cells(self, side: int, row: int) -> Iterator[Sequence[tuple[Key, Cell]]]:
         """Yield the cells of each quantity that a side has in a row, with their columns."""
         for name, (own, cells) in self.sides[side].quantities.items():
             if own == row:

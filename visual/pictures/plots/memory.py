@@ -6,6 +6,7 @@ The steps of all Scans run from left to right. A plan saves some states and reco
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +50,9 @@ def memory(
     check_sheet(sheet)
     report = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     if ax is not None:
-        from visual.pictures.plots.axes import readers_axes
+        from visual.pictures.plots.axes import draw_on
 
-        with readers_axes(ax) as theme:
-            _draw_scans(ax, report, theme)
-        return ax
+        return draw_on(ax, partial(_draw_scans, report=report))
     title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
     parts = [*_lifetimes(report, sheet.line)]
@@ -80,7 +79,7 @@ def _edges(report: Memory, width: float) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(lengths) / sum(lengths) * width])
 
 
-def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
+def _draw_scans(axes: "Axes", theme: Theme, report: Memory) -> None:
     """Draw a bar for each Scan, as high as its live bytes."""
     edges, look = _edges(report, float(sum(report.lengths)) or 1.0), theme.look(Role.INTERMEDIATE)
     axes.set(xlim=(edges[0], edges[-1]), xlabel="steps of the Scans")
@@ -99,13 +98,13 @@ def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     """Draw the live bytes over the steps, and below them a bar for each buffer."""
-    from visual.pictures.plots.axes import LABELS, Panel, draw_panel
+    from visual.pictures.plots.axes import LABELS, draw_panel
 
     names = min(NAMES, line / 3)
 
-    def fill(panel: Panel) -> None:
-        panel.axes.set(xticks=[], yticks=[])
-        _draw_scans(panel.axes, report, LIGHT)
+    def fill(axes: "Axes") -> None:
+        axes.set(xticks=[], yticks=[])
+        _draw_scans(axes, LIGHT, report)
 
     title, note = "↑ bytes at once", "→ steps of the Scans"
     panel = draw_panel(line - names + LABELS, AREA, title, fill, note, 0.0)

@@ -21,7 +21,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
-FEW = 4  # the most entries of an array with a curve for each entry
+FEW, WRITTEN = 4, 8  # most entries of an array with curves; most columns of a map with numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from visual.options import check_trace, scan_index, switch
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, tables_of
 from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
+from visual.scene.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +58,9 @@ def values(
     first = sorted(known, key=lambda quantity: quantity.rank)[:most]
     shown = [quantity for quantity in known if quantity in first]
     if ax is not None:
-        return _draw_sizes(ax, shown)
+        from visual.pictures.plots.axes import draw_on
+
+        return draw_on(ax, partial(_draw_sizes, shown=shown))
     order = max((each.order for each in trace.scans), default=0)
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
     parts = list[Piece]()
@@ -91,14 +95,10 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
             yield PlottedQuantity(title, (*group,), is_size=True, table="Sizes", rank=rank)
 
 
-def _draw_sizes(ax: "Axes", shown: Sequence[PlottedQuantity]) -> "Axes":
+def _draw_sizes(axes: "Axes", _: Theme, shown: Sequence[PlottedQuantity]) -> None:
     """Draw the sizes of the quantities on the axes of the user."""
-    from visual.pictures.plots.axes import readers_axes
-
-    with readers_axes(ax):
-        sizes = (s if each.is_size else s.sizes for each in shown for s in each.series)
-        for name, each in {each.name: each for each in sizes}.items():
-            ax.plot(each.index, np.where(each.values > 0, each.values, np.nan), ".-", label=name)
-        ax.set(yscale="log", xlabel="index")
-        ax.legend()
-    return ax
+    sizes = (s if each.is_size else s.sizes for each in shown for s in each.series)
+    for name, each in {each.name: each for each in sizes}.items():
+        axes.plot(each.index, np.where(each.values > 0, each.values, np.nan), ".-", label=name)
+    axes.set(yscale="log", xlabel="index")
+    axes.legend()
