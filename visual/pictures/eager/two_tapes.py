@@ -25,7 +25,7 @@ from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
 from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
-from visual.pictures.unrolled.graph import unrolling
+from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import QuantityNode
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -209,7 +209,7 @@ def scan_side(trace: Trace) -> TapeSide:
     """Return the initial values and the results of the steps of a loop, with gradients."""
     back = next(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
     forward, backward = (NamedScan(trace, number) for number in (0, back))
-    graph, last = unrolling(trace, (0, back)), trace.scans[0].steps - 1
+    graph, last = Unrolling(trace, (0, back)), trace.scans[0].steps - 1
     nodes = {number: node for number, node in enumerate(graph.nodes) if not node.lane.direct}
     values = {node.label: node for node in nodes.values() if node.lane.scan == 0}
     slots = {n: v.label for n, v in nodes.items() if v.lane.scan == 0 and v.lane.argument >= 0}

@@ -15,7 +15,7 @@ from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan
-from visual.pictures.unrolled.graph import Unrolling, unrolling
+from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import Room, place, room_on
@@ -60,14 +60,14 @@ def unrolled(
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw(unrolling(trace, chosen), step, room_on(sheet), top)
+    return _draw(Unrolling(trace, chosen), step, room_on(sheet), top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
     loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
-    return _draw(unrolling(trace, loops), step, room_on(sheet))
+    return _draw(Unrolling(trace, loops), step, room_on(sheet))
 
 
 @picture_function
@@ -88,7 +88,7 @@ def unrolled_scans(
         raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
     is_free = sheet.width == SCREEN.width
     room = Room(sheet=sheet) if is_free else room_on(sheet, is_open=False)
-    return _draw(unrolling(trace, chosen, all_direct), step, room)
+    return _draw(Unrolling(trace, chosen, all_direct), step, room)
 
 
 def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scene:

@@ -14,7 +14,7 @@ import visual
 from lab.equations.events.events import events
 from lab.loops import gallery
 from visual.pictures.unrolled.factors import factor_along
-from visual.pictures.unrolled.graph import unrolling
+from visual.pictures.unrolled.graph import Unrolling
 from visual.scene.shapes import Text
 
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -69,7 +69,7 @@ def places(factor):
 
 def last_gradient(trace):
     """Yield the factor and the target node of each edge of the last gradient."""
-    graph = unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
+    graph = Unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
     for edge in graph.edges:
         if factor := factor_along(events(trace), graph, edge):
             yield factor, graph.nodes[edge[1]]

@@ -10,7 +10,7 @@ from strange_loops import trace_of
 import lab
 import visual
 from lab.loops import gallery
-from visual.pictures.unrolled.graph import unrolling
+from visual.pictures.unrolled.graph import Unrolling
 from visual.scene.theme import Role
 
 x0 = pt.dscalar("x0")
@@ -21,14 +21,14 @@ def scan(step, start, **options):
 
 
 def nodes_of(cost):
-    return unrolling(lab.trace(lab.derivative(cost, x0).values, {x0: 0.5})).nodes
+    return Unrolling(lab.trace(lab.derivative(cost, x0).values, {x0: 0.5})).nodes
 
 
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
     """v is doubled and summed; the second loop reads all values of the first."""
     first = scan(lambda v: pt.sin(v) * 2, x0, n_steps=4)
     second = scan(lambda s, v: s * v + pt.cos(v), x0, sequences=[first])
-    graph = unrolling(lab.trace(lab.derivative(second[-1], x0).values, {x0: 0.5}))
+    graph = Unrolling(lab.trace(lab.derivative(second[-1], x0).values, {x0: 0.5}))
     pairs = [(graph.nodes[a], graph.nodes[b]) for a, b in graph.edges]
     # step t of the second loop reads the value that step t of the first computes
     steps = [(a.step, b.step) for a, b in pairs if (a.lane.scan, b.lane.scan) == (0, 1)]
@@ -58,7 +58,7 @@ def test_a_nonlinear_cost_needs_the_last_state():
 )
 def test_zeros_by_chance_change_no_edge(name, options, values):
     loop = gallery.loops[name]
-    graphs = (unrolling(loop.trace(2, **more, **options)) for more in ({}, {"at": values}))
+    graphs = (Unrolling(loop.trace(2, **more, **options)) for more in ({}, {"at": values}))
     usual, chance = (
         (
             [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges],
@@ -90,7 +90,7 @@ def perturbed(loop, order, name, index, change=1e-6):
 def test_faded_states_change_nothing(name, order):
     """A state is faded if, and only if, a change of it does not change the derivative."""
     loop = gallery.loops[name]
-    state, nodes = loop.states[0].name, unrolling(loop.trace(order)).nodes
+    state, nodes = loop.states[0].name, Unrolling(loop.trace(order)).nodes
     faded = {n.index: n.faded for n in nodes if n.variable == state and n.lane.scan == 0}
     still = perturbed(loop, order, state, 1, 0.0)
     for index in range(1, loop.steps + 1):
