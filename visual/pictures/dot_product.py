@@ -17,7 +17,6 @@ from lab.checks.check import inner
 from lab.equations.quantities import index_of
 from lab.errors import KindError, argument_error
 from lab.notation import value_symbol
-from lab.traces.trace import SequenceTrace
 from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
@@ -98,7 +97,13 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     forward = [(f"step {k}", [Product(*pair)]) for k, pair in enumerate(pairs)]
     backward = [(f"step {k}", list[Product]()) for k in range(steps)]
     for name, tangent in test.tangents.items():
-        gradient, reads = test.gradients[name], _first_reads(scan.sequences, name)
+        gradient, reads = (
+            test.gradients[name],
+            dict[int, int](),
+        )  # the first step that reads an entry
+        for sequence in (s for s in scan.sequences if s.axis.variable == name):
+            for step, entry in enumerate(sequence.axis.index.tolist()):
+                reads[entry] = min(step, reads.get(entry, step))
         entries: dict[int | None, list[int]] = {}  # by the first step that reads them, or None
         for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)
@@ -109,13 +114,6 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
             else:
                 backward[steps - 1 - step][1].append(product)
     return forward, backward
-
-
-def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
-    """Return the first step that reads each entry of a sequence; unread entries are omitted."""
-    indices = [s.axis.index.tolist() for s in sequences if s.axis.variable == name]
-    reads = sorted((step, entry) for index in indices for step, entry in enumerate(index))
-    return {entry: step for step, entry in reversed(reads)}
 
 
 def _product(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:

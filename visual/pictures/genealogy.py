@@ -5,7 +5,7 @@ number of Scans: a derivative differentiates each Scan that the previous derivat
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from lab.equations.spelling import result_notes
 from lab.errors import listing
@@ -82,21 +82,16 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
     return draw_graph(boxes, edges, {str(n): str(orders[n]) for n in shown})
 
 
-def _results(trace: Trace, number: int) -> Iterator[str]:
-    """Yield the requested results that a Scan completes: ``C′ = dC/dx₀ = 7.413``."""
-    for place, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
-        scans = {feed.scan for feed in trace.feeds if feed.into == place}
-        if name and scans and max(scans) == number:
-            yield f"{name} = {values_text(value)}"
-
-
 def _box(trace: Trace, number: int, width: float) -> Piece:
     """Draw a Scan with its title, its order, and its number of steps.
 
     Further lines contain the Scans whose results the Scan reads, except for its parent, and the
     requested results that the Scan completes.
     """
-    results, of, scan = [*_results(trace, number)], NamedScan(trace, number), trace.scans[number]
+    last = {feed.into: feed.scan for feed in sorted(trace.feeds, key=lambda feed: feed.scan)}
+    pairs = enumerate(zip(trace.names, trace.outputs, strict=True))
+    results = [f"{n} = {values_text(v)}" for k, (n, v) in pairs if n and last.get(k) == number]
+    of, scan = NamedScan(trace, number), trace.scans[number]
     lines, role = [of.numbered_name, counted(scan.steps, "step")], Role.INPUT
     if scan.parent is not None:
         lines[1] = f"order {scan.order} · {lines[1]}"
@@ -115,16 +110,14 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
 
 def explanation(trace: Trace) -> list[str]:
     """Return a sentence about the new Scans of each order, and a sentence with the counts."""
-    orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
-    sentences = [_sentence(trace, order) for order in range(1, orders + 1)]
-    return [*sentences, _counts(trace, orders)] if orders else []
-
-
-def _last_order(trace: Trace) -> int:
-    """Return the order of the final output if the outputs are C, C′, and so on, otherwise 0."""
     names = [name.split(" = ")[0] for name in trace.names]
     is_series = names == [f"C{primes(order)}" for order in range(len(names))]
-    return max(len(names) - 1, 0) if is_series else 0
+    last = (len(names) - 1) * is_series  # the order of the final output, or 0 if it is unknown
+    orders = max([last, *(scan.order for scan in trace.scans)])
+    steps = [[_step_function(s) for s in trace.scans if s.order == n] for n in range(orders + 1)]
+    scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))
+    counts = f"Scans of order 0 to {orders}: {scans}. Distinct step functions: {distinct}."
+    return [*(_sentence(trace, n) for n in range(1, orders + 1)), *[counts] * bool(orders)]
 
 
 def _sentence(trace: Trace, order: int) -> str:
@@ -154,13 +147,6 @@ def _sentence(trace: Trace, order: int) -> str:
 def _numbers(scans: Iterable[int]) -> str:
     """Return the numbers of Scans in ascending order, from 1: ``1, 3``."""
     return ", ".join(str(n + 1) for n in sorted(scans))
-
-
-def _counts(trace: Trace, orders: int) -> str:
-    """Return a sentence with the numbers of Scans and of distinct step functions by order."""
-    steps = [[_step_function(s) for s in trace.scans if s.order == n] for n in range(orders + 1)]
-    scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))
-    return f"Scans of order 0 to {orders}: {scans}. Distinct step functions: {distinct}."
 
 
 def _step_function(scan: ScanTrace) -> tuple[object, ...]:

@@ -73,13 +73,6 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
     )
 
 
-def _unused_letters(trace: Trace) -> Iterator[str]:
-    """Return names for slots: a to z, then s26, s27 …, except the names of variables."""
-    names = {variable.name for scan in trace.scans for variable in scan.variables}
-    letters = chain(ascii_lowercase, (f"s{n}" for n in count(len(ascii_lowercase))))
-    return (letter for letter in letters if letter not in names)
-
-
 class Ssa(Table):
     """The tapes of a Scan, and the successive values in the slots of the tapes."""
 
@@ -115,8 +108,11 @@ class Ssa(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step, then the tapes and writes of each shown step."""
-        pairs = zip(self._touched(fold), _unused_letters(self.named.trace), strict=False)
-        self.letters = {(tape.argument, row): letter for (tape, row), letter in pairs}
+        names = {variable.name for scan in self.named.trace.scans for variable in scan.variables}
+        letters = chain(ascii_lowercase, (f"s{n}" for n in count(len(ascii_lowercase))))
+        unused = (letter for letter in letters if letter not in names)
+        slots = ((tape.argument, row) for tape, row in self._touched(fold))
+        self.letters = dict(zip(slots, unused, strict=False))
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
         title, line = scan_heading(self.named, in_full=True)
         head = TableHeading(title, [f"{line} · {COUNTS}"], self.named.numbered_name)
@@ -131,9 +127,16 @@ class Ssa(Table):
         """Return the tapes after a step with the values it writes, or before the loop (-1)."""
         lines = []
         for tape in self.slots.tapes:
-            rows = (row for argument, row in self.letters if argument == tape.argument)
-            cells = [(self.slots.column(tape, row), self._small(tape, row, step)) for row in rows]
-            lines.append(Line(cells, blocks=sorted({block for (block, _), _ in cells})))
+            cells = list[tuple[Key | None, Cell]]()
+            for row in (row for argument, row in self.letters if argument == tape.argument):
+                name, cell = (
+                    self._name(self._value(tape, row, step)),
+                    self.slots.cell(tape, row, step),
+                )
+                small = replace(cell, old=None, label=name, id=None)
+                cells.append((self.slots.column(tape, row), small))
+            blocks = {key[0] for key, _ in cells if key}
+            lines.append(Line(cells, blocks=sorted(blocks)))
         now = {value: w for value, w in self.writes.items() if w.step == step}
         values, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         for key, (tape, row) in self.columns.items():
@@ -152,11 +155,6 @@ class Ssa(Table):
         number, moment = (None, "") if step < 0 else self.named.moment(step)
         name = "initial" if step < 0 else f"step {step}"
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
-
-    def _small(self, tape: TapeTrace, row: int, step: int) -> Cell:
-        """Return the cell of a slot of the buffer after a step, with the name of the value."""
-        name = self._name(self._value(tape, row, step))
-        return replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int) -> Cell:
         """Return the cell of a value in SSA form. The role states the source of the value."""

@@ -54,13 +54,15 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     named = _named(tapes, name)
     strips = [[*generations(tape, names[0], orders)] for tape, names in named.items()]
     everything = ", ".join(chain.from_iterable(named.values()))
+    occurring = {each.tape.kind for strip in strips for each in strip}
+    kinds = (f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return table_scene(
         TapsTable([*named.values()], strips),
         WORDS,
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        sentences=[*_rules(strips), _kinds(chain.from_iterable(strips))],
+        sentences=[*_rules(strips), " · ".join(kinds)],
     )
 
 
@@ -91,20 +93,22 @@ class TapsTable(Table):
         """Return the slots of a step, with curved arrows from reads to writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
-        for time in _times(first.tape.taps):
+        times = {*first.tape.taps}  # and the times between taps that are not far apart
+        for before, after in pairwise(first.tape.taps):
+            times |= {*range(before, after)} if after - before <= LONGEST else set()
+        for time in sorted(times):
             tap, id = sign * time, (number, order, time)
-            role, name, access = (
-                role_of(each.tape, tap),
-                tap_symbol(each.name, tap),
-                each.access(tap),
-            )
+            role, access = role_of(each.tape, tap), each.access(tap)
+            name = tap_symbol(each.name, tap)
             title = f"{name}, tap {integers(tap)}: {access or WORDS[role]}"
             key = f"{first.name}:order {order}:{tap}"
             label = "" if role is Role.UNNEEDED else name
             cell = Cell(role, title, None, key=key, label=label, lines=(access,), id=id)
             cells.append(((0, time), cell))
             if not order:
-                heads[0, time] = Head(_time_name(time), "")
+                heads[0, time] = Head(
+                    f"t{integers(time) if time < 0 else f'+{time}' * (time > 0)}", ""
+                )
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
         line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
         edges = [
@@ -119,11 +123,6 @@ class TapsTable(Table):
         return Row(each.name, [line], edges, moment=Group((), order, moment=each.name))
 
 
-def _time_name(time: int) -> str:
-    """Return the name of a time relative to the step: ``t−3``, ``t``, or ``t+1``."""
-    return f"t{integers(time) if time <= 0 else f'+{time}'}" if time else "t"
-
-
 def _reversal(tape: Tape) -> str:
     """Return a sentence about the change of signs, with the first nonzero tap as an example."""
     tap = next(filter(None, tape.taps), 0)
@@ -133,12 +132,6 @@ def _reversal(tape: Tape) -> str:
         "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "
         f"change sign{example}."
     )
-
-
-def _kinds(generations: Iterable[Generation]) -> str:
-    """Return the explanation of each kind of tape that occurs, in a single line."""
-    occurring = {each.tape.kind for each in generations}
-    return " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
@@ -170,9 +163,3 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
         names = names_of.get(tape, ())
         names_of[tape] = names if each in names else (*names, str(each))
     return names_of
-
-
-def _times(taps: Sequence[int]) -> list[int]:
-    """Return the times of the taps, and the times between taps that are not far apart."""
-    near = (range(a, b) for a, b in pairwise(taps) if b - a <= LONGEST)
-    return sorted({*taps, *chain.from_iterable(near)})
