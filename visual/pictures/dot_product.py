@@ -102,8 +102,8 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
             dict[int, int](),
         )  # the first step that reads an entry
         for sequence in (s for s in scan.sequences if s.axis.variable == name):
-            for step, entry in enumerate(sequence.axis.index.tolist()):
-                reads[entry] = min(step, reads.get(entry, step))
+            for k, entry in enumerate(sequence.axis.index.tolist()):
+                reads[entry] = min(k, reads.get(entry, k))
         entries: dict[int | None, list[int]] = {}  # by the first step that reads them, or None
         for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)

@@ -135,8 +135,7 @@ class Ssa(Table):
                 )
                 small = replace(cell, old=None, label=name, id=None)
                 cells.append((self.slots.column(tape, row), small))
-            blocks = {key[0] for key, _ in cells if key}
-            lines.append(Line(cells, blocks=sorted(blocks)))
+            lines.append(Line(cells, blocks=sorted({key[0] for key, _ in cells if key})))
         now = {value: w for value, w in self.writes.items() if w.step == step}
         values, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         for key, (tape, row) in self.columns.items():

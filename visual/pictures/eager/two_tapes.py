@@ -88,7 +88,11 @@ def two_tapes(
     unrolled(loop)  # raises an error before the runs
     trace = loop.trace(order=1, wrt=wrt)
     steps = trace.scans[0].steps
-    sides = eager_side(_recorded(loop, wrt), steps), scan_side(trace)
+    variables = loop.variables
+    number = 0 if wrt is None else [*variables].index(identifier(wrt))
+    values = [value_of(v)[()] for v in variables.values() if not isinstance(v, RandomState)]
+    recorded = recording(grad(unrolled(loop), number), *values)
+    sides = eager_side(recorded, steps), scan_side(trace)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     sums = [sentence for side in sides for sentence in side.sums]
     return table_scene(
@@ -158,14 +162,6 @@ class TwoTapes(Table):
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
-
-
-def _recorded(loop: Loop, wrt: str | None) -> Recording:
-    """Return a recording of the loop's gradient."""
-    variables = loop.variables
-    wrt = next(iter(variables)) if wrt is None else identifier(wrt)
-    values = [value_of(v)[()] for v in variables.values() if not isinstance(v, RandomState)]
-    return recording(grad(unrolled(loop), list(variables).index(wrt)), *values)
 
 
 # The eager tape.

@@ -44,21 +44,18 @@ def phases(
     rows = above(*_rows(pieces, sheet), apart=BETWEEN)
     verdicts = {item.verdict for phase in record.phases for item in phase.items}
     legend = {**EVERY_ROLE, **legend_of(verdicts)}
+    source = scan_name(record.forward, None if of is None else of.parent)
+    subject = f"order {record.order}" if of is None else f"gradient of {of.differentiated}"
+    title = f"{scan_name(record.backward, of)}: built from {source} in eleven phases"
+    about = f"{subject} · each phase adds a part of the step"
     return scene_with_legend(
-        over(gap(sheet.line), above(_heading(record, of, sheet), rows)),
+        over(gap(sheet.line), above(heading(title, [about], sheet), rows)),
         legend,
         sheet=sheet,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"The part that each phase adds, the reason, and the step of order "
         f"{record.order} that the phases build.",
     )
-
-
-def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Piece:
-    source = scan_name(record.forward, None if of is None else of.parent)
-    subject = f"order {record.order}" if of is None else f"gradient of {of.differentiated}"
-    title = f"{scan_name(record.backward, of)}: built from {source} in eleven phases"
-    return heading(title, [f"{subject} · each phase adds a part of the step"], sheet)
 
 
 def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:

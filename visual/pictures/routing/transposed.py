@@ -231,23 +231,20 @@ class StepTable(Table):
             values = content if isinstance(content, Mapping) else dict(enumerate(content))
             cells = list[tuple[Key | None, Cell]]()
             for row in (row for row in self.slots if row in values):
-                role, title = (
-                    roles.get(row, Role.INTERMEDIATE),
-                    f"{prefix}{self._label(row)}: {name}",
-                )
+                role = roles.get(row, Role.INTERMEDIATE)
+                title = f"{prefix}{self._label(row)}: {name}"
                 key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
                 id, value, before = (number, name, row), values[row], old.get(row)
                 cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
-            heads = {} if number or lines else {(0, row): self._head(row) for row in self.slots}
+            heads = dict[Key, Head]()
+            for row in self.slots if not (number or lines) else ():
+                heads[0, row] = Head(self._label(row), f"pos {integers(tape.position(row))}")
             lines.append(Line(cells, [note] if note else [], heads, name))
         ids = [{key: cell.id for key, cell in line.cells} for line in lines]
         ends = [(n, (0, row)) for n, slots in arrows.items() for row in slots if (0, row) in ids[n]]
         edges = [Edge(ids[line][key], ids[line + 1][key]) for line, key in ends]
         moment = Group((), number, moment=words[0].partition(":")[0])
         return Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
-
-    def _head(self, row: int) -> Head:
-        return Head(self._label(row), f"pos {integers(self.tape.position(row))}")
 
     def _label(self, row: int) -> str:
         return self.named.tape_label(self.tape, row) or self.tape.name

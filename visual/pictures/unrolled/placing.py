@@ -4,7 +4,7 @@ Each Scan has a block of lanes, and each moment of the loop has a column. The lo
 block contain the values that belong to all steps, such as parameters.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from math import inf
@@ -65,58 +65,55 @@ def room_on(sheet: Sheet, is_open: bool = True) -> Room:
     return Room(16.0, *sizes, 11.0, is_open, sheet)
 
 
-@dataclass(frozen=True, eq=False)
 class Placing:
-    """The positions of the shown nodes and arrows.
+    """The positions of the shown nodes and arrows of `graph`.
 
     `lanes` run from top to bottom. `spots` has the lane and the column of each shown node by its
     number. `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
-    """
-
-    lanes: Sequence[Lane]
-    columns: Sequence[int | Gap]
-    spots: Mapping[int, Spot]
-    arrows: Sequence[tuple[int, int]]
-    left_out: frozenset[Lane]
-
-
-def place(graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None) -> Placing:
-    """Return the lanes and columns of the nodes of `graph`, and the arrows between them.
 
     For a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
     only the steps that the sheet selects. If `ends` is 0, the placing contains a single step of the
     last of the chosen Scans. In an open picture, the placing omits arrows from the values of a
     loop to its gradients. Raises ArgumentError if a Scan does not run a selected step.
     """
-    trace, chosen, nodes = graph.trace, graph.chosen, graph.nodes
-    times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-    left_out, shown = _unneeded(graph), _shown_columns(graph, requested, room.sheet, ends)
-    places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
-    for number, node in enumerate(nodes):
-        column = node.row
-        if node.index is not None:
-            column = times[node.lane.scan].column(node.variable, node.index)
-        is_shown = column in shown or node.index is None
-        if is_shown and not node.lasting and node.lane not in left_out:
-            places[number] = node.lane, column
-    arrows = [edge for edge in graph.edges if places.keys() >= {*edge}]
-    if room.open:
-        gradients = [number for number in chosen if trace.scans[number].parent is not None]
-        scans = [node.lane.scan for node in nodes]
-        arrows = [(a, b) for a, b in arrows if scans[a] == scans[b] or scans[b] not in gradients]
-    columns = sorted({column for _, column in places.values()}) or [0]
-    free: dict[Lane, Iterator[int]] = {}  # the free columns of each lane, from the first column
-    for number, node in enumerate(nodes):
-        if node.lasting:  # a running total (argument ≥ 0) or a parameter
-            scan, is_total = chosen[graph.block(node.lane)], node.lane.argument >= 0
-            lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
-            each = free.setdefault(lane, chain(columns, count(columns[-1] + 1)))
-            places[number] = lane, next(each)
-    lanes = _sorted_lanes(graph, [lane for lane, _ in places.values()], room.open)
-    drawn = with_gaps(column for _, column in places.values())
-    at = {column: n for n, column in enumerate(drawn) if not isinstance(column, Gap)}
-    spots = {n: Spot(lanes.index(lane), at[column]) for n, (lane, column) in places.items()}
-    return Placing(lanes, drawn, spots, arrows, left_out)
+
+    def __init__(
+        self, graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None
+    ) -> None:
+        trace, chosen, nodes = graph.trace, graph.chosen, graph.nodes
+        times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
+        shown = _shown_columns(graph, requested, room.sheet, ends)
+        outputs = {(n, tape.argument) for n in chosen[1:] for tape in trace.scans[n].outputs}
+        lanes = {node.lane for node in nodes if (node.lane.scan, node.lane.argument) in outputs}
+        # The outputs of derivatives that affect no result.
+        self.left_out = lanes - {node.lane for node in nodes if not node.faded}
+        places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
+        for number, node in enumerate(nodes):
+            column = node.row
+            if node.index is not None:
+                column = times[node.lane.scan].column(node.variable, node.index)
+            is_shown = column in shown or node.index is None
+            if is_shown and not node.lasting and node.lane not in self.left_out:
+                places[number] = node.lane, column
+        arrows = [edge for edge in graph.edges if places.keys() >= {*edge}]
+        if room.open:
+            derived = {number for number in chosen if trace.scans[number].parent is not None}
+            scans = [node.lane.scan for node in nodes]
+            arrows = [(a, b) for a, b in arrows if scans[a] == scans[b] or scans[b] not in derived]
+        columns = sorted({column for _, column in places.values()}) or [0]
+        free: dict[Lane, Iterator[int]] = {}  # the free columns of each lane, from the first column
+        for number, node in enumerate(nodes):
+            if node.lasting:  # a running total (argument ≥ 0) or a parameter
+                scan, is_total = chosen[graph.block(node.lane)], node.lane.argument >= 0
+                lane = Lane(scan, "", is_total, "sum over steps" if is_total else "each step reads")
+                each = free.setdefault(lane, chain(columns, count(columns[-1] + 1)))
+                places[number] = lane, next(each)
+        self.arrows = arrows
+        self.lanes = _sorted_lanes(graph, [lane for lane, _ in places.values()], room.open)
+        self.columns = with_gaps(column for _, column in places.values())
+        at = {column: n for n, column in enumerate(self.columns) if not isinstance(column, Gap)}
+        spots = ((n, self.lanes.index(lane), at[column]) for n, (lane, column) in places.items())
+        self.spots = {n: Spot(lane, column) for n, lane, column in spots}
 
 
 def _shown_columns(
@@ -151,11 +148,3 @@ def _sorted_lanes(graph: Unrolling, lanes: Sequence[Lane], is_open: bool) -> lis
     direct = [lane for lane in lanes if lane.direct and is_open]
     first = min(direct, key=order, default=None)
     return sorted(dict.fromkeys(lanes), key=lambda lane: order(lane, 2 * (lane == first)))
-
-
-def _unneeded(graph: Unrolling) -> frozenset[Lane]:
-    """Return the lanes of the outputs of derivatives that affect no result."""
-    scans = ((number, graph.trace.scans[number]) for number in graph.chosen[1:])
-    outputs = {(number, tape.argument) for number, scan in scans for tape in scan.outputs}
-    lanes = {n.lane for n in graph.nodes if (n.lane.scan, n.lane.argument) in outputs}
-    return frozenset(lanes - {node.lane for node in graph.nodes if not node.faded})
