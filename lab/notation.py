@@ -24,7 +24,7 @@ class Leaf:
     """A value that a step reads: `variable` at `tap`.
 
     `tap` is None for a variable without a tape.  `argument` is the number of the variable among the
-    arguments of the Scan, or -1 for another value.
+    arguments of the Scan, or -1 for a value that is no argument.
     """
 
     variable: str

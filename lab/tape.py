@@ -56,7 +56,7 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Tape:
-    """The read taps and write taps of one loop variable, in the step's order of arguments."""
+    """The read taps and write taps of one loop variable, in the order of the step's arguments."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]

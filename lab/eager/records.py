@@ -233,7 +233,7 @@ class _Run:
         return np.asarray(value.value if isinstance(value, SparseValue) else value)
 
     def _array(self, recorded: RecordedValue, number: int) -> np.ndarray:
-        """Return a value as an array; a sparse value is zero outside of its entries."""
+        """Return `recorded` as an array; fill a sparse value with zeros to the shape of a node."""
         value = recorded.value
         if isinstance(value, SparseValue):
             whole = np.zeros(self._value(number).shape)

@@ -27,7 +27,7 @@ def derivative_name(order: int, quantity: str, direct: bool = False, part: int =
 
 
 def index_of(tape: TapeTrace, row: int | None) -> int | None:
-    """Return the time index of a row of a tape; None for no row, or for a tape without times."""
+    """Return the time index of a row of a tape; None if the row or its index is unknown."""
     return None if tape.axis is None or row is None else int(tape.axis.index[row])
 
 

@@ -270,7 +270,7 @@ class LoopRun:
         return write
 
     def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
-        """Return the values that the writes at a tap replace; None if no array contains them."""
+        """Return the values that the writes of `part` at `tap` replace, or None if not stored."""
         if part.kind is Kind.MIT_MOT:
             reads = self.recording.reads[part]
             return next((access.values for access in reads if access.tap == tap), None)

@@ -101,7 +101,7 @@ def _bytes_per_step(node: Apply) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """Steps `start` to `stop` of a Scan with `steps` steps."""
+    """Steps `start` to `stop` − 1 of a Scan with `steps` steps."""
 
     steps: int
     start: int

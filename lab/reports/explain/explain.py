@@ -129,7 +129,7 @@ def _statuses(
 
 
 def _derivations(root: Variable, graphs: Sequence[Variable]) -> dict[Apply | Op, Derivation]:
-    """Return the derivations of the Scans in the graphs of gradients.
+    """Map each differentiated Scan to the derivation of its gradient, a Scan in `graphs`.
 
     Gradient Scans that the cost itself contains are excluded.  The key is the node of the forward
     Scan.  For a Scan inside a step, the key is its operation, because the step of the gradient
