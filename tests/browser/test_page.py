@@ -105,7 +105,7 @@ def test_the_comparison_sees_a_wrong_instruction(browser, path):
         assert page.evaluate(SENTENCES) != sentences
 
 
-def test_a_link_restores_everything_and_unknown_parts_are_ignored(browser, path):
+def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, path):
     link = "loop=square&order=2&taps.x=-2,-1&at.x=0.5,0.75&moment=9&color=blue&at.y=1&%E0=1"
     with opened_at(browser, path, link) as opened:
         page = opened.page
@@ -117,6 +117,12 @@ def test_a_link_restores_everything_and_unknown_parts_are_ignored(browser, path)
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "2"
     with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=-3") as opened:
         assert opened.page.locator(".scan").first.text_content().startswith("1 square")
+        note = "loop=nothing and order=9 and taps.x=5, which this page does not have."
+        opened.page.get_by_text(f"The link contains {note}").wait_for()
+        opened.page.get_by_label("order").select_option("2")
+        opened.page.get_by_text(note).wait_for(state="hidden")
+    with opened_at(browser, path, "loop=square&order=1&taps.x=-1&rule=correct") as opened:
+        assert opened.page.get_by_text("The link contains").count() == 0
 
 
 def test_a_page_shows_the_example_of_a_rule_without_effect(browser, tmp_path):

@@ -110,18 +110,14 @@ def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("file", "points", "answered", "wrong tries", "problem"))
     for file in files:
+        cells = [str(file)]
         try:
             records = load(file, is_optional=False).values()
+            points = sum(record.points for record in records if record.done)
+            tries = sum(record.tries for record in records)
+            cells += [str(points), str(sum(record.done for record in records)), str(tries), ""]
         except ArgumentError as error:
             problems.append(str(error))
-            rows.writerow((_cell(str(file)), "", "", "", _cell(str(error))))
-            continue
-        points = sum(record.points for record in records if record.done)
-        answered = sum(record.done for record in records)
-        rows.writerow((_cell(str(file)), points, answered, sum(r.tries for r in records), ""))
+            cells += ["", "", "", str(error)]
+        rows.writerow(f"'{text}" if text.startswith(FORMULA) else text for text in cells)
     return out.getvalue(), problems
-
-
-def _cell(text: str) -> str:
-    """Return `text` in a form that a spreadsheet does not execute as a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text

@@ -5,7 +5,7 @@ and `answered` are computed from `progress`.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,6 @@ from visual.widgets.widget import Widget, in_notebook, save_page
 FILE = Path(__file__).with_name("exercise.js")
 MODULE = bundle(FILE)  # the script that checks answers in a page
 STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
-SCORE = (
-    '<p class="score" role="status"></p>\n'
-    '<p><button type="button" class="again">Start again</button> '
-    '<button type="button" class="export">Save the score as a file</button></p>'
-)
 
 
 class ExerciseSheet(Widget):
@@ -53,7 +48,17 @@ class ExerciseSheet(Widget):
 
     @traitlets.default("content")
     def _content(self) -> str:
-        return content(self.tasks)
+        """Return the HTML of the questions and the score, with the answers as JSON."""
+        calls = [f"exercises.tasks[{n}].check" for n in range(len(self.tasks))]
+        calls = calls if self.tasks[1:] else ["exercise.check"]
+        questions = "\n".join(map(_section, self.tasks, calls))
+        answers = in_script([task.page_data for task in self.tasks])
+        return (
+            f'<div data-exercises>{questions}\n<div class="scored"><p class="score" role="status">'
+            '</p>\n<p><button type="button" class="again">Start again</button> '
+            '<button type="button" class="export">Save the score as a file</button></p></div>\n'
+            f'<script type="application/json">{answers}</script></div>'
+        )
 
     @traitlets.default("progress")
     def _stored_progress(self) -> dict[str, dict[str, object]]:
@@ -129,18 +134,6 @@ class Single(ExerciseSheet):
         `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
         """
         return self.task.check(answer, tries)
-
-
-def content(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the HTML of the questions and the score, with the answers as JSON for the script."""
-    calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
-    calls = calls if tasks[1:] else ["exercise.check"]
-    questions = "\n".join(map(_section, tasks, calls))
-    answers = in_script([task.page_data for task in tasks])
-    return (
-        f'<div data-exercises>{questions}\n<div class="scored">{SCORE}</div>\n'
-        f'<script type="application/json">{answers}</script></div>'
-    )
 
 
 def _section(task: ExerciseTask, call: str) -> str:

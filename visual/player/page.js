@@ -1,7 +1,7 @@
 // A page of machines to choose from. Each option of a list is a part of a link, and the link of all
 // choices names the run. The part of the address after # contains the choices, the values, and the
-// moment of the first of several such machines, in the format of visual.player.state; unknown parts
-// are ignored.
+// moment of the first of several such machines, in the format of visual.player.state. A note lists the
+// choices that the page does not have.
 
 const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // in the order of a link
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
@@ -13,8 +13,8 @@ async function unpack(packed) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
-/** The keys and values of a link, in which a plus is a sign, not a space. @param {string} link */
-const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B"));
+/** The keys and values of a link, in which a plus is a sign, not a space, and a final comma is optional. @param {string} link */
+const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B").replaceAll(/,(?=&|$)/g, ""));
 
 class Lesson {
   /** @param {any} place @param {boolean} hasLink  whether the address contains the state of this machine */
@@ -74,6 +74,7 @@ class Lesson {
   /** @param {string} field */
   choose(field) {
     this.remember();
+    this.unknown = "";
     if (field === "loop") this.offerTaps();
     if (field === "loop" || field === "taps") this.values = {};
     this.load();
@@ -104,7 +105,7 @@ class Lesson {
     }, SETTLED);
   }
 
-  /** Show the state of a text, without unknown parts. @param {string} text */
+  /** Show the state of a text, and a note about choices that the page does not have. @param {string} text */
   restore(text) {
     const pairs = linkPairs(text);
     for (const [field, select] of Object.entries(this.selects)) {
@@ -113,10 +114,20 @@ class Lesson {
       if (chosen) chosen.selected = true;
       if (field === "loop" && pairs.has("loop")) this.offerTaps();
     }
+    this.unknown = this.unknownChoices(pairs);
     this.values = {};
     for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
     const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
     return this.load(Number.isFinite(moment) ? moment : undefined);
+  }
+
+  /** A sentence about the choices in a link that the page does not have. @param {URLSearchParams} pairs */
+  unknownChoices(pairs) {
+    const shown = linkPairs(this.link), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
+    const isShown = (key, part) => [shown.get(key), label(key)].includes(part);
+    const unknown = [...pairs].filter(([key, part]) => FIELDS.includes(key.split(".")[0]) && !isShown(key, part));
+    const parts = unknown.map((pair) => pair.join("=")).join(" and ");
+    return parts && `The link contains ${parts}, which this page does not have. `;
   }
 
   remember() {
@@ -147,7 +158,7 @@ class Lesson {
     this.requested = packed;
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
-    this.note.textContent = packed.reason ?? this.note.textContent;
+    this.note.textContent = packed.reason ? this.unknown + packed.reason : this.note.textContent;
     if (packed.reason) return;
     const run = packed.run ??= await unpack(packed.packed);
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
@@ -155,7 +166,7 @@ class Lesson {
     Object.assign(this, { run, live: (run.live ??= new Live(run, data)) });
     this.values = Object.fromEntries(Object.entries(this.values).filter(([name, entries]) =>
       Object.hasOwn(this.live.base, name) && this.live.base[name].length === entries.length && entries.every(Number.isFinite)));
-    this.note.textContent = run.why;
+    this.note.textContent = this.unknown + run.why;
     if (isOther) this.sliders();
     this.live.compute(this.values); // the machine draws these numbers
     const at = moment ?? this.machine?.moment ?? data.first;

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from lab.errors import ArgumentError, argument_error, check_choice, check_type, quote
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
-NUMBERS = ("steps", "order", "cost", "moment")
+NUMBERS = ("steps", "order", "cost", "moment", "contributor")
 MAPPINGS = ("taps", "at", "options")  # mappings from names to values
 KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
 SEPARATORS = ",;|"  # separate the numbers of a vector, the rows of a matrix, and matrices
@@ -61,7 +61,8 @@ def from_text(text: str) -> dict[str, object]:
         check_choice("key", key, KEYS)
         value: object = unquote(written)
         if key not in TEXTS:
-            value = _read(unquote(code), unquote(written), key in ("options", "cost"))
+            is_word = key in ("options", "cost", "contributor")
+            value = _read(unquote(code), unquote(written), is_word)
         if name:
             state.setdefault(key, {})[name] = value
         else:

@@ -29,7 +29,16 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw_study
 from visual.drawing.study import Frozen, Study, study_of, with_shape
-from visual.options import DERIVATIVE, RULE, THEME, Choice, Value, check_entries, unknown_option
+from visual.options import (
+    DERIVATIVE,
+    RULE,
+    THEME,
+    Choice,
+    Value,
+    boolean,
+    check_entries,
+    unknown_option,
+)
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
@@ -45,7 +54,9 @@ GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
 OPTIONS = Choice("options", "options of the view", checker=check_entries)
-CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in (VIEW, OPTIONS, THEME, RULE)}}
+CONTRIBUTOR = boolean("contributor", "positions in buffers, and formulas in buf[…]")
+OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
+CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in OF_THE_VIEW}}
 NO_ENTRIES: Any = partial(MappingProxyType, {})
 # The content of an array: a number, or nested tuples of numbers.
 Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (the type contains its own name)
@@ -61,6 +72,7 @@ class BenchState:
     values of the loop. `view` is the kind of picture, `options` are options of this kind, and
     `theme` names the colors; a dark page shows light pictures in dark colors. If `rule` is the name
     of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
+    With `contributor`, the machine shows positions in buffers, and formulas in ``buf[…]``.
     """
 
     loop: str
@@ -77,6 +89,7 @@ class BenchState:
     options: Mapping[str, Value] = field(default_factory=NO_ENTRIES)
     theme: str = THEME.default
     rule: str | None = None
+    contributor: bool = False
 
     def changed(self, **changes: object) -> "BenchState":
         """Return the state with other choices; entries of `taps`, `at`, and `options` are merged.
@@ -95,9 +108,9 @@ class BenchState:
         old = self
         if "view" in checked:
             checked = {"rule": None, **checked}
-            lasting = {option.name for option in view_options(checked["view"])} & {"scan"}
             if checked["view"] != self.view:
-                options = {n: v for n, v in self.options.items() if n in lasting}
+                names = {option.name for option in view_options(checked["view"])} & {"scan"}
+                options = {name: self.options[name] for name in names & self.options.keys()}
                 old = replace(self, options=MappingProxyType(options))
         for name in checked.keys() & {*MAPPINGS}:
             both = {**getattr(old, name), **checked[name]}
@@ -137,9 +150,9 @@ class Bench(ABC):
     given: Mapping[str, np.ndarray]
 
     @property
-    @abstractmethod
     def values(self) -> dict[str, np.ndarray]:
         """The chosen values of the variables, by name."""
+        return {**self.given, **self.at}
 
     @abstractmethod
     def study(self, order: int) -> Study:
@@ -168,11 +181,6 @@ class Bench(ABC):
     def choices(self) -> dict[str, object]:
         """The choices that differ from the usual state, by name."""
         return self.state.differences_from(self.usual)
-
-    @property
-    def title(self) -> str:
-        """A short title, for example for a file name."""
-        return f"{self.name} {self.state.rule or self.state.view} {self.state.order}"
 
     @cached_property
     def breakage(self) -> Breakage | None:
@@ -231,7 +239,7 @@ class LoopBench(Bench):
 
     @property
     def values(self) -> dict[str, np.ndarray]:
-        """The values of the variables of the chosen loop, by name."""
+        """The values of the variables of the chosen loop, which can have other taps."""
         return self.chosen.values
 
     def changed(self, **changes: object) -> Self:
@@ -259,7 +267,7 @@ class LoopBench(Bench):
         return draw_study(study, self.state.view, self.state.theme, self.state.options)  # cached
 
 
-GRAPH_CHOICES = ("order", "wrt", "at", "view", "options", "theme", "rule")
+GRAPH_CHOICES = ("order", "wrt", "at", *(choice.name for choice in OF_THE_VIEW))
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +305,6 @@ class GraphBench(Bench):
         name = getattr(model, "name", "") or cost.name or GRAPH
         usual = {n: as_value(given[v], f"value of {n}") for n, v in inputs.items()}
         return cls(state, state, name, usual, cost, wrt, inputs, model)
-
-    @property
-    def values(self) -> dict[str, np.ndarray]:
-        """The chosen values of the inputs, by name."""
-        return {**self.given, **self.at}
 
     def changed(self, **changes: object) -> Self:
         """Return the bench with other choices of the same graph; raise LabError if impossible."""

@@ -15,6 +15,7 @@ same text.
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from lab.loops.loop import Loop
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, value_of
 from lab.loops.written import WrittenStep
+from lab.records import are_equal
 from visual.player.state import as_text, from_text
 from visual.workbench.state import WRITTEN, Bench, GraphBench, LoopBench
 
@@ -85,15 +87,8 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
         restored = written_loop(*texts, loop.steps)
     except ArgumentError:
         return None
-    return texts if _content(restored) == _content(loop) else None
-
-
-def _content(loop: Loop) -> dict[str, tuple[object, ...]]:
-    """Return the taps, the dtype, and the values of each variable."""
-    return {
-        name: (getattr(loop.variables[name], "taps", None), value.dtype, value.tolist())
-        for name, value in loop.values.items()
-    }
+    variables = attrgetter("states", "sequences", "parameters")
+    return texts if are_equal(variables(restored), variables(loop)) else None
 
 
 def short(number: float) -> str:
@@ -102,11 +97,12 @@ def short(number: float) -> str:
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
+    """Return the bench of another loop, with the same order, view, colors, rule, and named cost."""
     loop = loop_of(loop) if isinstance(loop, str) else loop
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")
-    choices = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
+    names = ("order", "view", "theme", "rule", "contributor")
+    choices = {name: getattr(bench.state, name) for name in names}
     if isinstance(bench.state.cost, str):
         choices["cost"] = bench.state.cost
     return LoopBench.from_loop(loop).changed(**choices)

@@ -14,12 +14,12 @@ const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
 class Requests {
+  open = new Map(); // all requests without an answer, by key; a sent request has a number
+  number = Date.now(); // of the latest sent request; unique among the pages of this workbench
+  timer = 0; // of the wait for a quick answer, at most PATIENCE
+
   constructor(model, working) {
-    this.model = model;
-    this.working = working;
-    this.open = new Map(); // all requests without an answer, by key; a sent request has a number
-    this.number = Date.now(); // of the latest sent request; unique among the pages of this workbench
-    this.timer = 0; // of the wait for a quick answer, at most PATIENCE
+    Object.assign(this, { model, working });
   }
 
   /** @param {any[]} key @param {any} value */
@@ -36,14 +36,13 @@ class Requests {
     if (!request || this.timer) return;
     request.number = ++this.number;
     this.timer = setTimeout(() => {
-      this.end();
+      this.timer = 0;
       this.working(true);
       this.next();
     }, PATIENCE);
     try {
       this.model.send(request);
     } catch { // the kernel was restarted
-      this.open.clear();
       this.end();
       this.working(null);
     }
@@ -51,7 +50,6 @@ class Requests {
 
   /** Cancel all open requests. */
   cancel() {
-    this.open.clear();
     this.end();
     this.ask(["cancel"]);
   }
@@ -59,14 +57,14 @@ class Requests {
   /** Remove all sent requests: the kernel combines them. @param {number} number of the latest request */
   answered(number) {
     if (number !== this.number) return;
-    for (const [name, request] of this.open) if (request.number) this.open.delete(name);
-    this.end();
+    this.end([...this.open].filter(([, { number }]) => !number));
     if (this.open.size) this.next();
     else this.working(false);
   }
 
-  /** Stop the wait for a quick answer. */
-  end() {
+  /** Stop the wait for a quick answer, and keep only the requests `rest`. @param {any[]} rest */
+  end(rest = []) {
+    this.open = new Map(rest);
     clearTimeout(this.timer);
     this.timer = 0;
   }
@@ -80,8 +78,7 @@ const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks w
  * the scrolling.
  */
 function appear(root) {
-  const ended = new AbortController();
-  const end = () => ended.abort();
+  const ended = new AbortController(), end = () => ended.abort();
   for (const type of ["wheel", "keydown", "pointerdown"]) addEventListener(type, end, { signal: ended.signal, capture: true });
   const look = () => {
     const above = (part) => part && part !== document.body && (getComputedStyle(part).overflowY === "visible" ? above(part.parentElement) : part);
@@ -226,7 +223,8 @@ class Bench {
     }
     const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest();
     this.frame.replaceChildren();
-    this.player = new Machine(data, this.frame, { moment: start, above: AROUND + 80, onMoment, showExample });
+    const contributor = this.model.get("contributor");
+    this.player = new Machine(data, this.frame, { moment: start, contributor, above: AROUND + 80, onMoment, showExample });
   }
 
   /** After a rest of the machine, send its moment to the kernel. */
@@ -263,7 +261,12 @@ class Bench {
       const moment = model.get("moment");
       if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
     };
+    const showBuffers = () => {
+      if (this.player) this.player.buffers.checked = model.get("contributor");
+      this.player?.refresh();
+    };
     const stopListening = addListeners(model, {
+      "change:contributor": showBuffers,
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
       "change:python": write, "change:link": write,
       "msg:custom": (message, buffers) => this.receive(message, buffers),

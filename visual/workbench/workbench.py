@@ -113,6 +113,7 @@ class Workbench(ChoiceTraits, Widget):
     python = traitlets.Unicode("").tag(sync=True)
     link = traitlets.Unicode("").tag(sync=True)
     moment = traitlets.Int(-1, min=-1).tag(sync=True)
+    contributor = traitlets.Any(False).tag(sync=True)
     is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
     _requested: Bench  # differs from `_bench` while a request of the page has no answer
@@ -141,12 +142,12 @@ class Workbench(ChoiceTraits, Widget):
 
     @property
     def _title(self) -> str:
-        return self._bench.title
+        return f"{self._bench.name} {self.state.rule or self.state.view} {self.state.order}"
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        moment = None if self.moment < 0 else self.moment
-        html = without_kernel(dict(self.machine), moment) if self.machine else self.picture.framed()
+        shown = None if self.moment < 0 else self.moment, self.state.contributor
+        html = without_kernel(dict(self.machine), *shown) if self.machine else self.picture.framed()
         if not in_notebook():  # for readers without Python, a page if possible
             page = page_of(self._bench)
             html = WITHOUT_PYTHON + (html if page is None else page.fragment())

@@ -192,6 +192,7 @@ CELLS = [
     {"order": 0},
     {"at": {"x": float("nan")}},
     {"rule": "swapped-taps", "order": 2, "view": "tapes"},
+    {"contributor": True},
 ]
 
 
@@ -202,6 +203,7 @@ def test_the_copied_cell_and_the_link_rebuild_the_workbench(choices, monkeypatch
     for again in (rebuilt(bench), Workbench(bench.link)):
         assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
         assert again.state.rule == bench.state.rule == choices.get("rule")
+        assert again.contributor == bench.contributor == choices.get("contributor", False)
 
 
 TRUNCATED = lab.Loop.from_text(  # a link cannot contain the truncation
