@@ -36,7 +36,7 @@ function provenance(data, number, at) {
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
-  const origin = isOfSequence ? "a value of a sequence" : `an initial ${isDerivative ? "gradient" : "value"}`;
+  const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : `an initial ${isDerivative ? "gradient" : "value"}`;
   const start = isDerivative && text === "0" ? `${cell.name} starts at 0.` : `${cell.name} = ${text} is ${origin}.`;
   const given = text ? start : `${cell.name} has no value yet.`;
   const computed = write?.part, isSum = computed?.kind !== "fill" || computed.terms.length > 1;

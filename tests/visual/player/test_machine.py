@@ -296,6 +296,16 @@ def test_the_value_of_a_sequence_is_above_the_result_of_its_step_and_saved_for_i
         assert saved == {given[step + tap] for tap in range(2 * first + 1)}
 
 
+@pytest.mark.parametrize(("cost", "gradients"), [("sum", "1111"), ("last", "0001")])
+def test_the_gradient_of_the_cost_with_respect_to_an_output_is_below_the_output(cost, gradients):
+    """C = Σ cubeₜ, or the last of them."""
+    machine = machine_of(gallery.loops["extra"].trace(of="cube", cost=cost))
+    cells = {cell.name: cell for cell in machine.cells}
+    for n, gradient in zip("₀₁₂₃", gradients, strict=True):
+        assert cells[f"dC/dcube{n}"].at(0).text == gradient
+        assert cells[f"dC/dcube{n}"].column == cells[f"cube{n}"].column
+
+
 def test_only_given_values_with_few_numbers_have_cells():
     """A loop of five numbers per step, and a loop that reads the outputs of another loop."""
     wide = lab.Loop(

@@ -135,7 +135,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
         yield Row(named.number, tape, total or times[tape.argument])
     for taps in given_sequences(scan):
         order, now = taps[0].axis.index, taps[0].now
-        is_reversed = len(order) > 1 and order[1] < order[0]
+        is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
         given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
         yield Row(named.number, taps[0], given, taps)
@@ -159,12 +159,15 @@ def _total_times(
 def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
     """Return the taps of each sequence that has cells: its values are given and have few entries.
 
-    Sequences of derivatives have no cells, because their values have cells in the forward loop.
+    A derivative has cells only for the gradient of the cost with respect to an output. The other
+    values of its sequences have cells in the forward loop.
     """
     taps: dict[str, tuple[SequenceTrace, ...]] = {}
     computed = {feed.into for feed in scan.feeds}
-    for sequence in scan.sequences if scan.parent is None and scan.steps else ():
-        if sequence.argument not in computed and sequence.values[0].size <= LISTED:
+    for sequence in scan.sequences if scan.steps else ():
+        is_given = scan.parent is None or sequence.is_outer_gradient
+        is_given = is_given and sequence.argument not in computed
+        if is_given and sequence.values[0].size <= LISTED:
             name = sequence.axis.variable
             taps[name] = (*taps.get(name, ()), sequence)
     return [*taps.values()]
