@@ -307,11 +307,10 @@ class _Writer:
 def _negated_factors(term: Term) -> tuple[Term, ...] | None:
     """Return the factors of −`term` if exactly one factor has a minus sign, or else None."""
     factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else (term,)
-    negated = [(n, _without_minus(factor)) for n, factor in enumerate(factors)]
-    signed = [(n, positive) for n, positive in negated if positive is not None]
+    signed = {n: positive for n, f in enumerate(factors) if (positive := _without_minus(f))}
     if len(signed) != 1:
         return None
-    ((number, positive),) = signed
+    ((number, positive),) = signed.items()
     kept = () if positive == Number("1") and len(factors) > 1 else (positive,)
     return (*factors[:number], *kept, *factors[number + 1 :])
 
@@ -394,7 +393,7 @@ NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 def number_text(value: object, digits: int = 4) -> str:
     """Write a number with `digits` significant digits; a rounded number includes final zeros."""
     if isinstance(value, float):
-        return _cached_text(value, digits)
+        return _float_text(value, digits)
     array = np.asarray(value)
     kind = array.dtype.kind
     if kind == "b":
@@ -403,10 +402,11 @@ def number_text(value: object, digits: int = 4) -> str:
         return str(int(array))
     if kind == "c":
         return f"{array.item():.3g}"
-    return _float_text(array, digits)
+    return _float_text(array.dtype.type(array), digits)
 
 
-def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
+@lru_cache(maxsize=4096, typed=True)  # equal floats of other types can have other digits
+def _float_text(value: Any, digits: int) -> str:
     if not isfinite(value):
         return f"⚠ {float(value)}"
     rounded = f"{float(value):.{digits}g}"
@@ -417,6 +417,3 @@ def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
     if mantissa == "-0":
         return "0"
     return f"{mantissa}e{int(exponent)}" if e else mantissa
-
-
-_cached_text = lru_cache(maxsize=4096)(_float_text)

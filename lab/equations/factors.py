@@ -6,7 +6,7 @@ written value.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
+from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
@@ -24,13 +24,14 @@ def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
 
 def without_names(expression: Expression) -> Term | None:
     """Return an expression with each name replaced by the named part; None for too many names."""
-    bindings = expression.bindings if isinstance(expression, Let) else ()
-    if len(bindings) > MOST_NAMES:
+    if not isinstance(expression, Let):
+        return expression
+    if len(expression.bindings) > MOST_NAMES:
         return None
     known: dict[str, Term] = {}
-    for binding in reversed(bindings):  # each part uses only later parts
+    for binding in reversed(expression.bindings):  # each part uses only later parts
         known[binding.name] = _insert_names(binding.term, known)
-    return _insert_names(body_of(expression), known)
+    return _insert_names(expression.body, known)
 
 
 def _insert_names(term: Term, known: Mapping[str, Term]) -> Term:

@@ -112,14 +112,14 @@ def rounding(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> np.ndar
     an error of 0.3, even the first digit is uncertain.  The error of the value 0 is 0.  Return
     None if `array_of` returns None.
     """
-    perturbed = {
-        leaf: np.asarray(value, float) * (1 + NUDGE * (-1) ** n * (1 + n / 8))
+    pairs = {
+        leaf: np.multiply.outer((1, 1 + NUDGE * (-1) ** n * (1 + n / 8)), value)
         for n, (leaf, value) in enumerate(used.items())
     }
-    result = array_of(expression, used.__getitem__)
-    other = array_of(expression, perturbed.__getitem__)
-    if result is None or other is None:
+    results = array_of(expression, pairs.__getitem__)
+    if results is None:
         return None
+    result, other = results if results.ndim else (results, results)
     with np.errstate(all="ignore"):
         lost = np.abs(other - result) / np.abs(result) * (ULP / NUDGE)
     return np.where((result == 0) | ~np.isfinite(lost), 0.0, lost)

@@ -5,6 +5,7 @@ from one reader of the value.  Several contributions to one gradient are numbere
 """
 
 from lab.notation import primes, ranges_text, slot_symbol, subscript, value_symbol
+from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -52,8 +53,13 @@ class Quantities(ScanOf):
 
     def place(self, tape: TapeTrace, row: int) -> str:
         """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        several = sum(not other.is_total for other in self.scan.tapes) > 1
-        return slot_symbol(f"buf_{tape.name}" if several else "buf", tape.position(row))
+        buffer = f"buf_{tape.name}" if self._has_buffers else "buf"
+        return slot_symbol(buffer, tape.position(row))
+
+    @cached_property
+    def _has_buffers(self) -> bool:
+        """Whether the Scan has several tapes, running totals excluded."""
+        return sum(not tape.is_total for tape in self.scan.tapes) > 1
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""

@@ -150,9 +150,11 @@ def _cancellation_note(trace: Trace) -> str:
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))
         for formula in scan.formulas:
-            read = {leaf: values_of(scan, leaf) for leaf in formula.leaves}
-            used = {leaf: v for leaf, v in read.items() if v is not None and v.ndim == 1}
-            if len(used) < len(read):
+            read = ((leaf, values_of(scan, leaf)) for leaf in formula.leaves)
+            used = {
+                leaf: values for leaf, values in read if values is not None and values.ndim == 1
+            }
+            if len(used) < len(formula.leaves):
                 continue
             lost = rounding(formula.expression, used)
             if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,11 @@ BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
 ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
 NEIGHBOR = 30.0  # the largest distance between two neighboring cells
+# The positions of points along a segment or a curve, and the weights of the corners of a curve.
+ALONG = np.linspace(0.0, 1.0, FINE + 1)[:, None]
+BEZIER = np.hstack(
+    [(1 - ALONG) ** 3, 3 * ALONG * (1 - ALONG) ** 2, 3 * ALONG * ALONG * (1 - ALONG), ALONG**3]
+)
 
 
 @dataclass(frozen=True)
@@ -166,8 +172,7 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
         yield fitted(end_x, y, label, room, LETTERS, "middle", mono=True, muted=True)
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """A rectangle that no other shape may touch, and the shapes of a label in this rectangle."""
 
     room: Envelope
@@ -183,10 +188,11 @@ def _factors(
     """
     if not any(edge.factor for edge in edges):
         return
-    paths = [points_along(arrow) if arrow.is_curve else arrow.points for arrow in arrows]
+    along = [points_along(arrow) for arrow in arrows]
+    pairs = zip(arrows, along, strict=True)
+    paths = [points if arrow.is_curve else arrow.points for arrow, points in pairs]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
-    pairs = enumerate(zip(edges, arrows, strict=True))
-    chips = {n: _chips(points_along(a), edge.factor) for n, (edge, a) in pairs if edge.factor}
+    chips = {n: _chips(along[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
     for number, label in place_labels(chips, paths, occupied).items():
         yield Group(_chip(label.room, edges[number].factor))
 
@@ -209,9 +215,8 @@ def place_labels(
         room = label.room
         if any(map(room.meets, occupied_rooms)):
             return False
-        box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
         others = (n for n, other in enumerate(rooms) if n != own and room.meets(other))
-        return not any(meets(*piece, box) for n in others for piece in pairwise(paths[n]))
+        return not any(meets(*piece, room) for n in others for piece in pairwise(paths[n]))
 
     for number, labels in candidates.items():
         free = next((label for label in labels if is_free(label, number)), None)
@@ -240,13 +245,11 @@ def _chip(room: Envelope, factor: str) -> tuple[Shape, ...]:
 
 def points_along(arrow: Arrow) -> list[Point]:
     """Return points along an arrow, from its start to its end."""
-    t = np.linspace(0.0, 1.0, FINE + 1)[:, None]
     corners = np.array(arrow.points)
     if arrow.is_curve:
-        weights = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3]
-        points = np.hstack(weights) @ corners
+        points = BEZIER @ corners
     else:
-        points = np.concatenate([a + (b - a) * t for a, b in pairwise(corners)])
+        points = np.concatenate([a + (b - a) * ALONG for a, b in pairwise(corners)])
     return [(x, y) for x, y in points.tolist()]
 
 
@@ -268,7 +271,7 @@ class Detours:
         """Return an arrow along the line `straight`, or around the cells that the line meets."""
         top, bottom = sorted((source.y, target.y))
         between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
-        if not any(meets(*straight, box) for box in between):
+        if not any(meets(*straight, envelope_of(box)) for box in between):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)
 
@@ -330,13 +333,13 @@ class Detours:
         return box.y + box.height * (0.5 + SIDES[used.index(source) % len(SIDES)])
 
 
-def meets(start: Point, end: Point, box: Box) -> bool:
-    """Return whether a straight line crosses or touches a box."""
+def meets(start: Point, end: Point, room: Envelope) -> bool:
+    """Return whether a straight line crosses or touches a rectangle."""
     (x0, y0), (x1, y1) = start, end
     low, high = 0.0, 1.0
     for begin, step, least, most in (
-        (x0, x1 - x0, box.x, box.x + box.width),
-        (y0, y1 - y0, box.y, box.y + box.height),
+        (x0, x1 - x0, room.left, room.right),
+        (y0, y1 - y0, room.top, room.bottom),
     ):
         if step:
             first, last = sorted(((least - begin) / step, (most - begin) / step))

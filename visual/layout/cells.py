@@ -44,13 +44,20 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
     """Return a number or a norm as text, with as many digits as fit: four to one, or ``-9e-3``."""
-    number = value.item() if value.ndim == 0 else norm(value)
-    texts = [number_text(number, digits) for digits in (4, 3, 2, 1)]
-    if isinstance(number, float) and "e" in f"{number:.0e}":
-        mantissa, exponent = f"{number:.0e}".split("e")
-        texts.append(f"{mantissa}e{int(exponent)}")
-    texts = [f"‖{text}‖" if value.ndim else text for text in texts]
-    return next((text for text in texts if text_width(text, size, mono=True) <= room), texts[-1])
+    bar, text = "‖" * (value.ndim > 0), ""
+    for written in _texts(norm(value) if value.ndim else value.item()):
+        text = f"{bar}{written}{bar}"
+        if text_width(text, size, mono=True) <= room:
+            break
+    return text
+
+
+def _texts(number: float) -> Iterator[str]:
+    """Yield a number as text with fewer and fewer digits."""
+    yield from (number_text(number, digits) for digits in (4, 3, 2, 1))
+    mantissa, e, exponent = f"{number:.0e}".partition("e")
+    if isinstance(number, float) and e:
+        yield f"{mantissa}e{int(exponent)}"
 
 
 def values_text(value: np.ndarray) -> str:

@@ -26,6 +26,7 @@ from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
+BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
 LEAST_WIDTH = 0.27  # the width of the narrowest letter, in em
 HATCH, THIN = 4.5, 0.9  # the distance and the thickness of the lines of a hatch, in pixels
 MM = 25.4 / 96  # millimeters per CSS pixel
@@ -101,7 +102,7 @@ class Text:
     @property
     def left(self) -> float:
         """The x coordinate of the left end."""
-        return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
+        return self.x - BEFORE[self.anchor] * self.width
 
 
 class TextLook(TypedDict, total=False):

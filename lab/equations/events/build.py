@@ -162,10 +162,10 @@ class _StepEvents:
         text, used, terms, adds_old = "", tuple[Read, ...](), tuple[Term, ...](), False
         if formula is not None:
             text = builder.speller.formula_at(formula, self.step)
-            used = reads_of(formula.expression, self.read)
+            used = reads_of(formula.leaves, self.read)
             if before and formula.expression == formula.target:
                 kind, adds_old = SlotRole.RESTORED, True
             elif parts is not None:
-                terms = terms_of(parts, new, old, builder.is_source, self.read)
+                terms = terms_of(parts, new, old, self.read)
                 adds_old = parts.adds_old
         return Write(slot, old, new, kind, access.tap, text, used, terms, adds_old)

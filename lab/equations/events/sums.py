@@ -1,6 +1,6 @@
 """Split a write of a derivative into a sum of terms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from lab.equations.events.records import Read, Term
 from lab.equations.factors import factor_of, rest_of, without_names
 from lab.equations.numbers import array_of
-from lab.notation import Call, Expression, Leaf, Let, leaves_of, render, summands_of
+from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, render, summands_of
 from lab.notation import Term as Expr
 
 # Rounding error of the sum of the terms, relative to the largest term.
@@ -16,54 +16,71 @@ CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
+class Summand:
+    """A summand of a formula: the product of `source` and `part`, or `part` if not `is_product`.
+
+    A *source* is a leaf that is a gradient. If the summand is not a product, `source` is the only
+    source in `part`, or None. `leaves` are the other leaves of `part`.
+    """
+
+    part: Expression
+    source: Leaf | None
+    is_product: bool
+    leaves: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Split:
     """The summands of a formula, which are the same at all steps.
 
-    A *source* is a leaf that is a gradient. `adds_old` is true if the old value of the slot is a
-    summand. `factored` are the sources with their factors. `rest` is the sum of the summands
-    without a source, and `others` are the summands with a source that has no factor.
+    `adds_old` is true if the old value of the slot is another summand.
     """
 
     adds_old: bool
-    factored: tuple[tuple[Leaf, Expr], ...]
-    rest: Expr | None
-    others: tuple[Expression, ...]
+    summands: tuple[Summand, ...]
 
 
 def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], bool]) -> Split:
     """Return the `Split` of an expression that is linear in its sources.
 
-    `old` is the leaf of the old value of the slot, or None if the step does not read the slot.
+    The summands are the sources with their factors, the sum of the terms without a source, and each
+    term with a source that has no factor. `old` is the leaf of the old value of the slot, or None
+    if the step does not read the slot.
     """
     whole = without_names(expression)
     bindings = expression.bindings if isinstance(expression, Let) and whole is None else ()
-    summands = list(summands_of(expression if whole is None else whole))
-    adds_old = old is not None and old in summands
+    terms = list(summands_of(expression if whole is None else whole))
+    adds_old = old is not None and old in terms
     if adds_old and old is not None:
-        summands.remove(old)
+        terms.remove(old)
     plain: list[Expr] = []
     others: list[Expression] = []
-    for summand in summands:
-        held = [leaf for leaf in leaves_of(summand) if is_source(leaf)]
-        if not bindings and all(factor_of(summand, leaf) is not None for leaf in held):
-            plain.append(summand)
+    for term in terms:
+        held = [leaf for leaf in leaves_of(term) if is_source(leaf)]
+        if not bindings and all(factor_of(term, leaf) is not None for leaf in held):
+            plain.append(term)
         else:
-            others.append(Let(bindings, summand) if bindings else summand)
+            others.append(Let(bindings, term) if bindings else term)
     body = Call("Add", tuple(plain)) if len(plain) > 1 else plain[0] if plain else None
-    pairs = [
-        (leaf, factor)
+    summands = [
+        Summand(factor, leaf, True, tuple(leaves_of(factor)))
         for leaf in leaves_of(body)
         if is_source(leaf) and body is not None and (factor := factor_of(body, leaf)) is not None
     ]
     rest = None if body is None else rest_of(body, is_source)
-    return Split(adds_old, tuple(pairs), rest, tuple(others))
+    for part in others if rest is None else [rest, *others]:
+        leaves = leaves_of(part)
+        sources = [*filter(is_source, leaves)]
+        source = sources[0] if len(sources) == 1 else None
+        used = tuple(leaf for leaf in leaves if leaf != source)
+        summands.append(Summand(part, source, False, used))
+    return Split(adds_old, tuple(summands))
 
 
 def terms_of(
     parts: Split,
     new: np.ndarray,
     old: np.ndarray | None,
-    is_source: Callable[[Leaf], bool],
     read: Callable[[Leaf], Read | None],
 ) -> tuple[Term, ...]:
     """Return the terms of a written value `new` at a step; `read` returns the value of a leaf.
@@ -71,9 +88,7 @@ def terms_of(
     All summands that NumPy cannot evaluate form one term. If the sum of the terms differs from
     `new`, for example because an operation is not elementwise, a single term replaces them.
     """
-    rest = () if parts.rest is None else (parts.rest,)
-    drafts = [_product(leaf, factor, read) for leaf, factor in parts.factored]
-    drafts += [_summand(part, is_source, read) for part in (*rest, *parts.others)]
+    drafts = [_term(summand, read) for summand in parts.summands]
     start = old if parts.adds_old and old is not None else np.zeros_like(new)
     known = [t for t in drafts if t.value.shape == new.shape]
     unknown = [t for t in drafts if t.value.shape != new.shape]
@@ -91,34 +106,29 @@ def terms_of(
 UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 
 
-def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return the product of a source and its factor as a term.
+def _term(summand: Summand, read: Callable[[Leaf], Read | None]) -> Term:
+    """Return a summand as a term.
 
-    The value of the term is UNKNOWN if the factor is unknown or its shape differs from the source.
+    The value of the term is UNKNOWN if it cannot be computed, or if the shapes of the source and of
+    its factor differ.
     """
-    source, used = read(leaf), reads_of(factor, read)
-    number = _value(factor, read)
-    product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
+
+    def name(leaf: Leaf) -> str:
+        return leaf.variable if (value := read(leaf)) is None else value.name
+
+    def value(leaf: Leaf) -> np.ndarray | None:
+        return None if (value := read(leaf)) is None else value.value
+
+    leaf, part, used = summand.source, summand.part, reads_of(summand.leaves, read)
+    source, number = None if leaf is None else read(leaf), array_of(part, value)
+    symbols = render(part, name)
+    if not summand.is_product or leaf is None:
+        return Term(UNKNOWN if number is None else number, source, None, symbols, "", used, part)
+    product = render(Call("Mul", (leaf, body_of(part))), name)
     if source is None or number is None or number.shape not in ((), source.value.shape):
         return Term(UNKNOWN, source, None, product, "", used)
     with np.errstate(all="ignore"):
-        value = source.value * number
-        return Term(value, source, number, product, symbols, used, factor)
-
-
-def _summand(
-    part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
-) -> Term:
-    """Return a summand as a term without a factor.
-
-    If the summand contains a single gradient, this gradient is the source of the term.
-    """
-    sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
-    source = sources[0] if len(sources) == 1 else None
-    used = tuple(r for r in reads_of(part, read) if r is not source)
-    value = _value(part, read)
-    known = UNKNOWN if value is None else value
-    return Term(known, source, None, render(part, _name(read)), "", used, part)
+        return Term(source.value * number, source, number, product, symbols, used, part)
 
 
 def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
@@ -132,14 +142,6 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
     return Term(value, source, None, " + ".join(term.text for term in terms), "", tuple(used))
 
 
-def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
-    """Return the reads of the leaves of an expression, from left to right; skip unknown leaves."""
-    return tuple(value for leaf in leaves_of(part) if (value := read(leaf)) is not None)
-
-
-def _value(part: Expression, read: Callable[[Leaf], Read | None]) -> np.ndarray | None:
-    return array_of(part, lambda leaf: None if (value := read(leaf)) is None else value.value)
-
-
-def _name(read: Callable[[Leaf], Read | None]) -> Callable[[Leaf], str]:
-    return lambda leaf: leaf.variable if (value := read(leaf)) is None else value.name
+def reads_of(leaves: Iterable[Leaf], read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
+    """Return the reads of leaves at a step; skip unknown leaves."""
+    return tuple(value for leaf in leaves if (value := read(leaf)) is not None)

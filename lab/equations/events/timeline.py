@@ -73,20 +73,20 @@ class Timeline:
     def all_touches(self) -> Iterator[tuple[Key, Touch]]:
         """Yield each access to a slot with the key of the slot, Scan by Scan."""
         for number, scan in enumerate(self.trace.scans):
-            filling = self.filling(number)
+            filling, named = self.filling(number), ScanOf(self.trace, number)
             for tape in scan.held:
                 yield from self._tape_touches(number, tape)
                 if filling is None or not tape.tape.reads:
                     continue
                 for row in np.flatnonzero(~tape.unwritten).tolist():
                     yield (number, tape.argument, row), Touch(filling, None)
-                    for origin in ScanOf(self.trace, number).origins(tape.argument, row):
+                    for origin in named.origins(tape.argument, row):
                         yield origin[:3], Touch(filling, SlotRole.SAVED)
             needed = _needed_arguments(scan)
             for sequence in scan.sequences:
                 for step in range(scan.steps if sequence.argument in needed else 0):
                     event = self.event_number(number, step)
-                    for origin in ScanOf(self.trace, number).origins(sequence.argument, step):
+                    for origin in named.origins(sequence.argument, step):
                         yield origin[:3], Touch(event, SlotRole.SAVED)
 
     def _tape_touches(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
@@ -119,12 +119,13 @@ class Timeline:
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
         assert tape is not None, f"{slot}: a slot of this trace has a tape"
-        is_result = (slot.scan, slot.argument, slot.row) in self._results
         saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
-        is_result |= any(self.locate(event)[1] is None for event in saved)
-        is_final = not any(touch.role in CHANGES for touch in later)
+        is_result = not any(touch.role in CHANGES for touch in later) and (
+            (slot.scan, slot.argument, slot.row) in self._results
+            or any(self.locate(event)[1] is None for event in saved)
+        )
         if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
-            if is_result and is_final:
+            if is_result:
                 return SlotRole.RESULT
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
@@ -133,7 +134,7 @@ class Timeline:
             return SlotRole.EMPTY
         if scan.parent is None:
             return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT
-        if is_result and is_final and np.any(tape.initial[slot.row]):
+        if is_result and np.any(tape.initial[slot.row]):
             return SlotRole.RESULT
         if not later:
             return SlotRole.DONE

@@ -5,7 +5,7 @@ sequences, and the formulas in symbols and in numbers. An arrow leads from each 
 reads. Running totals are on the right.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lab.equations.events.events import Events
@@ -85,6 +85,7 @@ class Backward(Table):
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step and after each shown step, then the results."""
         self.shown, items = shown[0], fold.steps(self.scan)
+        self.pairs = {t.argument: self._pairs(t, range(len(t.final))) for t in self.slots.tapes}
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
         first = next(iter(numbers(items)), None)
@@ -181,9 +182,11 @@ class Backward(Table):
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
         """Return the shown (column, row) pairs of a tape; a total has only the row of the step."""
-        rows = range(len(tape.final))
-        if tape.is_total:
-            rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
+        last = range(len(tape.final))[: max(1, step + 2)][-1:]
+        return self._pairs(tape, last) if tape.is_total else self.pairs[tape.argument]
+
+    def _pairs(self, tape: TapeTrace, rows: Iterable[int]) -> list[tuple[Key, int]]:
+        """Return the (column, row) pairs of those `rows` of a tape whose columns are shown."""
         pairs = ((self.slots.column(tape, row), row) for row in rows)
         return [(key, row) for key, row in pairs if key in self.shown]
 
