@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from math import inf
 
 from lab.equations.events.events import events
@@ -28,40 +29,41 @@ MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # fraction of `narrowest`; least gap for factors
 
 
-class Picture:
-    """A graph, its placing, and the room. `fits` states whether the room is wide enough."""
+class Picture(Placing):
+    """A graph with its placing in a room. `fits` states whether the room is wide enough."""
 
-    def __init__(self, graph: Unrolling, placing: Placing, room: Room) -> None:
-        self.trace, self.chosen, self.graph = graph.trace, graph.chosen, graph
-        self.placing, self.room = placing, room
-        self.nodes = {number: graph.nodes[number] for number in placing.spots}
+    def __init__(
+        self, graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None
+    ) -> None:
+        super().__init__(graph, requested, room, ends)
+        self.trace, self.chosen, self.graph, self.room = graph.trace, graph.chosen, graph, room
+        self.nodes = {number: graph.nodes[number] for number in self.spots}
         first = 0 if room.open else min(graph.chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(graph.trace, first).moment(0)
-        self.ends = [(placing.spots[a], placing.spots[b]) for a, b in placing.arrows]
-        self.taken = frozenset(placing.spots.values())
-        run, edges = events(graph.trace), enumerate(placing.arrows if room.open else ())
-        found = {number: factor_along(run, graph, edge) for number, edge in edges}
-        self.factors = {n: factor for n, factor in found.items() if factor}  # by arrow
+        self.ends = [(self.spots[a], self.spots[b]) for a, b in self.arrows]
+        self.taken = frozenset(self.spots.values())
+        run, edges = events(graph.trace), enumerate(self.arrows if room.open else ())
+        factors = ((number, factor_along(run, graph, edge)) for number, edge in edges)
+        self.factors = {number: factor for number, factor in factors if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
         along = [(a, b) for a, b in self.factored if a.lane == b.lane]
         labeled = {a.lane for a, b in along if not is_straight(a, b, self.taken)}
         self.tracks = assign_tracks(self.ends, self.taken, labeled)
-        wanted = max(map(self._box_width, self.nodes.values()), default=0)
+        wanted = 0.0  # the width of boxes; the name of an array fills half of the box
+        for node in self.nodes.values():
+            name = text_width(node.label, 12, bold=True)
+            is_half = room.open and node.value.ndim
+            wanted = max(wanted, 2 * name + 8 if is_half else name + 12)
         names = [text_width(factor.name, SIZE) + 8 for factor in self.factors.values()]
-        sizes = room.sizes(placing.columns, wanted, self.tracks.count, max(names, default=0.0))
+        sizes = room.sizes(self.columns, wanted, self.tracks.count, max(names, default=0.0))
         width, self.between = sizes
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
 
-    def _box_width(self, node: QuantityNode) -> float:
-        """Return the preferred width of a box. The name of an array fills half of the box."""
-        name = text_width(node.label, 12, bold=True)
-        return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
-
     def draw(self) -> Piece:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
         y, words, tops, headed = self.room.top, list[Piece](), list[float](), set[int]()
-        for number, lane in enumerate(self.placing.lanes):
+        for number, lane in enumerate(self.lanes):
             block = self.graph.block(lane)
             if block not in headed:
                 headed.add(block)
@@ -71,21 +73,29 @@ class Picture:
             tops.append(y)
             words.append(piece(*self._lane_name(lane, y + HEIGHT / 2 + 4)))
             y += HEIGHT + 20 + self.tracks.room(number) + self._below(number)
-        grid = LaneGrid(tuple(tops), HEIGHT, tuple(self._lefts()), self.width, self.taken)
-        boxes = {number: self._box(number, grid) for number in self.nodes}
-        cells = (self._cell(self.nodes[number], box) for number, box in boxes.items())
+        widths = [FOLD if isinstance(column, Gap) else self.width for column in self.columns]
+        lefts = [*accumulate((w + self.between for w in widths), initial=self.room.left)][:-1]
+        grid = LaneGrid(tuple(tops), HEIGHT, tuple(lefts), self.width, self.taken)
+        boxes, cells = dict[int, Box](), list[Group]()
+        for number, node in self.nodes.items():
+            spot, is_first = self.spots[number], self.graph.block(node.lane) == 0
+            faded = node.faded and not (self.room.open and is_first)
+            corner = lefts[spot.column], tops[spot.lane]
+            boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
+            look = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
+            cells.append(draw_cell(replace(look, moment=self._moment(node)), box))
         shapes = [*self._arrows(grid, boxes), *cells]
-        right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
+        right = max(lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
         whole = over(*words, piece(*shapes, *self._gaps(grid)))
         return replace(whole, envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
         """Return sentences about hidden moments, arrows, factors, and results."""
         lines = list[str]()
-        if moments := sum(c.hidden for c in self.placing.columns if isinstance(c, Gap)):
+        if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
             lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
-        if any(self._is_faint(*arrow) for arrow in self.placing.arrows):
+        if any(self._is_faint(*arrow) for arrow in self.arrows):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
         for number, factor in self.factors.items():
@@ -119,7 +129,7 @@ class Picture:
             if scan.steps < parent.steps:
                 lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
-        omitted = {lane.variable for lane in self.placing.left_out if lane.scan == number}
+        omitted = {lane.variable for lane in self.left_out if lane.scan == number}
         lines += [f"without {name}: not needed" for name in sorted(omitted)]
         title = Text(margin, 0, name, 13, bold=True, title=name)
         if room.open:
@@ -148,23 +158,16 @@ class Picture:
         along = any(a.lane == b.lane == lane for a, b in self.factored)
         return 16 if along and self.between < NARROW and lane not in self.tracks.labeled else 0
 
-    def _lefts(self) -> Iterator[float]:
-        """Yield the left edge of each column or gap."""
-        x = self.room.left
-        for column in self.placing.columns:
-            yield x
-            x += (FOLD if isinstance(column, Gap) else self.width) + self.between
-
     def _arrows(self, grid: LaneGrid, boxes: dict[int, Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors. An arrow belongs to the moment of its target."""
         arrows, paths = list[Arrow](), routes(self.ends, grid, self.tracks)
-        for (first, last), points in zip(self.placing.arrows, paths, strict=True):
+        for (first, last), points in zip(self.arrows, paths, strict=True):
             faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
             arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
         outside = Envelope(self.room.right + self.room.sheet.margin, -inf, inf, inf)
         obstacles = [outside, *map(envelope_of, boxes.values())]
         texts = factor_labels(arrows, self.factors, obstacles)
-        for number, (_, last) in enumerate(self.placing.arrows):
+        for number, (_, last) in enumerate(self.arrows):
             shapes, (step, moment) = texts.get(number, ()), self._moment(self.nodes[last])
             group = Group((arrows[number], *shapes), step, moment=moment)
             yield group if shapes or step is not None else arrows[number]
@@ -172,18 +175,6 @@ class Picture:
     def _is_faint(self, first: int, last: int) -> bool:
         """Return whether an arrow connects two Scans."""
         return self.nodes[first].lane.scan != self.nodes[last].lane.scan
-
-    def _box(self, number: int, grid: LaneGrid) -> Box:
-        """Return the box of a node. No box of the first block of an open picture is faded."""
-        node, spot = self.nodes[number], self.placing.spots[number]
-        faded = node.faded and not (self.room.open and self.graph.block(node.lane) == 0)
-        left, top = grid.lefts[spot.column], grid.tops[spot.lane]
-        return Box(left, top, grid.width, grid.height, node.role, faded=faded)
-
-    def _cell(self, node: QuantityNode, box: Box) -> Group:
-        name, moment = node.label, self._moment(node)
-        cell = Cell(node.role, name, node.value, key=node.key, label=name, moment=moment)
-        return draw_cell(cell, box)
 
     def _moment(self, node: QuantityNode) -> Moment:
         """Return the moment that computes the value of a node.
@@ -207,7 +198,7 @@ class Picture:
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         """Yield the number of hidden columns in each lane."""
-        for left, column in zip(grid.lefts, self.placing.columns, strict=True):
+        for left, column in zip(grid.lefts, self.columns, strict=True):
             mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
             for top in grid.tops if mark else ():
                 y = top + grid.height / 2 + 4

@@ -18,7 +18,7 @@ from visual.options import check_trace, scan_indices, selected_scan
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
-from visual.pictures.unrolled.placing import Placing, Room, room_on
+from visual.pictures.unrolled.placing import Room, room_on
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
@@ -95,7 +95,7 @@ def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scen
     """Draw the chosen Scans. An open picture is below `top` and has as many steps as fit."""
     requested, sheet = one_or_more("step", step), room.sheet
     for ends in ENDS if room.open else ENDS[:1]:
-        picture = Picture(graph, Placing(graph, requested, room, ends), room)
+        picture = Picture(graph, requested, room, ends)
         if picture.fits:
             break
     part = picture.draw()
