@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lab.checks.check import inner
 from lab.errors import ArgumentError, argument_error, check_sequence, listing
-
-if TYPE_CHECKING:  # pictures of loops do not import these modules
-    from lab.structural.primitive import Linearization, Sources
 
 MOST_INPUTS, MOST_ROWS, MOST_COLUMNS = 6, 24, 12
 Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an entry of another
@@ -85,18 +82,66 @@ class RoutedArray:
         return f"{prefix}{self.name}{index}"
 
 
-@dataclass(frozen=True, eq=False)
 class RoutedCall:
     """A call of a primitive: its linearization and its arrays. The output has the name z.
 
-    `arguments` are the inputs, then the condition, if any.
+    `visual.routing` explains the arguments. `arguments` are the inputs, then the condition, if any.
+    Vectors and numbers have a single column. Raises ArgumentError for an unknown primitive, for too
+    many inputs, and for an array that is too large for a picture.
     """
 
-    linear: "Linearization"
-    sources: "Sources"
-    inputs: Sequence[RoutedArray]
-    arguments: Sequence[RoutedArray]
-    output: RoutedArray
+    def __init__(
+        self,
+        primitive: str,
+        inputs: Sequence[object],
+        cotangent: object,
+        tangents: Sequence[object] | None,
+        metadata: Mapping[str, object],
+    ) -> None:
+        from lab.structural import primitives
+        from lab.structural.primitive import sources
+
+        if not isinstance(primitive, str) or primitive not in primitives:
+            raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
+        linear = primitives[primitive].linearize(inputs, **metadata)
+        output = np.asarray(linear.output)
+        if tangents is None:
+            sizes = [value.size for value in linear.values]
+            parts = np.split(np.arange(1, sum(sizes) + 1) / 10, np.cumsum(sizes[:-1]))
+            pairs = zip(parts, linear.values, strict=True)
+            tangents = [part.reshape(value.shape).astype(value.dtype) for part, value in pairs]
+        tangents = check_sequence("tangents", tangents, "one for each input")
+        if cotangent is None:
+            cotangent = (
+                (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
+            )
+        pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
+
+        def array(name: str, number: int | None, *values: object) -> RoutedArray:
+            arrays = [np.asarray(value) for value in values]
+            shape, size = arrays[0].shape, arrays[0].size
+            across = shape[-1] if shape and output.ndim > 1 else 1
+            rows = size // max(across, 1)
+            if rows > MOST_ROWS or across > MOST_COLUMNS:
+                raise ArgumentError(
+                    f"{name} has shape {shape}: a picture has at most {MOST_ROWS} rows and "
+                    f"{MOST_COLUMNS} columns. Draw a part of the arrays."
+                )
+            return RoutedArray(name, number, arrays, np.arange(size).reshape(rows, across))
+
+        names = list(linear.names)
+        if len(names) > MOST_INPUTS:
+            raise ArgumentError(f"inputs: expected at most {MOST_INPUTS}, got {len(names)}.")
+        if linear.primitive == "cat":
+            names = [f"x{number}" for number in range(1, len(names) + 1)]
+        v = (np.asarray(tangent, output.dtype) for tangent in tangents)
+        columns = zip(names, range(len(names)), linear.values, v, gradients, strict=True)
+        self.linear, self.sources = linear, sources(linear)
+        self.inputs = [array(*column) for column in columns]
+        condition = linear.metadata.get("condition")
+        conditions = [] if condition is None else [array("condition", None, condition)]
+        self.arguments = [*self.inputs, *conditions]
+        self.output = array("z", None, output, pushed, np.asarray(cotangent, output.dtype))
 
     def __str__(self) -> str:
         primitive, names = self.linear.primitive, ", ".join(array.name for array in self.inputs)
@@ -153,57 +198,3 @@ class RoutedCall:
         agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
         end = ": the transpose is the adjoint" * bool(agree)
         return [f"⟨gz, dz⟩ = {forward!r}", f"{names} = {backward!r}{end}"]
-
-
-def route_call(
-    primitive: str,
-    inputs: Sequence[object],
-    cotangent: object,
-    tangents: Sequence[object] | None,
-    metadata: Mapping[str, object],
-) -> RoutedCall:
-    """Call a primitive, and return the `RoutedCall`. `visual.routing` explains the arguments.
-
-    Vectors and numbers have a single column. Raises ArgumentError for an unknown primitive, for too
-    many inputs, and for an array that is too large for a picture.
-    """
-    from lab.structural import primitives
-    from lab.structural.primitive import sources
-
-    if not isinstance(primitive, str) or primitive not in primitives:
-        raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
-    linear = primitives[primitive].linearize(inputs, **metadata)
-    output = np.asarray(linear.output)
-    if tangents is None:
-        sizes = [value.size for value in linear.values]
-        parts = np.split(np.arange(1, sum(sizes) + 1) / 10, np.cumsum(sizes[:-1]))
-        pairs = zip(parts, linear.values, strict=True)
-        tangents = [part.reshape(value.shape).astype(value.dtype) for part, value in pairs]
-    tangents = check_sequence("tangents", tangents, "one for each input")
-    if cotangent is None:
-        cotangent = (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
-    pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
-
-    def array(name: str, number: int | None, *values: object) -> RoutedArray:
-        arrays = [np.asarray(value) for value in values]
-        shape, size = arrays[0].shape, arrays[0].size
-        across = shape[-1] if shape and output.ndim > 1 else 1
-        rows = size // max(across, 1)
-        if rows > MOST_ROWS or across > MOST_COLUMNS:
-            raise ArgumentError(
-                f"{name} has shape {shape}: a picture has at most {MOST_ROWS} rows and "
-                f"{MOST_COLUMNS} columns. Draw a part of the arrays."
-            )
-        return RoutedArray(name, number, arrays, np.arange(size).reshape(rows, across))
-
-    names = list(linear.names)
-    if len(names) > MOST_INPUTS:
-        raise ArgumentError(f"inputs: expected at most {MOST_INPUTS}, got {len(names)}.")
-    if linear.primitive == "cat":
-        names = [f"x{number}" for number in range(1, len(names) + 1)]
-    v = (np.asarray(tangent, output.dtype) for tangent in tangents)
-    columns = zip(names, range(len(names)), linear.values, v, gradients, strict=True)
-    arrays, condition = [array(*column) for column in columns], linear.metadata.get("condition")
-    conditions = [] if condition is None else [array("condition", None, condition)]
-    result = array("z", None, output, pushed, np.asarray(cotangent, output.dtype))
-    return RoutedCall(linear, sources(linear), arrays, [*arrays, *conditions], result)

@@ -16,7 +16,7 @@ from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall, route_call
+from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -48,7 +48,7 @@ def routing(
     Raises ArgumentError for arguments that the primitive rejects, for PyTensor variables, for more
     than 6 inputs, and for arrays of more than 24 rows or 12 columns.
     """
-    call = route_call(primitive, inputs, cotangent, tangents, metadata)
+    call = RoutedCall(primitive, inputs, cotangent, tangents, metadata)
     words: dict[Role, str] = {}
     for array in call.inputs:
         role, label = _role_of(array), call.label(array)
