@@ -112,9 +112,8 @@ class RoutedCall:
             tangents = [part.reshape(value.shape).astype(value.dtype) for part, value in pairs]
         tangents = check_sequence("tangents", tangents, "one for each input")
         if cotangent is None:
-            cotangent = (
-                (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
-            )
+            counts = np.arange(1, output.size + 1).reshape(output.shape)
+            cotangent = (10 * counts).astype(output.dtype)
         pushed, gradients = np.asarray(linear(*tangents)), linear.transpose(cotangent)
 
         def array(name: str, number: int | None, *values: object) -> RoutedArray:

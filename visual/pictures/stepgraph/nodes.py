@@ -79,7 +79,14 @@ class StepNodes:
 
         def node(place: Leaf | StepResult) -> StepNode:
             if place not in nodes:
-                read = (leaf for leaf in self._read(place) if not self.is_total(leaf))
+                read = [*leaves_of(self.terms[place])] if place in self.terms else []
+                if isinstance(place, StepResult) and place not in self.terms:  # a stop condition
+                    inside = self.scan.inside
+                    sources = find_reachable(
+                        [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
+                    )
+                    read = [source for source in sources if isinstance(source, Leaf)]
+                read = [leaf for leaf in read if not self.is_total(leaf)]
                 inputs = tuple(map(node, dict.fromkeys(read)))
                 nodes[place] = StepNode(place, inputs, self.terms.get(place))
             return nodes[place]
@@ -92,16 +99,6 @@ class StepNodes:
     def results(self) -> tuple[StepNode, ...]:
         """The nodes of all results."""
         return tuple(node for node in self.nodes if isinstance(node.place, StepResult))
-
-    def _read(self, place: Leaf | StepResult) -> list[Leaf]:
-        """Return the leaves in the formula of a node, or the arguments of a stop condition."""
-        if place in self.terms or isinstance(place, Leaf):
-            return [*leaves_of(self.terms[place])] if place in self.terms else []
-        inside = self.scan.inside
-        sources = find_reachable(
-            [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
-        )
-        return [source for source in sources if isinstance(source, Leaf)]
 
     def is_total(self, leaf: Leaf) -> bool:
         """Return whether a leaf is the running total of a parameter."""

@@ -5,7 +5,7 @@ uses more than once. Formulas contain all other operations. The heading lists th
 that the step reuses.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from textwrap import shorten
 
@@ -29,7 +29,7 @@ from visual.options import check_step, check_trace, selected_scan
 from visual.pictures.stepgraph.nodes import StepNode, StepNodes
 from visual.scene.combinators import Piece, above, gap, piece
 from visual.scene.fonts import MONO_WIDTH, text_width
-from visual.scene.shapes import Box, Group, Scene, Text, fitted, picture_function
+from visual.scene.shapes import Box, Group, Scene, Text, TextLook, fitted, picture_function
 from visual.scene.theme import Role
 
 VALUE, CAPTION = 12, 11  # font sizes
@@ -60,12 +60,12 @@ def stepgraph(
     step = check_step(trace.scans[number], first if step is None else step)
     named = NamedScan(trace, number)
     name = named.numbered_name
-    for graph in (StepNodes(named), StepNodes(named, shared=False)):
-        cards = StepCards(named, step, sheet, graph)
-        boxes = {str(node.place): cards.draw(node, n) for n, node in enumerate(graph.nodes)}
-        pairs = ((before, node) for node in graph.nodes for before in node.inputs)
+    for shared in (True, False):
+        cards = StepCards(named, step, sheet, shared)
+        boxes = {str(node.place): cards.draw(node, n) for n, node in enumerate(cards.nodes)}
+        pairs = ((before, node) for node in cards.nodes for before in node.inputs)
         edges = [GraphEdge(str(before.place), str(node.place)) for before, node in pairs]
-        ranks = {str(node.place): "results" for node in graph.results}  # a single column
+        ranks = {str(node.place): "results" for node in cards.results}  # a single column
         part, dot = draw_graph(boxes, edges, ranks, rightwards=True)
         if part.envelope.width <= sheet.line:
             break
@@ -110,17 +110,17 @@ def _lines(named: NamedScan, why: str) -> Iterator[str]:
 # The boxes.
 
 
-class StepCards:
-    """The boxes of the nodes of a step, drawn by `draw`."""
+class StepCards(StepNodes):
+    """The nodes of a step with their boxes, drawn by `draw`."""
 
-    def __init__(self, named: NamedScan, step: int, sheet: Sheet, graph: StepNodes) -> None:
-        self.named, self.step, self.sheet, self.graph = named, step, sheet, graph
-        self.speller = Speller(named)
+    def __init__(self, named: NamedScan, step: int, sheet: Sheet, shared: bool) -> None:
+        super().__init__(named, shared)
+        self.named, self.step, self.sheet, self.speller = named, step, sheet, Speller(named)
 
     def draw(self, node: StepNode, number: int) -> Piece:
         """Draw an argument with its value, or a formula in symbols and in numbers."""
         role, name, caption = self._look(node)
-        value = self.graph.value(node.place, self.step)
+        value = self.value(node.place, self.step)
         is_result = isinstance(node.place, StepResult)
         key = f"{self.named.number}:node {number}"
         if node.target is not None and (is_result or node.is_argument):
@@ -137,22 +137,31 @@ class StepCards:
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
         title = name if value is None else f"{name} = {full_text(value)}"
-        lines = [*((line, True) for line in bold), *((line, False) for line in numbers)]
-        shapes = _shapes(role, caption, lines, width, formula)
-        return piece(Group(shapes, cell=key, title=title, quantity=quantity(name), value=value))
+        texts, room = list[Text](), width - 2 * INDENT
+        if caption:
+            texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
+        for n, line in enumerate([*bold, *numbers]):
+            words, is_bold, y = line.lstrip(), n < len(bold), 16 + LINE * len(texts)
+            indent = (len(line) - len(words)) * VALUE * MONO_WIDTH
+            look = TextLook(mono=True, bold=is_bold)
+            text = fitted(INDENT + indent, y, words, room - indent, VALUE, role=role, **look)
+            texts.append(replace(text, title=formula) if line.endswith("…") else text)
+        right = max(text.x + text.width for text in texts) + INDENT
+        box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role)
+        group = Group((box, *texts), cell=key, title=title, quantity=quantity(name), value=value)
+        return piece(group)
 
     def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
         """Return a formula in symbols and, if all its values are numbers, in numbers."""
-        graph, sign = self.graph, ":="
-        leaves = {leaf: graph.value(leaf, self.step) for leaf in leaves_of(term)}
+        leaves, sign = {leaf: self.value(leaf, self.step) for leaf in leaves_of(term)}, ":="
         scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
 
         def name(leaf: Leaf) -> str:
-            return leaf.variable if leaf in graph.terms else self._name(leaf)
+            return leaf.variable if leaf in self.terms else self._name(leaf)
 
         if isinstance(node.place, StepResult) and node.place.target is not None:
             sign = self.speller.sign(Formula(node.place.target, term))
-        value, written = graph.value(node.place, self.step), ""
+        value, written = self.value(node.place, self.step), ""
         if value is not None and not value.ndim and len(scalars) == len(leaves):
             written = equation(value, term, scalars)
         return f"{label} {sign} {render(term, name)}", written
@@ -208,25 +217,6 @@ class StepCards:
         """
         tape = self.named.scan.variable(leaf)
         return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
-
-
-def _shapes(
-    role: Role, caption: str, lines: Sequence[tuple[str, bool]], width: float, formula: str
-) -> tuple[Box | Text, ...]:
-    """Return a box at most `width` wide with a caption, and with lines that can be bold.
-
-    A shortened line has the tooltip `formula`.
-    """
-    texts, room = list[Text](), width - 2 * INDENT
-    if caption:
-        texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
-    for line, is_bold in lines:
-        x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
-        y, right = 16 + LINE * len(texts), width - INDENT
-        text = fitted(x, y, line.lstrip(), right - x, VALUE, mono=True, bold=is_bold, role=role)
-        texts.append(replace(text, title=formula) if line.endswith("…") else text)
-    right = max(text.x + text.width for text in texts) + INDENT
-    return Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role), *texts
 
 
 def _value_line(value: np.ndarray | None, room: float) -> str:
