@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from lab.eager.records import RecordedValue, Recording, Sent, Summed
+from lab.eager.records import Recording, Sent, Summed
 from lab.equations.events.events import events
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted, number_text
@@ -97,7 +97,13 @@ class EagerTable(Table):
             own = recording.tapes[opened].priority
             nearest = sorted(priorities, key=lambda priority: abs(priority - own))
             priorities, with_gradients = sorted(nearest[:MOST_TAPES]), [own]
-        self.items = [*shown_rows(recording, priorities)]
+        # The numbers of the nodes of each operation, the outermost node first.
+        self.operations = list[tuple[int, ...]]()
+        for node in recording.nodes:
+            if recording.tapes[node.tape].priority in priorities:
+                last = self.operations[-1:]
+                outer = self.operations.pop() if last and last[0][-1] == node.value.node else ()
+                self.operations.append((*outer, node.number))
         # The priority of each part, and whether the part contains gradients.
         pairs = product(priorities, (False, True))
         self.contents = [(p, is_back) for p, is_back in pairs if not is_back or p in with_gradients]
@@ -105,14 +111,25 @@ class EagerTable(Table):
         self.parts = (part,) * max(1, len(self.contents))
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the shown operations in the order of the recording."""
+        """Yield the shown operations in the order of the recording, and a note for each gap.
+
+        A long run shows the rows near the ends of the run and near the ends of two tapes.
+        """
         yield Row(heading=self._heading())
-        headed: set[int] = set()
-        for item in self.items:
-            if isinstance(item, str):
-                yield Row(note=item)
+        count, headed = len(self.operations), set[int]()
+        row_of = {node: row for row, nodes in enumerate(self.operations) for node in nodes}
+        ends = [end for t in self.recording.tapes[:2] for end in (*t.nodes[:1], *t.nodes[-1:])]
+        centers = [(row_of[node], AT_TAPES) for node in ends if node in row_of]
+        centers += [(0, AT_ENDS), (count - 1, AT_ENDS)]
+        chosen = {row + away for row, reach in centers for away in range(-reach, reach + 1)}
+        left = iter(self.operations)
+        for item in shown_numbers(count, MOST_ROWS, chosen & {*range(count)}):
+            if isinstance(item, Gap):
+                hidden = [node for row in islice(left, item.hidden) for node in row]
+                span = f"{node_name(hidden[0])} to {node_name(hidden[-1])}"
+                yield Row(note=f"⋯ {counted(len(hidden), 'node')} hidden: {span}")
                 continue
-            nodes = [self.nodes[n] for n in item]
+            nodes = [self.nodes[number] for number in next(left)]
             lines = [line for n in nodes for line in self._lines(n, n.record.tape not in headed)]
             yield Row(lines=lines, edges=[edge for node in nodes for edge in _edges(node)])
             headed |= {node.record.tape for node in nodes}
@@ -167,7 +184,14 @@ class EagerTable(Table):
             else:
                 yield self._received(node, item, *node.received[item])
         if node.end is not None:
-            yield _total(node, node.end.total)
+            number, total, label = node.record.number, node.end.total, "gradient"
+            if isinstance(node.end, Summed):
+                label = f"sum of {len(node.received):,}" if node.received else "zeros"
+            role = Role.RESULT if node.is_start else Role.INTERMEDIATE
+            title = f"gradient of the result wrt {node.name}, {label}"
+            label, key = label + same_as(total), f"gradient of node {number}"
+            cell = value_cell(role, total, title, label, key)
+            yield replace(cell, id=("total", number), moment=node.ended, digits=node.digits)
         elif node.ended[0] is not None:
             yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
 
@@ -187,18 +211,6 @@ class EagerTable(Table):
         cell = value_cell(role, sent.gradient, title, label + factor, key)
         id, short = ("received", moment), label if factor else ""
         return replace(cell, id=id, moment=moment, digits=node.digits, short=short)
-
-
-def _total(node: NodeEvents, gradient: RecordedValue) -> Cell:
-    """Return the cell of the total gradient of a node."""
-    number, label = node.record.number, "gradient"
-    if isinstance(node.end, Summed):
-        label = f"sum of {len(node.received):,}" if node.received else "zeros"
-    title = f"gradient of the result wrt {node.name}, {label}"
-    role = Role.RESULT if node.is_start else Role.INTERMEDIATE
-    label, key = label + same_as(gradient), f"gradient of node {number}"
-    cell = value_cell(role, gradient, title, label, key)
-    return replace(cell, id=("total", number), moment=node.ended, digits=node.digits)
 
 
 def _edges(node: NodeEvents) -> Iterator[Edge]:
@@ -221,31 +233,3 @@ def _role(node: NodeEvents) -> Role:
     if node.is_seeded:
         return Role.SEED
     return Role.INTERMEDIATE if node.record.during is None else Role.BACKWARD
-
-
-def shown_rows(
-    recording: Recording, priorities: Collection[int]
-) -> Iterator[tuple[int, ...] | str]:
-    """Yield the shown rows of tapes with the given priorities, and a note for each hidden part.
-
-    A row contains the numbers of the nodes of an operation, the outermost node first. A long run
-    shows the rows near the ends of the run and near the ends of the first two tapes.
-    """
-    rows: list[tuple[int, ...]] = []
-    for node in recording.nodes:
-        if recording.tapes[node.tape].priority in priorities:
-            outer = rows.pop() if rows and rows[-1][-1] == node.value.node else ()
-            rows.append((*outer, node.number))
-    row_of = {node: number for number, row in enumerate(rows) for node in row}
-    ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    centers = [(row_of[node], AT_TAPES) for node in ends if node in row_of]
-    centers += [(0, AT_ENDS), (len(rows) - 1, AT_ENDS)]
-    chosen = {row + away for row, reach in centers for away in range(-reach, reach + 1)}
-    left = iter(rows)
-    for item in shown_numbers(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
-        if isinstance(item, Gap):
-            hidden = [node for row in islice(left, item.hidden) for node in row]
-            span = f"{node_name(hidden[0])} to {node_name(hidden[-1])}"
-            yield f"⋯ {counted(len(hidden), 'node')} hidden: {span}"
-        else:
-            yield next(left)
