@@ -108,22 +108,16 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
         for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)
         for step, some in (entries or {None: []}).items():
-            product = _product(name, gradient, tangent, some)
+            label = f"{name}[{some[0]}…{some[-1]}]" if some else name
+            pair = [values[some] if some else values for values in (gradient, tangent)]
+            if len(some) == 1:
+                label, pair = value_symbol(name, some[0]), [values[0] for values in pair]
+            product = Product((f"g{label}", pair[0]), (f"d{label}", pair[1]))
             if step is None:
                 backward.append(("at the end", [product]))
             else:
                 backward[steps - 1 - step][1].append(product)
     return forward, backward
-
-
-def _product(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """Return the product of `entries` of the gradient and of the tangent (default: of all)."""
-    label = f"{name}[{entries[0]}…{entries[-1]}]" if entries else name
-    if entries:
-        gradient, tangent = gradient[entries], tangent[entries]
-    if len(entries) == 1:
-        label, gradient, tangent = value_symbol(name, entries[0]), gradient[0], tangent[0]
-    return Product((f"g{label}", gradient), (f"d{label}", tangent))
 
 
 class ProductTable(Table):
@@ -190,8 +184,9 @@ class ProductTable(Table):
             return
         first, end = is_back * len(self.tapes), len(self.heads[is_back])
         roles = (Role.RESULT, Role.INPUT) if is_back else (Role.INTERMEDIATE, Role.SEED)
+        way = 1 if is_back else -1
         factors = [
-            factor for p in products for factor in (p.left, p.right)[:: 1 if is_back else -1]
+            factor for product in products for factor in (product.left, product.right)[::way]
         ]
         for n, (name, value) in enumerate(factors):
             short = name.partition("[")[0] if "…" in name else name

@@ -86,12 +86,12 @@ class TapsTable(Table):
             title = f"{', '.join(names)} · {tape.kind}"
             title = title if number else f"{title}: what a step reads and writes"
             yield Row(heading=TableHeading(title, notes))
-            for order, each in enumerate(strip):
-                yield self._row(number, order, each)
+            for order in range(len(strip)):
+                yield self._row(number, order)
 
-    def _row(self, number: int, order: int, each: Generation) -> Row:
+    def _row(self, number: int, order: int) -> Row:
         """Return the slots of a step, with curved arrows from reads to writes."""
-        first, sign = self.strips[number][0], -1 if order % 2 else 1
+        first, each, sign = self.strips[number][0], self.strips[number][order], (-1) ** order
         cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         times = {*first.tape.taps}  # and the times between taps that are not far apart
         for before, after in pairwise(first.tape.taps):

@@ -113,7 +113,14 @@ class TwoTapes(Table):
 
     def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
         self.title, self.sides, self.steps, self.step = title, sides, steps, step
-        self.edges = [*self._edges()]
+        self.edges = list[Edge]()  # the arrows between the quantities of each side
+        for number, side in enumerate(sides):
+            for kind, pairs in enumerate(side.arrows):
+                for start, end in dict.fromkeys(pairs):
+                    if side.quantities.keys() >= {start, end}:
+                        moment = self._moment(side.quantities[end][0], kind)
+                        ends = (number, kind, start), (number, kind, end)
+                        self.edges.append(Edge(*ends, plain=not kind, moment=moment))
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the initial values, the shown steps, and the values after the loop."""
@@ -143,16 +150,6 @@ class TwoTapes(Table):
                     ((0, 2 * side + n), replace(c, id=(side, n, name), moment=self._moment(row, n)))
                     for n, c in cells.items()
                 ]
-
-    def _edges(self) -> Iterator[Edge]:
-        """Yield the arrows between the quantities of each side."""
-        for number, side in enumerate(self.sides):
-            for kind, pairs in enumerate(side.arrows):
-                for start, end in dict.fromkeys(pairs):
-                    if side.quantities.keys() >= {start, end}:
-                        moment = self._moment(side.quantities[end][0], kind)
-                        ends = (number, kind, start), (number, kind, end)
-                        yield Edge(*ends, plain=not kind, moment=moment)
 
     def _moment(self, row: int, is_gradient: int) -> Moment:
         """Return the moment of the values or gradients in a row; initial values have no moment."""

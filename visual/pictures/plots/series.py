@@ -1,7 +1,7 @@
 """The numbers that plots draw: a `Series` for each quantity, over indices.
 
-`series_of` reads the tapes of a Scan. `table_of` and `tables_of` write series as tables of a text
-twin. `plot_scene` assembles a plot.
+`series_of` reads the tapes of a Scan. `table_of` writes series as a table of a text twin.
+`plot_scene` assembles a plot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -135,14 +135,6 @@ def table_of(series: Sequence[Series]) -> ReportTable:
         entries = (each.values[each.index == places[item]][:1] for each in series)
         rows.append((integers(places[item]), *("".join(map(values_text, e)) for e in entries)))
     return ReportTable((series[0].across, *(each.name for each in series)), tuple(rows))
-
-
-def tables_of(pairs: Iterable[tuple[str, Series]]) -> Iterator[Section]:
-    """Yield a section with a table for the series that share a title and an axis."""
-    groups: dict[tuple[str, str], list[Series]] = {}
-    for title, series in pairs:
-        groups.setdefault((title, series.across), []).append(series)
-    yield from (Section(title, (table_of(group),)) for (title, _), group in groups.items())
 
 
 def plot_scene(

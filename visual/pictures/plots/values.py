@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lab.reports.tables import Section
 from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
-from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, tables_of
+from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, table_of
 from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
 from visual.scene.theme import Theme
@@ -72,7 +73,10 @@ def values(
         more = f"⋯ {hidden:,} more{sheet.hint('all=True draws all', ' · ')}"
         parts.append(words(more, 12, muted=True))
     about = f"States, gradients, and outputs over the steps of {loop}."
-    tables = tables_of((quantity.table, s) for quantity in known for s in quantity.series)
+    groups: dict[tuple[str, str], list[Series]] = {}  # series with the same title and the same axis
+    for series, table in ((s, quantity.table) for quantity in known for s in quantity.series):
+        groups.setdefault((table, series.across), []).append(series)
+    tables = (Section(table, (table_of(group),)) for (table, _), group in groups.items())
     return plot_scene(title, NOTES if sheet.legend else (), parts, about, tables, sheet)
 
 

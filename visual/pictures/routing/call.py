@@ -10,7 +10,6 @@ from lab.checks.check import inner
 from lab.errors import ArgumentError, argument_error, check_sequence, listing
 
 MOST_INPUTS, MOST_ROWS, MOST_COLUMNS = 6, 24, 12
-Pair = tuple[tuple[str, int], tuple[str, int]]  # an entry of one array and an entry of another
 
 # The linear map of each primitive, and the transpose of this map.
 RULES: Mapping[str, tuple[str, str]] = {
@@ -162,19 +161,6 @@ class RoutedCall:
         """Return whether the primitive broadcasts an input."""
         is_elementwise = self.linear.primitive in ("where", "clamp")
         return is_elementwise and 0 < array.grid.size < self.output.grid.size
-
-    def copied_rows(self) -> list[Pair]:
-        """Return a pair for each row of an input and each row of the output that copies from it.
-
-        The first item is the last entry of the row of the input, and the second item is the first
-        entry of the row of the output.
-        """
-        pairs = dict[Pair, None]()
-        for row in self.output.grid.tolist():
-            for source, entry in map(self.source, row):
-                last = int(source.grid[entry // source.grid.shape[1], -1])
-                pairs[(source.name, last), ("z", row[0])] = None
-        return [*pairs]
 
     def equation(self, panel: Panel) -> tuple[str, str]:
         """Return the equation of a panel, and an explanation of the equation."""

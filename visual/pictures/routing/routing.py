@@ -79,7 +79,13 @@ class RoutingTable(Table):
         part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
         part = part if is_upright else replace(part, narrow=72, full=0.88)
         self.parts = (part, part) * len(self.panels[0])
-        self.pairs = call.copied_rows()
+        # The last entry of a row of an input, and the first entry of an output row that copies
+        # from it.
+        self.pairs = dict[tuple[tuple[str, int], tuple[str, int]], None]()
+        for row in call.output.grid.tolist():
+            for source, entry in map(call.source, row):
+                last = int(source.grid[entry // source.grid.shape[1], -1])
+                self.pairs[(source.name, last), ("z", row[0])] = None
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns of the inputs and of the output, also of arrays without rows."""

@@ -12,7 +12,7 @@ from lab.notation import Leaf
 from lab.records import find_reachable
 from lab.traces.flow import Value
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.pictures.unrolled.quantities import Lane, QuantityNodes
 from visual.scene.theme import Role
 
@@ -68,12 +68,14 @@ class Unrolling(QuantityNodes):
     def _further_goals(self) -> Iterator[int]:
         """Yield the nodes of tapes with unknown readers. Yield none if all Scans are loops."""
         trace, loops = self.trace, [*filter(self.is_loop, self.chosen)]
-        unknown = {
-            (feed.scan, feed.variable)
-            for later in self.chosen
-            for feed in trace.scans[later].feeds
-            if not _is_read_by_steps(trace, feed, later)
-        }
+        unknown = set[tuple[int, int]]()
+        for later in (trace.scans[number] for number in self.chosen):
+            for feed in later.feeds:
+                into = later.variable(Leaf("", None, feed.into))
+                is_sequence = isinstance(into, SequenceTrace) and not into.is_outer_gradient
+                is_known = later.parent is not None or any(row.is_summand for row in feed.rows)
+                if not (is_sequence and is_known):
+                    unknown.add((feed.scan, feed.variable))
         unknown |= {  # outputs are derivatives of ascending order
             (feed.scan, feed.variable)
             for feed in trace.feeds
@@ -89,11 +91,3 @@ class Unrolling(QuantityNodes):
         rows = [len(tape.final) - 1] if tape.is_total else rows
         values = (self.flow.latest(number, tape, row) for row in rows)
         yield from (self.of[value] for value in values if value in self.of)
-
-
-def _is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
-    """Return whether the steps of Scan `later` read the feed as a sequence, with known readers."""
-    into = trace.scans[later].variable(Leaf("", None, feed.into))
-    if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
-        return False
-    return trace.scans[later].parent is not None or any(row.is_summand for row in feed.rows)

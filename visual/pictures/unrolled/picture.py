@@ -86,7 +86,12 @@ class Picture(Placing):
             cells.append(draw_cell(replace(look, moment=self._moment(node)), box))
         shapes = [*self._arrows(grid, boxes), *cells]
         right = max(lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
-        whole = over(*words, piece(*shapes, *self._gaps(grid)))
+        for left, column in zip(lefts, self.columns, strict=True):
+            mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
+            for top in tops if mark else ():
+                y_mark = top + HEIGHT / 2 + 4
+                shapes.append(Text(left + FOLD / 2, y_mark, mark, 11, "middle", muted=True))
+        whole = over(*words, piece(*shapes))
         return replace(whole, envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
@@ -195,11 +200,3 @@ class Picture(Placing):
         if number is None or number < self.begin:
             return None, ""
         return number, name if node.lane.scan in self.chosen else f"given by {name}"
-
-    def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
-        """Yield the number of hidden columns in each lane."""
-        for left, column in zip(grid.lefts, self.columns, strict=True):
-            mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
-            for top in grid.tops if mark else ():
-                y = top + grid.height / 2 + 4
-                yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)
