@@ -4,6 +4,7 @@ from collections import Counter
 from math import comb
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import scan
@@ -12,6 +13,7 @@ from oracles import power_derivative, square_tape
 import lab
 from lab.loops import gallery
 from lab.progress import hide_progress
+from lab.scans.replacing import scan_nodes
 
 X0 = 0.95
 SQUARE = gallery.loops["square"]
@@ -60,3 +62,25 @@ def test_the_tape_step_by_step(cost):
     tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
     for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):
         np.testing.assert_allclose(tape.contents(step)[::-1], expected, rtol=1e-15)
+
+
+def test_the_derivation_has_eleven_phases():
+    derivative = gallery.loops["rnn"].derivative(1)
+    record = scan_nodes([derivative.value])[-1].op.derivation.record
+    assert [phase.number for phase in record.phases] == list(range(1, 12))
+    assert all(phase.items for phase in record.phases)
+    for words in (
+        "sit-sot (-1) → (0) becomes mit-mot (0, 1) → (1)",
+        "forward result reused",
+        "h[3::-1]",
+    ):
+        assert words in str(record)
+    verdicts = [" ".join(item.verdict for item in phase.items) for phase in record.phases]
+    assert verdicts[3:7] == [
+        "noted reused",  # the saved result tanh(…) replaces the formula
+        "connected connected connected connected reused",
+        "accumulated",
+        "read absent read absent reused",
+    ]
+    graph = pytensor.dprint(derivative.value, file="str")
+    assert "Assert" not in graph  # `pytensor.scan` allocates all rows; no check is necessary

@@ -152,7 +152,7 @@ def long_buffer(rows, until=None, initial=1):
         buffer = pt.set_subtensor(pt.empty((rows,))[:initial], b)
         xs = sit_sot(buffer, 4, lambda x: x * x + 0.1 * x, until).outputs[0]
         cost = (xs * pt.constant(np.linspace(1, 2, 9))[: xs.shape[0]]).sum()
-        return cost, b, {b: np.linspace(0.9, 0.5, initial)}
+        return cost, b, {b: np.linspace(0.8, 0.6, initial)}  # stops after 3 steps
 
     return model
 
@@ -183,8 +183,9 @@ MODELS = {
     **{f"{steps} steps wrt a state": counted(steps) for steps in (0, 1, 4)},
     **{f"{steps} steps wrt a sequence": counted(steps, True) for steps in (0, 1, 4)},
     **{f"{rows} rows for 4 steps": long_buffer(rows) for rows in (5, 6, 9)},
-    **{f"{rows} rows, until": long_buffer(rows, lambda x: x < 0.3) for rows in (5, 6, 9)},
+    **{f"{rows} rows, until": long_buffer(rows, lambda x: x < 0.5) for rows in (5, 6, 9)},
     **{f"{rows} initial values for 4 steps": long_buffer(rows, None, rows) for rows in (5, 7)},
+    **{f"{n} of {n} rows, until": long_buffer(n, lambda x: x < 0.5, n) for n in (5, 7)},
     "a sequence from row n": long_sequence(lambda u, n: u[n:], 2),
     "a sequence with a stride": long_sequence(lambda u, n: u[::n], 2),
     "a long sequence": long_sequence(lambda u, n: u, 1),
@@ -194,6 +195,21 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_models_to_second_order(name):
     check_orders(*MODELS[name]())
+
+
+def test_a_loop_that_stops_early_has_gradients_of_whole_arrays():
+    """Let C = Σ xₖ with xₖ = x₀·u₁·…·uₖ, which stops at x₄ = 0.8⁴; uₖ has the gradient Σ xᵢ/uₖ."""
+    u, x0 = pt.dvector("u"), pt.dscalar("x0")
+    xs = scan(lambda u, x: (x * u, lab.until(x * u < 0.5)), sequences=[u], outputs_info=[x0])
+    (node,) = scan_nodes([xs])
+    ones = [pt.ones_like(v) for v in node.outputs]
+    gradients = lab.pullback(node.op, node.inputs, node.outputs, ones)
+    given, xs = {u: np.full(6, 0.8), x0: 1.0}, 0.8 ** np.arange(5)
+    expected = [*(xs[k:].sum() / 0.8 for k in range(1, 5)), 0, 0]
+    np.testing.assert_allclose(value_at(gradients[1], given), expected)
+    initial = value_at(gradients[2], given)
+    assert initial.shape == (7,)
+    np.testing.assert_allclose(initial[0], xs.sum())
 
 
 def test_single_precision():
@@ -254,6 +270,12 @@ def write_below_reads():
     return lab.derivative(cost, buffer, 1)
 
 
+def without_a_number_of_steps():
+    node = sit_sot(pt.dvector("b"), 4, lambda x: 0.7 * x)
+    inputs = [disconnected_type(), *node.inputs[1:]]
+    return lab.pullback(node.op, inputs, node.outputs, node.outputs)
+
+
 def short_buffer():
     b = pt.dvector("b")
     node = sit_sot(b, 4, lambda x: 0.7 * x)
@@ -292,6 +314,7 @@ def random_factor(wrt):
 ERRORS = [
     (growing_state, BroadcastError, "the length of a dimension is 1"),
     (write_below_reads, GradientError, "below its lowest read tap"),
+    (without_a_number_of_steps, ArgumentError, "expected the number of steps, an integer"),
     (short_buffer, GraphError, "fewer rows than its loop uses"),
     (two_of_three_values, ArgumentError, "pass 3 initial values"),
     (lambda: misplaced((1, 2), 2), ArgumentError, "has positive read taps only"),
@@ -395,16 +418,3 @@ def test_no_call_alters_the_users_graph(name):
     assert state() == before
     assert "pullback" in vars(TapeScan)
     assert type(scan_nodes(with_tapes([cost]))[0].op) is TapeScan
-
-
-def test_the_derivation_has_eleven_phases():
-    derivative = gallery.loops["rnn"].derivative(1)
-    record = scan_nodes([derivative.value])[-1].op.derivation.record
-    assert [phase.number for phase in record.phases] == list(range(1, 12))
-    assert all(phase.items for phase in record.phases)
-    for words in (
-        "sit-sot (-1) → (0) becomes mit-mot (0, 1) → (1)",
-        "forward result reused",
-        "h[3::-1]",
-    ):
-        assert words in str(record)
