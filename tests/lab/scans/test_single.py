@@ -13,6 +13,7 @@ from pytensor.scan.utils import until
 import lab
 from lab.errors import GradientError, GraphError
 from lab.gradients.status import Undefined
+from lab.scans.replacing import as_scans
 
 X0, A = pt.dscalar("x0"), pt.dscalar("a")
 GIVEN = {X0: 0.5, A: 0.9}
@@ -38,6 +39,11 @@ def test_a_single_step_is_a_loop_of_one_step():
     compared = lab.compare(cost, X0, GIVEN)
     assert compared.agree
     assert [one.steps for one in compared.theirs.scans] == [1, 1]
+
+
+def test_a_graph_without_scans_does_not_change():
+    y = X0 * 2
+    assert as_scans([y]) == [y]
 
 
 def test_an_operation_with_a_pullback_of_its_own_is_explained():

@@ -7,7 +7,8 @@ from graphs.programs import COMPUTED, computed, pairs
 import lab
 from lab.errors import GraphError
 from lab.loops import gallery
-from lab.traces.program import program_of
+from lab.notation import Binding, Call, Leaf, Let, Number, SharedTerm
+from lab.traces.program import Instructions, program_of
 
 
 def made(loop, order):
@@ -55,6 +56,33 @@ WRONG = [("newton", "stops on a condition"), ("walk", "draws"), ("undefined", "j
 def test_what_is_no_straight_line_is_refused(name, words):
     with pytest.raises(GraphError, match=words):
         made(gallery.loops[name], 1)
+
+
+A, V = Leaf("a", None, -1), Leaf("v", None, -1)
+GIVEN = {"a": np.array([[2.0, 3.0], [5.0, 7.0]]), "v": np.array([11.0, 13.0])}
+TERMS = [  # the operation, its arguments, and the value by NumPy
+    ("Dot", (A, V), GIVEN["a"] @ GIVEN["v"]),
+    ("Dot", (Number("2"), V), 2 * GIVEN["v"]),
+    ("outer", (V, V), np.outer(GIVEN["v"], GIVEN["v"])),
+    ("transpose", (A,), GIVEN["a"].T),
+    ("Sub", (A, V), GIVEN["a"] - GIVEN["v"]),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), TERMS)
+def test_a_formula_is_computed_entry_by_entry(name, arguments, expected):
+    instructions, formula = (
+        Instructions(),
+        Let((Binding("p", Call(name, arguments)),), SharedTerm("p")),
+    )
+
+    def read(leaf):
+        array = GIVEN[leaf.variable]
+        places = [instructions.add("input", leaf.variable, n) for n in range(array.size)]
+        return np.reshape(places, array.shape)
+
+    places = instructions.term(formula, read).astype(int)
+    np.testing.assert_array_equal(np.array(computed(instructions.lines, GIVEN))[places], expected)
 
 
 def test_both_branches_are_computed():
