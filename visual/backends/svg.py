@@ -18,8 +18,12 @@ from visual.scene.formats import HOLD, PACE
 from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_color
 
-DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
-WIDTH, HEAVY, DOT = 1.3, 2.4, 5
+EDGES = {  # the attributes of an edge that differ from those of the root element
+    LineStyle.HEAVY: ' stroke-width="2.4"',
+    LineStyle.DASHED: ' stroke-dasharray="5 3"',
+    LineStyle.DOTTED: ' stroke-dasharray="1.5 3"',
+}
+WIDTH, DOT = 1.3, 5
 STRIKE = 0.28  # em from the baseline up to the line through a struck text
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 HARMLESS: dict[int, str | None] = {
@@ -160,8 +164,8 @@ def _box(box: Box, theme: Theme) -> str:
     if _is_patch(box):
         return _patches([box], theme)
     look = theme.look(box.role, box.faded)
-    width = HEAVY if look.line is LineStyle.HEAVY else WIDTH
-    outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
+    stroke = f'stroke="{look.stroke}"'
+    outer = _rect(box, 0, f'rx="5" fill="{look.fill}" {stroke}{EDGES.get(look.line, "")}')
     lines = "".join(
         f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
         for (x0, y0), (x1, y1) in hatching(box, look.hatch)
@@ -170,7 +174,7 @@ def _box(box: Box, theme: Theme) -> str:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
     if look.line is LineStyle.DOUBLE:
         inset = min(3, min(box.width, box.height) / 4)  # small boxes have less space
-        return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)
+        return outer + _rect(box, inset, f'rx="3" fill="none" {stroke} stroke-width="0.9"')
     return outer
 
 
@@ -189,19 +193,11 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
     return "".join(f'<path d="{path}" fill="{color}"/>' for color, path in paths.items())
 
 
-def _rect(
-    box: Box, inset: float, fill: str, stroke: str, line: float, radius: float, dashes: str = ""
-) -> str:
-    position = (
-        f'x="{number(box.x + inset)}" y="{number(box.y + inset)}" '
-        f'width="{number(box.width - 2 * inset)}" height="{number(box.height - 2 * inset)}"'
-    )
-    round_ = f' rx="{number(radius)}"' if radius else ""
-    edge = f' stroke="{stroke}"' if stroke else ""
-    if stroke and line != WIDTH:
-        edge += f' stroke-width="{number(line)}"'
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'<rect {position}{round_} fill="{fill}"{edge}{dashed}/>'
+def _rect(box: Box, inset: float, look: str) -> str:
+    """Return a rectangle `inset` pixels inside the edge of a box; `look` contains attributes."""
+    sides = (box.x + inset, box.y + inset, box.width - 2 * inset, box.height - 2 * inset)
+    x, y, width, height = map(number, sides)
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}/>'
 
 
 def _text(shape: Text, theme: Theme, usual: Style) -> str:
@@ -210,7 +206,7 @@ def _text(shape: Text, theme: Theme, usual: Style) -> str:
     ground = shape.ground(theme)
     if ground is not None:
         fill = theme.look(ground.role, shape.faded).fill
-        written = _rect(ground, 0, fill, "", WIDTH, 0) + written
+        written = _rect(ground, 0, f'fill="{fill}"') + written
     if shape.struck:  # programs draw text-decoration differently
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
         look = f'stroke="{shape.color(theme)}" stroke-width="1"'

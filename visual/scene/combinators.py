@@ -139,18 +139,16 @@ def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
 
 def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) -> Piece:
     """Arrange pieces from left to right if `across`, otherwise from top to bottom."""
-    pieces: list[Piece] = []
-    for part in parts:
-        if pieces:
-            before, own = pieces[-1].envelope, part.envelope
-            right = before.left - own.left + align * (before.width - own.width)
-            down = before.top - own.top + align * (before.height - own.height)
-            if across:
-                right = before.right + apart - own.left
-            else:
-                down = before.bottom + apart - own.top
-            part = shifted(part, right, down)
-        pieces.append(part)
+    pieces = list(parts[:1])
+    for part in parts[1:]:
+        before, own = pieces[-1].envelope, part.envelope
+        right = before.left - own.left + align * (before.width - own.width)
+        down = before.top - own.top + align * (before.height - own.height)
+        if across:
+            right = before.right + apart - own.left
+        else:
+            down = before.bottom + apart - own.top
+        pieces.append(shifted(part, right, down))
     return over(*pieces)
 
 
