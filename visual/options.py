@@ -98,9 +98,7 @@ class Choice:
         try:
             return self.reader(text)
         except (ValueError, RecursionError):
-            raise ArgumentError(
-                f"{self.option} {shorten(text)}: expected {self.expected}."
-            ) from None
+            raise option_error(self.option, text, f"expected {self.expected}.") from None
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
         """Describe the control that shows `value`; `names` replace the known entries of a list."""
@@ -255,6 +253,11 @@ def check_width(name: str, value: object) -> Length:
 def words(text: str | None) -> list[str]:
     """Split a text at commas; omit blanks around the parts, and empty parts."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def option_error(option: str, text: str, reason: str) -> ArgumentError:
+    """Return the error about a `text` of the command line, the value of an option."""
+    return ArgumentError(f"{option} {shorten(text)}: {reason}")
 
 
 def unknown_option(name: str, value: object, problem: str, known: Iterable[str]) -> ArgumentError:

@@ -1,6 +1,6 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries. `visual.__getattr__` and `PICTURES` read `RETIRED_NAMES`.
+The next release removes the entries. `visual.__getattr__` and `visual.draw` read `RETIRED_NAMES`.
 The pictures and the command line read the other tables.
 """
 

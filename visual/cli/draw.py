@@ -19,6 +19,7 @@ from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export
 from visual.drawing.figures import FIGURES, figure
 from visual.options import DERIVATIVE, STEPS, THEME
+from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.formats import SUFFIXES, check_scale, picture_path
 from visual.scene.shapes import Scene
 
@@ -84,6 +85,7 @@ def _picture(options: argparse.Namespace) -> Scene:
     number = re.fullmatch(r"figure(\d+)", options.picture)
     if number is not None:
         return _figure(int(number[1]), options)
+    refuse_retired(options.picture, RETIRED_NAMES, "picture {}")
     PICTURES[options.picture]  # raises ArgumentError for an unknown name
     if options.loop is None:
         raise ArgumentError("--loop: missing; pass the name of a gallery loop, or module:function.")

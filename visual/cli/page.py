@@ -2,10 +2,10 @@
 
 import argparse
 
-from lab.errors import ArgumentError, LabError, listing, quote, shorten
+from lab.errors import LabError, listing, quote
 from lab.loops.loop import Loop
 from visual.cli.shared import Commands, add, add_command, load, show, typed_options
-from visual.options import TAPS, words
+from visual.options import TAPS, option_error, words
 from visual.player.grid import CHOICES, LOOPS, TITLE, loops_of
 from visual.player.page import Page
 
@@ -65,7 +65,7 @@ def _loop(name: str) -> Loop:
     """Return the loop `name`; raise ArgumentError for an object that is not a loop."""
     loop = load("--loops", name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"--loops {shorten(name)}: expected a lab.Loop, got {quote(loop)}.")
+        raise option_error("--loops", name, f"expected a lab.Loop, got {quote(loop)}.")
     return loop
 
 
@@ -78,5 +78,5 @@ def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple
     elif not equals and len(names) > 1:
         expected = "the name of a loop first, as in square=-2,-1"
     if expected:
-        raise ArgumentError(f"--taps {shorten(text)}: expected {expected}.")
+        raise option_error("--taps", text, f"expected {expected}.")
     return name.strip() or names[0], [TAPS.parse(p.split(";")) for p in patterns.split("/")]

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
 from lab.reports.compare.compare import compare
@@ -30,7 +29,7 @@ from visual.cli.shared import (
 )
 from visual.drawing.catalogue import SCAN
 from visual.drawing.study import study_of
-from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, words
+from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, option_error, words
 
 Item = TypeVar("Item")
 MANY_STEPS = 20_000  # for a loop with more steps, a trace would need too much memory
@@ -130,7 +129,7 @@ def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | N
         return scans[number - 1] if number else None
     several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
     expected = several if scans else "the graph contains no Scan"
-    raise ArgumentError(f"--scan {number}: {expected}.")
+    raise option_error("--scan", str(number), f"{expected}.")
 
 
 def _explain(options: argparse.Namespace) -> Report:
@@ -141,7 +140,8 @@ def _explain(options: argparse.Namespace) -> Report:
         cost, variable, _ = load_graph("NAME", options.graph, subject)
         explanation = explain(cost, variable)
     else:
-        raise ArgumentError(f"--wrt {wrt}: only for a PyMC model. For a graph, return (cost, wrt).")
+        advice = "only for a PyMC model. For a graph, return (cost, wrt)."
+        raise option_error("--wrt", wrt, advice)
     report: Explanation | ScanReport = _select_scan(options, explanation.scans) or explanation
     if not options.details:
         return report
@@ -159,10 +159,8 @@ def _compare(options: argparse.Namespace) -> Comparison:
 def _compiled(options: argparse.Namespace) -> Report:
     subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
     if wrt is not None and not isinstance(subject, Loop):
-        raise ArgumentError(
-            f"--wrt {wrt}: this option is only for loops. For a graph, return (cost, wrt) from "
-            "the function."
-        )
+        advice = "this option is only for loops. For a graph, return (cost, wrt) from the function."
+        raise option_error("--wrt", wrt, advice)
     given = None
     match subject:
         case (Variable(), Variable()) | (Variable(), Variable(), None | Mapping()):

@@ -31,7 +31,7 @@ from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
 from lab.traces.run import Values
-from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
+from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value, option_error
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
@@ -156,9 +156,7 @@ def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
         case (Variable(), _) | (Variable(), _, None | Mapping()):
             return (*subject, None)[:3]
     got = f"{quote(subject)} of type {type(subject).__name__}"
-    raise ArgumentError(
-        f"{option} {shorten(name)}: expected a lab.Loop, a PyMC model, {RETURNED}, got {got}."
-    )
+    raise option_error(option, name, f"expected a lab.Loop, a PyMC model, {RETURNED}, got {got}.")
 
 
 def load(option: str, name: str) -> object:
@@ -173,9 +171,8 @@ def load(option: str, name: str) -> object:
         like = closest_match(name, loops)
         hint = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
         own = f"{name[:-3]}:FUNCTION" if name.endswith(".py") else "module:function"
-        raise ArgumentError(
-            f"{option} {shorten(name)}: {hint} For your own loop or graph, write {shorten(own)}."
-        )
+        advice = f"For your own loop or graph, write {shorten(own)}."
+        raise option_error(option, name, f"{hint} {advice}")
     sys.path.insert(0, "")
     member: object = None
     try:
@@ -189,7 +186,7 @@ def load(option: str, name: str) -> object:
             why += ". Run the command in the folder of the module."
         elif callable(member):
             why += " The function must not require arguments."
-        raise ArgumentError(f"{option} {shorten(name)}: {why}") from error
+        raise option_error(option, name, why) from error
     if isinstance(result, Loop) and result.name == UNNAMED:
         return replace(result, name=function)
     return result

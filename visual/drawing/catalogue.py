@@ -41,7 +41,7 @@ from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
 from visual.pictures.unrolled.unrolled import unrolled, unrolled_loops
-from visual.retired import RETIRED_NAMES, RETIRED_OPTIONS, refuse_retired
+from visual.retired import RETIRED_OPTIONS, refuse_retired
 from visual.scene.shapes import Scene
 
 PAPER = (WIDTH, NO_LEGEND)  # options of all pictures; SHOWN is an option of some pictures
@@ -179,15 +179,7 @@ _KINDS = (
 )
 
 
-class _Pictures(Registry[PictureKind]):
-    """The kinds of pictures by name; the error for a retired name contains the replacement."""
-
-    def __getitem__(self, name: object) -> PictureKind:
-        refuse_retired(name, RETIRED_NAMES, "picture {}")
-        return super().__getitem__(name)
-
-
-PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
+PICTURES = Registry("picture", {kind.name: kind for kind in _KINDS})
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
 OPTIONS = tuple(option for option in _OWN if option is not SHOWN)
 VIEW = Choice("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")

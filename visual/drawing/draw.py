@@ -11,6 +11,7 @@ from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Study, study_of
 from visual.options import DERIVATIVE
+from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
@@ -57,6 +58,7 @@ def draw(
         raise argument_error("subject", subject, advice)
     THEMES[theme]  # raises ArgumentError for an unknown name
     choices, options = split_options(chosen)
+    refuse_retired(picture, RETIRED_NAMES, "picture {}")
     options = PICTURES[picture].check(options)
     study = study_of(subject, given, **choices)
     if isinstance(subject, Loop):

@@ -34,7 +34,9 @@ def fit(
     while True:  # a wider sheet can change the layout
         wide = min(SCREEN.width, pixels * shrink)
         scene = make(sheet=replace(sheet, width=wide, on_paper=width.on_paper))
-        needed = _legible_width(scene, width.on_paper)
+        sizes = (shape.size for shape in scene.walk() if isinstance(shape, Text))
+        legible = SMALLEST_IN_PRINT / min(sizes, default=SMALLEST_ON_SCREEN)
+        needed = scene.width * (min(1.0, legible) if width.on_paper else 1.0)
         if needed <= pixels + 0.01:
             break
         pixels = ceil(needed * unit) / unit
@@ -42,13 +44,6 @@ def fit(
         needs = f"the picture {name} of this loop needs {round(pixels * unit)}{suffix} or more"
         raise argument_error("width", width.written, f"{needs} to stay legible.")
     return on_paper(scene, width)
-
-
-def _legible_width(scene: Scene, on_paper: bool) -> float:
-    """Return the smallest width in pixels of a figure with legible text."""
-    sizes = (shape.size for shape in scene.walk() if isinstance(shape, Text))
-    smallest = min(sizes, default=SMALLEST_ON_SCREEN)
-    return scene.width * (min(1.0, SMALLEST_IN_PRINT / smallest) if on_paper else 1.0)
 
 
 def on_paper(scene: Scene, width: Length) -> Scene:
