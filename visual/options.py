@@ -14,7 +14,6 @@ from typing import Any
 
 from lab.errors import (
     ArgumentError,
-    Registry,
     UnknownNameError,
     argument_error,
     check_choice,
@@ -45,13 +44,13 @@ Control = dict[str, object]  # the description of a form's control, as JSON
 class Choice:
     """An option whose value is a name, one of `known` if any; other values need a `checker`.
 
-    `name` names the argument in Python and the option of the command line. `help` and `metavar`
-    describe the option of the command line. `label` is the text next to the control in a form;
-    forms omit an option without a label. `checker` returns the standard form of a value, or raises
-    an error that contains the name. `reader` converts a text of the command line, or raises
-    ValueError if the text is not `expected`. `action` is the action of argparse; with "append", the
-    reader returns a name and a value. `kind` is the kind of the control, and `known` are the
-    entries of its list.
+    `name` names the argument in Python and the option of the command line. `help`, the `default`,
+    and `metavar` describe the option of the command line. `label` is the text next to the control
+    in a form; forms omit an option without a label. `checker` returns the standard form of a value,
+    or raises an error that contains the name. `reader` converts a text of the command line, or
+    raises ValueError if the text is not `expected`. `action` is the action of argparse; with
+    "append", the reader returns a name and a value. `kind` is the kind of the control, and `known`
+    are the entries of its list.
     """
 
     name: str
@@ -76,7 +75,8 @@ class Choice:
     def argument(self) -> Argument:
         """The keyword arguments of `ArgumentParser.add_argument`."""
         form = {} if self.action == "store_true" else {"metavar": self.metavar}
-        return {"action": self.action, "help": self.help, "default": SUPPRESS, **form}
+        words = f"{self.help} (default: {self.default})" if self.default else self.help
+        return {"action": self.action, "help": words, "default": SUPPRESS, **form}
 
     def check(self, value: object) -> Value:
         """Return a valid value in its standard form; raise ArgumentError for an invalid value."""
@@ -290,11 +290,11 @@ STEPS = Whole(
     least=1,
     most=MOST,
 )
-ORDER = Whole("order", "order of the derivative (default: 1)", "order", default=1, most=6)
+ORDER = Whole("order", "order of the derivative", "order", default=1, most=6)
 WRT = Choice("wrt", "variable to differentiate wrt (default: the first state)", "differentiate wrt")
 COST = Choice(
     "cost",
-    "last, sum, or one weight per step (default: last)",
+    "last, sum, or one weight per step",
     "cost",
     metavar="COST",
     default="last",
@@ -316,13 +316,13 @@ AT = Choice(
 )
 MODE = Choice(
     "mode",
-    f"construction of higher orders: {listing(MODES, 'or')} (default: reverse)",
+    f"construction of higher orders: {listing(MODES, 'or')}",
     default="reverse",
-    known=Registry("mode", MODES),
+    known=MODES,
 )
 KEEP = Choice(
     "keep",
-    "steps of a long loop to record: all, last, or 500:510 (default: all)",
+    "steps of a long loop to record: all, last, or 500:510",
     "steps to record",
     metavar="STEPS",
     default="all",
@@ -339,13 +339,7 @@ WIDTH = Choice(
 )
 SHOWN = Choice(STEPS.name, STEPS.help, metavar="A:B", checker=check_shown)
 NO_LEGEND = boolean("no_legend", "leave out the legend")
-THEME = Choice(
-    "theme",
-    "colors: light, dark, or print (default: light)",
-    "colors",
-    default="light",
-    known=THEMES,
-)
+THEME = Choice("theme", "colors: light, dark, or print", "colors", default="light", known=THEMES)
 RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 

@@ -47,18 +47,16 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("picture", metavar="PICTURE", help=kinds)
     out = f"file to write ({', '.join(SUFFIXES)}), or - for text on the screen"
     output = add_drawing(parser, out, needs_loop=False)
-    output.add_argument(
-        "--animate", action="store_true", help="let the steps of an .svg appear one by one"
-    )
+    animate = "let the steps of an .svg appear one by one"
+    output.add_argument("--animate", action="store_true", help=animate)
     add(output, *PAPER)
     add(parser.add_argument_group("picture"), *OPTIONS)
 
     summary = "write all pictures of a derivative and an index page"
     parser = add_command(commands, "export", _export, summary)
     add_drawing(parser, "folder to write", "FOLDER")
-    parser.add_argument(
-        "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (default: svg)"
-    )
+    formats = f"some of {listing(FORMATS)} (default: svg)"
+    parser.add_argument("--formats", default="svg", metavar="F,F", help=formats)
 
 
 def _loops(_: argparse.Namespace) -> None:

@@ -26,22 +26,15 @@ def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
     summary = "write a page with tape machines, which recompute values without Python"
     parser = add_command(commands, "page", _page, summary, EXAMPLES)
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help="file to write; ends in .html"
+    out = "file to write; ends in .html"
+    parser.add_argument("-o", "--out", required=True, metavar="FILE", help=out)
+    loops = f"gallery loops, or module:function (default: {','.join(LOOPS)})"
+    parser.add_argument("--loops", metavar="NAME,…", help=loops)
+    taps = (
+        "tap patterns, as in square=-1/-2,-1, or -1/-2,-1 for a single loop; for several "
+        "variables: prey:-1;hunters:-2 (default: the loop's taps and a few others)"
     )
-    parser.add_argument(
-        "--loops",
-        metavar="NAME,…",
-        help=f"gallery loops, or module:function (default: {','.join(LOOPS)})",
-    )
-    parser.add_argument(
-        "--taps",
-        action="append",
-        default=[],
-        metavar="TAPS/…",
-        help="tap patterns, as in square=-1/-2,-1, or -1/-2,-1 for a single loop; for several "
-        "variables: prey:-1;hunters:-2 (default: the loop's taps and a few others)",
-    )
+    parser.add_argument("--taps", action="append", default=[], metavar="TAPS/…", help=taps)
     add(parser, *CHOICES)
     parser.add_argument("--title", default=TITLE, metavar="TITLE", help="title of the page")
 

@@ -18,6 +18,7 @@ from lab.reports.tables import Report, Section
 from lab.traces.trace import Trace
 from visual.backends.page import save_report
 from visual.cli.shared import (
+    DRAWN,
     Commands,
     add,
     add_command,
@@ -37,53 +38,34 @@ MANY_STEPS = 20_000  # for a loop with more steps, a trace would need too much m
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = _add_report(
-        commands,
-        "explain",
-        "describe the Scans in a graph, the gradient of its cost, and known traps",
-        "(cost, wrt), (cost, wrt, given), or a PyMC model",
-        _explain,
-    )
+    summary = "describe the Scans in a graph, the gradient of its cost, and known traps"
+    returns = "(cost, wrt), (cost, wrt, given), or a PyMC model"
+    parser = _add_report(commands, "explain", summary, returns, _explain)
     add(parser, SCAN, help="describe only this Scan (default: all)")
     add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
-    parser.add_argument(
-        "--details", action="store_true", help="add ids of pytensor.dprint, and lines of code"
-    )
+    details = "add ids of pytensor.dprint, and lines of code"
+    parser.add_argument("--details", action="store_true", help=details)
 
-    parser = _add_report(
-        commands,
-        "compare",
-        "compare Scantape's pullback of a Scan with PyTensor's own",
-        "(cost, wrt), (cost, wrt, given), or a lab.Loop",
-        _compare,
-    )
+    summary = "compare Scantape's pullback of a Scan with PyTensor's own"
+    returns = "(cost, wrt), (cost, wrt, given), or a lab.Loop"
+    parser = _add_report(commands, "compare", summary, returns, _compare)
     add(parser, ORDER, help="highest order to compare (default: 1)")
 
-    parser = _add_report(
-        commands,
-        "compiled",
-        "show the Scans, rewrites, and buffers of a compiled function",
-        "a variable, a list of variables, (cost, wrt), (cost, wrt, given), or a compiled function",
-        _compiled,
+    summary = "show the Scans, rewrites, and buffers of a compiled function"
+    returns = (
+        "a variable, a list of variables, (cost, wrt), (cost, wrt, given), or a compiled function"
     )
+    parser = _add_report(commands, "compiled", summary, returns, _compiled)
     add(parser, WRT, help="include the gradient wrt this variable (loops only)")
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
     add(parser, SCAN, help="show only this Scan (default: all)")
 
     summary = "find the first nan or other value of a run, and its causes"
     parser = add_command(commands, "why", _why, summary)
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help="gallery loop, or module:function that returns a loop, (cost, wrt, given), or a "
-        "model; given has the values of inputs, which --at can set as well",
-    )
-    parser.add_argument(
-        "--value",
-        default="nan",
-        metavar="VALUE",
-        help="nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)",
-    )
+    given = "; given has the values of inputs, which --at can set as well"
+    parser.add_argument("graph", metavar="NAME", help=DRAWN + given)
+    value = "nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)"
+    parser.add_argument("--value", default="nan", metavar="VALUE", help=value)
     add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
     add(parser, STEPS, help="number of steps")
 
@@ -106,18 +88,10 @@ def _add_report(
         show(result if options.out == "-" else save_report(result, options.out, theme))
 
     parser = add_command(commands, name, run, summary)
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help=f"module:function, without arguments, that returns {returns}; or a gallery loop",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        default="-",
-        metavar="FILE",
-        help="file to write (.html, .txt), or - for text on the screen (default: -)",
-    )
+    graph = f"module:function, without arguments, that returns {returns}; or a gallery loop"
+    parser.add_argument("graph", metavar="NAME", help=graph)
+    out = "file to write (.html, .txt), or - for text on the screen (default: -)"
+    parser.add_argument("-o", "--out", default="-", metavar="FILE", help=out)
     add(parser, THEME)
     return parser
 

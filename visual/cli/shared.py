@@ -37,6 +37,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
 Given = Values | None
 Options = dict[str, Value]
+DRAWN = "gallery loop, or module:function that returns a loop, (cost, wrt, given), or a model"
 RETURNED = (
     "(cost, wrt) or (cost, wrt, given), where cost is a PyTensor variable and given a dictionary "
     "with the values of inputs"
@@ -77,23 +78,13 @@ def add_drawing(
 ) -> argparse._ArgumentGroup:
     """Add the option groups *loop and derivative* and *output*; return the group *output*."""
     derivative = parser.add_argument_group("loop and derivative")
-    derivative.add_argument(
-        "--loop",
-        required=needs_loop,
-        metavar="NAME",
-        help="gallery loop, or module:function that returns a loop, (cost, wrt, given), or a model",
-    )
+    derivative.add_argument("--loop", required=needs_loop, metavar="NAME", help=DRAWN)
     add(derivative, *DERIVATIVE.values())
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
     add(output, THEME)
-    output.add_argument(
-        "--scale",
-        type=float,
-        default=1.0,
-        metavar="S",
-        help="scale of a .png or .gif; 3.125 is 300 dpi (default: 1)",
-    )
+    scale = "scale of a .png or .gif; 3.125 is 300 dpi (default: 1)"
+    output.add_argument("--scale", type=float, default=1.0, metavar="S", help=scale)
     return output
 
 
