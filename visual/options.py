@@ -181,12 +181,8 @@ def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
     """
     is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
     given = check_entries(argument, {"": value} if is_unnamed else value)
-    return {
-        name: None
-        if taps is None
-        else check_taps(taps, f"{argument} of {name}" if name else argument)
-        for name, taps in given.items()
-    }
+    labels = {name: f"{argument} of {name}" if name else argument for name in given}
+    return {n: taps if taps is None else check_taps(taps, labels[n]) for n, taps in given.items()}
 
 
 def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:

@@ -229,7 +229,7 @@ def test_a_theme_changes_colors_and_nothing_else(kind):
         assert other.theme == THEMES[theme]
         assert other == replace(light, theme=other.theme)
         assert other.theme.background in other.svg()
-        assert other.svg() == light.rendered(".svg", theme=theme)
+        assert other.svg() == light.themed(theme).rendered(".svg")
 
 
 def test_the_same_input_gives_the_same_bytes():

@@ -50,12 +50,7 @@ th{font-weight:600;border-bottom:1px solid}
 
 def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
     """Return a page with the HTML `body`, the ES module `script`, and the style sheet `more`."""
-    style = more + STYLE.format(
-        scheme="dark" if theme.name == "dark" else "light",
-        background=theme.background,
-        text=theme.text,
-        arrow=theme.arrow,
-    )
+    style = more + STYLE.format(scheme="dark" if theme.name == "dark" else "light", **vars(theme))
     allowed = f"default-src 'none'; style-src {source_hash(style)}"
     if script:
         allowed += f"; script-src {source_hash(script)}"

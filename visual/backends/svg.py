@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeGuard
+from xml.sax.saxutils import escape
 from zlib import crc32
 
 from visual.backends import dark
@@ -26,15 +27,9 @@ EDGES = {  # the attributes of an edge that differ from those of the root elemen
 WIDTH, DOT = 1.3, 5
 STRIKE = 0.28  # em from the baseline up to the line through a struck text
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
-HARMLESS: dict[int, str | None] = {
-    # characters that XML excludes
-    **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
-    **dict.fromkeys([*range(0xD800, 0xE000), 0xFFFE, 0xFFFF]),
-    ord("&"): "&amp;",
-    ord("<"): "&lt;",
-    ord(">"): "&gt;",
-    ord('"'): "&quot;",
-}
+# The characters that XML excludes.
+EXCLUDED = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
+OMITTED = dict.fromkeys(EXCLUDED)
 Style = tuple[tuple[str, str], ...]  # names and values of attributes
 
 
@@ -116,7 +111,7 @@ def number(value: float) -> str:
 
 def text(content: str) -> str:
     """Return `content`, escaped for use as character data or as the value of an attribute."""
-    return content.translate(HARMLESS)
+    return escape(content, {'"': "&quot;"}).translate(OMITTED)
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ Typst on first use.
 
 import math
 import re
-from typing import Literal
+from typing import Any, Literal, cast
 
 from visual.backends.svg import to_svg
 from visual.scene.fonts import folder
@@ -64,13 +64,6 @@ def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) ->
     """Compile a Typst document with the fonts of pictures; in a PNG, one point is one pixel."""
     import typst
 
-    document = typst.compile(  # type: ignore[misc]  # the stub has another type for fonts
-        source.encode(),
-        format=form,
-        ppi=72.0,
-        sys_inputs=inputs,
-        font_paths=[folder()],
-        ignore_system_fonts=True,
-    )
-    assert isinstance(document, bytes)
-    return document
+    fonts: dict[str, Any] = {"font_paths": [folder()], "ignore_system_fonts": True}
+    document = typst.compile(source.encode(), format=form, ppi=72.0, sys_inputs=inputs, **fonts)
+    return cast(bytes, document)

@@ -35,7 +35,6 @@ from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value, o
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
-Given = Values | None
 Options = dict[str, Value]
 DRAWN = "gallery loop, or module:function that returns a loop, (cost, wrt, given), or a model"
 RETURNED = (
@@ -90,7 +89,7 @@ def add_drawing(
 
 def drawing_arguments(
     options: argparse.Namespace, name: str, option: str = "--loop"
-) -> tuple[Any, Given, Options]:
+) -> tuple[Any, Values | None, Options]:
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
     The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
@@ -109,7 +108,9 @@ def drawing_arguments(
     return derivative(cost, wrt, order), _with_values(name, cost, given, values), about
 
 
-def _with_values(name: str, cost: Variable, given: Given, values: Mapping[str, Value]) -> Values:
+def _with_values(
+    name: str, cost: Variable, given: Values | None, values: Mapping[str, Value]
+) -> Values:
     """Return `given` with the `values` of named inputs; raise ArgumentError for a missing value."""
     inputs = {v.name or str(v): v for v in explicit_graph_inputs([cost])}
     named = {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}

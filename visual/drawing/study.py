@@ -3,7 +3,7 @@
 Pictures read a `Study`, which builds and runs each derivative once, on first use.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
@@ -138,15 +138,15 @@ def _study_of_graph(derived: Derivative, given: Values) -> Study:
 def _study_of_loop(
     loop: Loop, taps: Value, steps: int | None, order: int, at: Value, keep: str, **about: Value
 ) -> Study:
-    graph, differentiate = _cached_graph(loop, taps, steps, **about)
+    shaped = with_shape(loop, taps, steps)
+    graph, differentiate = _cached_graph(shaped, **about)
     given = graph.given
     if at:
-        shaped = with_shape(loop, dict(taps), steps)
         valued = shaped.with_values({name: frozen.value for name, frozen in at}, "at")
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
         if valued.steps != shaped.steps or [v.type for v in given] != [v.type for v in other.given]:
-            graph, differentiate = _differentiable_graph(valued, (), None, **about)
+            graph, differentiate = _cached_graph.__wrapped__(valued, **about)  # depends on values
             given = graph.given
     return Study(
         lambda order: replace(differentiate(order), given=given),
@@ -157,20 +157,15 @@ def _study_of_loop(
     )
 
 
-def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop:
-    """Return a loop with these `taps` (if any) and this number of `steps` (unless None)."""
-    loop = loop.with_taps(taps) if taps else loop
+@lru_cache(maxsize=16)
+def with_shape(loop: Loop, taps: tuple[tuple[str, Value], ...], steps: int | None) -> Loop:
+    """Return a loop with these `taps` by name (if any) and number of `steps` (unless None)."""
+    loop = loop.with_taps(dict(taps)) if taps else loop
     return loop if steps is None else loop.with_steps(steps)
 
 
-def _differentiable_graph(
-    loop: Loop, taps: Value, steps: int | None, **about: Value
-) -> tuple[LoopGraph, Callable[[int], Derivative]]:
+@lru_cache(maxsize=16)
+def _cached_graph(loop: Loop, **about: Value) -> tuple[LoopGraph, Callable[[int], Derivative]]:
     """Return the graph of a loop, and a function that returns the derivatives up to an order."""
-    loop = with_shape(loop, dict(taps), steps)
     graph = loop.build()
     return graph, lru_cache(maxsize=8)(partial(loop.derivative, graph=graph, **about))
-
-
-# The key does not contain the values of the inputs.
-_cached_graph = lru_cache(maxsize=16)(_differentiable_graph)

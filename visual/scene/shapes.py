@@ -357,7 +357,7 @@ class Scene:
             if suffix == ".dot":
                 reason = "only a step graph and a genealogy, laid out by Graphviz, can be .dot."
             raise argument_error("path", str(path), f"this picture can be {others}; {reason}")
-        return write_whole(path, self.rendered(suffix, scale, animate, theme))
+        return write_whole(path, self.themed(theme).rendered(suffix, scale, animate))
 
     def can_be(self, suffix: str) -> bool:
         """Return whether the picture can be written in the format with a suffix, such as .svg."""
@@ -369,20 +369,16 @@ class Scene:
         """Whether the picture has a film or more than one moment."""
         return self.film is not None or len(self.moments) > 1
 
-    def rendered(
-        self, suffix: str, scale: float = 1.0, animate: bool = False, theme: str | None = None
-    ) -> str | bytes:
+    def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
         """Return the content of a file with this suffix. Raises the errors of `save`."""
         check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
-        picture = self.themed(theme)
         if self.film is not None and (animate or suffix == ".gif"):
-            return replace(self.film(), theme=picture.theme).rendered(suffix, scale, animate)
+            return replace(self.film(), theme=self.theme).rendered(suffix, scale, animate)
         if suffix in (".png", ".gif"):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
-        written: str | bytes = WRITERS[suffix](picture, scale, animate)
-        return written
+        return WRITERS[suffix](self, scale, animate)
 
     def framed(self) -> str:
         """Return the picture as HTML. A wide picture scrolls."""

@@ -255,7 +255,7 @@ class LoopBench(Bench):
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps, and values; raises ArgumentError if impossible."""
-        loop = with_shape(self.loop, self.state.taps, self.state.steps)
+        loop = with_shape(self.loop, tuple(self.state.taps.items()), self.state.steps)
         return loop.with_values(self.at)
 
     def study(self, order: int) -> Study:
