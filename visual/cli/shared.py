@@ -61,10 +61,7 @@ def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) 
 
 def typed_options(options: argparse.Namespace, choices: Iterable[Choice]) -> Options:
     """Return the values of the options that the command line contains, by name."""
-    typed = vars(options)
-    return {
-        choice.name: choice.parse(typed[choice.name]) for choice in choices if choice.name in typed
-    }
+    return {c.name: c.parse(getattr(options, c.name)) for c in choices if c.name in options}
 
 
 def typed_value(options: argparse.Namespace, choice: Choice) -> Value:
