@@ -1,7 +1,7 @@
 """A machine as JSON: `as_data` writes the records that `picture.js` and `machine.js` read.
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell also has the fields of its `CellBox` and of `_cell`, a group its `start` and `end`, and a
+A cell has the fields of its `CellBox` and of `_cell`, a group its `start` and `end`, and a
 term the fields of its `Track`.
 """
 
@@ -13,9 +13,9 @@ from lab.equations.events.records import SlotRole
 from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import Trace
-from visual.pictures.machine.arrange import Arrangement, arrange
+from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import MachineContent, MachineEvent, Part, PartGroup
+from visual.pictures.machine.content import Key, MachineContent, MachineEvent, Part, PartGroup
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
@@ -59,10 +59,9 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     Groups start and end at fractions of the duration of their event.
     """
     machine = arrangement.machine
-    data = {"first": _first(machine), **_plain(machine, without=("rows",))}
+    data = {"first": _first(machine), **_plain(machine, without=("rows", "cells"))}
     data |= _plain(arrangement, 2, without=("machine", "boxes", "is_cramped"))
-    for number, plain in enumerate(data["cells"]):
-        plain |= _cell(arrangement, number) | _plain(arrangement.boxes[number], 2)
+    data["cells"] = [_plain(box, 2) | _cell(machine, box) for box in arrangement.boxes]
     for plain, event in zip(data["events"], machine.events, strict=True):
         groups = zip(plain["groups"], event.groups, spans(event), strict=True)
         for plain_group, group, (start, end) in groups:
@@ -81,13 +80,14 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
     """Convert a value to plain data. A record becomes a dictionary of its fields and `PROPERTIES`.
 
-    With `digits`, round the floats. A `Numeral` becomes its place and its style. Omit the fields
-    `without`, and fields with ``compare=False``.
+    With `digits`, round the floats, except the moments of keys. A `Numeral` becomes its place and
+    its style. Omit the fields `without`.
     """
+    digits = None if isinstance(value, Key) else digits
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
     if is_dataclass(value):
-        names = [each.name for each in fields(value) if each.compare and each.name not in without]
+        names = [each.name for each in fields(value) if each.name not in without]
         names += PROPERTIES.get(type(value), ())
         return {name: _plain(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
@@ -115,22 +115,21 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _cell(arrangement: Arrangement, number: int) -> dict[str, Any]:
-    """Return further data of the cell with this index.
+def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
+    """Return further data of a cell.
 
     `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
     instruction for a given initial value, or None for a cell without such a value.
     """
-    machine, keys = arrangement.machine, arrangement.states[number]
-    cell = machine.cells[number]
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
         full = cell.at(first).full
-        wrong_from = next(key.moment for key in keys if key.moment > first - 1 and key.full == full)
+        wrong_from = next(
+            key.moment for key in cell.keys if key.moment > first - 1 and key.full == full
+        )
     text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
-        "keys": _plain(keys),
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

@@ -20,11 +20,11 @@ from lab import gallery
 from lab.eager import grad, recording
 from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
+from visual.layout.columns import Gap
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Ink, PartKind, key_at
+from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.states import states
 from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Text
@@ -254,10 +254,10 @@ def test_all_cells_of_a_row_of_vectors_list_their_numbers_or_none_does(width):
     """The gradients of rnn have the longest numbers, such as -0.06271, which need 55 pixels."""
     arrangement = arrange(machine_of(trace_of("rnn")), width)
     machine, rows = arrangement.machine, {}
-    for cell, keys, box in zip(machine.cells, arrangement.states, arrangement.boxes, strict=True):
-        texts = [text for key in keys for text in key.entries]
+    for box in arrangement.boxes:
+        texts = [text for key in box.keys for text in key.entries]
         widest = max((text_width(text, 11, bold=True) for text in texts), default=0.0)
-        rows.setdefault(machine.rows[cell.row].name, []).append((box, widest))
+        rows.setdefault(machine.rows[box.row].name, []).append((box, widest))
     for name, cells in rows.items():
         fits = all(widest <= box.width - 2 for box, widest in cells)
         assert {box.is_listed for box, _ in cells} == {fits}, name
@@ -272,12 +272,12 @@ def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
     )
     trace = loop.trace()
     machine = machine_of(trace, around=30)
-    assert [hidden for hidden in machine.columns if hidden] == [27, 25]
+    assert [time.hidden for time in machine.times if isinstance(time, Gap)] == [27, 25]
     for name, first in (("x", [-1]), ("u", [])):
         positions = [c.position for c in machine.cells if machine.rows[c.row].tape == name]
         assert sorted(positions) == [*first, 0, 1, 29, 30, 31, 57, 58, 59]
     ends = machine_of(trace)
-    assert [hidden for hidden in ends.columns if hidden] == [53]
+    assert [time.hidden for time in ends.times if isinstance(time, Gap)] == [53]
     assert ends.events[-1].number == 121
 
 
@@ -375,12 +375,12 @@ def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
 def test_a_cell_has_its_new_number_after_the_sum_and_other_cells_are_not_in_color():
     """Event 7 of square: dC/dx₂ = 1 + 2·x₂·dC/dx₃, which becomes 4.790 at the end of the sum."""
     machine = machine_of(SQUARE.trace(cost="sum"))
-    keys = dict(zip((cell.name for cell in machine.cells), states(machine), strict=True))
-    shown = {p: key_at(keys["dC/dx₂"], p) for p in (6, 6.5, 6.84, 6.86, 7)}
+    cells = {box.name: box for box in arrange(machine).boxes}
+    shown = {p: cells["dC/dx₂"].at(p) for p in (6, 6.5, 6.84, 6.86, 7)}
     assert [key.text for key in shown.values()] == ["1", "1", "1", "4.790", "4.790"]
     assert [key.role == "overwritten" for key in shown.values()] == [False, True, True, True, True]
-    assert key_at(keys["dC/dx₃"], 6.5).role == "preserved"
-    assert {key_at(keys["x₃"], p).role for p in (6, 6.5)} == {"saved", "result"}
+    assert cells["dC/dx₃"].at(6.5).role == "preserved"
+    assert {cells["x₃"].at(p).role for p in (6, 6.5)} == {"saved", "result"}
 
 
 def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():

@@ -6,10 +6,10 @@ machines have `COMPACT` rows. The width of the sheet determines the distance bet
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
-from lab.records import cached_property
-from visual.pictures.machine.content import LISTED, Key, MachineContent, PartKind
+from visual.layout.columns import Gap
+from visual.pictures.machine.content import LISTED, MachineContent, PartKind, SlotCell
 from visual.pictures.machine.states import states
 from visual.scene.fonts import text_width
 
@@ -46,20 +46,22 @@ MARGIN = 3.0  # the least space between a number and the edges of its box
 
 
 @dataclass(frozen=True)
-class CellBox:
-    """The center and the size of a cell, and the name above the cell if there is space.
+class CellBox(SlotCell):
+    """A cell with its center, its size, and the name above the cell if there is space.
 
-    If `is_listed`, the cell lists the numbers of its array; otherwise, it shows a strip of bars.
-    All cells of a row have the same `is_listed`.
+    The keys are the keys for all p, from `visual.pictures.machine.states.states`. If `is_listed`,
+    the cell lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row
+    have the same `is_listed`.
     """
 
+    _: KW_ONLY
     x: float
     y: float
     width: float
     height: float
     letters: float
-    label: str = ""
-    is_listed: bool = False
+    label: str
+    is_listed: bool
 
     @property
     def left(self) -> float:
@@ -110,11 +112,6 @@ class Arrangement:
     is_tall: bool
     is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
 
-    @cached_property
-    def states(self) -> list[tuple[Key, ...]]:
-        """For each cell, the keys for all p, from `visual.pictures.machine.states.states`."""
-        return states(self.machine)
-
 
 def most_columns(width: float) -> int:
     """Return how many columns fit on a sheet that is `width` pixels wide, at least 3."""
@@ -125,7 +122,8 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     """Compute the positions of a machine on a sheet that is `width` pixels wide."""
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
-    shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
+    hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
+    shares = [GAP_COLUMN if count else 1.0 for count in hidden]
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
@@ -141,25 +139,32 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
     bows, densities, listed = rows_with_bows(machine), list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
-        density, cells = OUTPUT if row.is_low and not is_tall else usual, machine.cells_of(number)
-        lines = max((cell.lines for cell in cells), default=0)
+        density = OUTPUT if row.is_low and not is_tall else usual
+        arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
+        lines = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
         densities.append(replace(density, box=max(density.box, ENTRY * lines + 5 if lines else 0)))
-        arrays = [key.entries for cell in cells for key in cell.keys]
         widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]
         if max(widths, default=0.0) <= box_width - 2 and max(map(len, arrays), default=0) <= LISTED:
             listed.add(number)
     heights, headings, bottom = _rows(machine, densities, bows, is_narrow)
     boxes = []
-    for cell in machine.cells:
+    for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
-        size = min(letters, density.letters)
         room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
-        x, y, label = middles[cell.column], heights[cell.row], cell.name if is_named else ""
-        boxes.append(CellBox(x, y, box_width, density.box, size, label, cell.row in listed))
+        box = CellBox(
+            **{**vars(cell), "keys": keys},
+            x=middles[cell.column],
+            y=heights[cell.row],
+            width=box_width,
+            height=density.box,
+            letters=min(letters, density.letters),
+            label=cell.name if is_named else "",
+            is_listed=cell.row in listed,
+        )
+        boxes.append(box)
     bottom += 2 if is_tall else 12
-    folds = zip(middles, machine.columns, strict=True)
-    gaps = tuple((x, hidden) for x, hidden in folds if hidden)
+    gaps = tuple((x, count) for x, count in zip(middles, hidden, strict=True) if count)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
     width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)
     return Arrangement(machine, width, bottom, *placed, pitch, is_tall, is_cramped)
@@ -203,7 +208,7 @@ def _rows(
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
-        name, is_second = f"{scan.label} {scan.name}", row.is_second
+        name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
         density = densities[number]
         if is_narrow:
             y += HEAD

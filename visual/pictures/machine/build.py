@@ -3,48 +3,48 @@
 `lab.events` decides all roles and sums.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 
-from lab.equations.events.events import Events, events
-from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Read, Slot, SlotRole, Write
-from lab.equations.events.records import Term as RunTerm
+from lab.equations.events.events import events
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.errors import GraphError
+from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import SequenceTrace, Trace
-from visual.layout.cells import full_text
+from visual.layout.columns import Gap
 from visual.pictures.machine.columns import (
     MOST_COLUMNS,
     Address,
     Columns,
+    Tick,
+    address_of,
     filling_sentence,
     results,
     scan_rows,
-    tape_row,
     title_of,
 )
 from visual.pictures.machine.content import (
-    Key,
     MachineContent,
     MachineEvent,
-    Movement,
-    Part,
     PartGroup,
     PartKind,
     SlotCell,
+    TapeRow,
 )
+from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
+from visual.pictures.machine.states import resting_role
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the most tapes of a machine
-# A state of a slot: its first moment, the role of the slot, and the value in the slot.
-State = tuple[int, SlotRole, np.ndarray | None]
+Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
+Index = Mapping[Address | None, int]  # the index of the cell of each value
 
 
 def machine_of(
@@ -62,120 +62,161 @@ def machine_of(
     GraphError for a run without Scans or steps, with more than `MOST_ROWS` tapes, or with numbers
     that a page cannot compute.
     """
-    if not any(scan.steps for scan in trace.scans):
-        raise GraphError("trace: expected a run with at least one step of a Scan.")
     run = events(trace) if program is None else PlacedEvents(trace, program)
-    columns = Columns(trace, around, most)
-    if len(columns.rows) > MOST_ROWS:
-        raise GraphError(
-            f"trace: the run has {len(columns.rows):,} tapes; the machine plays at most "
-            f"{MOST_ROWS}. Choose a lower order, or draw the tapes of one Scan."
-        )
-    return _Builder(trace, run, columns, Wording(run, entry)).machine()
+    shown = Run(Columns(trace, around, most), Wording(run, entry))
+    clock = tuple(shown.ticks)
+    index: Index = {place: n for n, place in enumerate(shown.columns.places)}
+    machine = MachineContent(
+        title="",
+        scans=tuple(scan_rows(shown.wording, shown.columns, clock)),
+        rows=shown.rows,
+        events=tuple(shown.event(tick, index) for tick in clock),
+        cells=tuple(shown.cells(clock, shown.columns.shown)),
+        times=shown.columns.shown,
+        results=tuple(results(shown.wording)),
+    )
+    return replace(machine, title=title_of(trace, machine))
 
 
 @dataclass(frozen=True, eq=False)
-class _Builder:
-    trace: Trace
-    events: Events
+class Run:
+    """The cells and the events of a run, for a machine of this run or of two runs.
+
+    Raises GraphError for a run without steps, or with more than `MOST_ROWS` tapes.
+    """
+
     columns: Columns
     wording: Wording
 
-    def machine(self) -> MachineContent:
-        """Return the machine. Only the last event of a series of hidden events remains."""
-        every = groupby(self._events(), lambda event: bool(event.groups))
-        played = [each for is_shown, series in every for each in [*series][0 if is_shown else -1 :]]
-        cells = tuple(self._cell(place, played) for place in self.columns.places)
-        rows = tuple(tape_row(self.wording, row) for row in self.columns.rows)
-        return MachineContent(
-            title=title_of(self.trace, played, cells, rows),
-            scans=tuple(scan_rows(self.wording, self.columns, played)),
-            rows=rows,
-            cells=cells,
-            events=tuple(played),
-            times=self.columns.shown,
-            results=tuple(results(self.wording)),
-        )
+    def __post_init__(self) -> None:
+        if not any(scan.steps for scan in self.columns.trace.scans):
+            raise GraphError("trace: expected a run with at least one step of a Scan.")
+        if len(self.columns.rows) > MOST_ROWS:
+            raise GraphError(
+                f"trace: the run has {len(self.columns.rows):,} tapes; the machine plays at most "
+                f"{MOST_ROWS}. Choose a lower order, or draw the tapes of one Scan."
+            )
+
+    @cached_property
+    def rows(self) -> tuple[TapeRow, ...]:
+        """The rows with their names."""
+        return tuple(row.shown for row in self.columns.rows)
+
+    @cached_property
+    def ticks(self) -> dict[Tick, Event]:
+        """The shown events. An event is hidden if it is a step that writes to no slot with a cell.
+
+        Of a series of hidden events, only the last event is shown.
+        """
+        run, columns, shown = self.wording.run, self.columns, list[Event]()
+        every = columns.addresses.items()
+        slots = [place for place, (row, _) in every if not columns.rows[row].taps]
+        numbers = list(range(1, len(run) + 1))
+        if not columns.places.keys() >= {*slots}:  # without the events of hidden slots only
+            cells = [run.slot(*place) for place in slots if place in columns.places]
+            touched = {n for slot in cells for n in run.moments(slot)}
+            numbers = sorted(touched | {n - 1 for n in touched if n > 1} | {len(run)})
+        for is_hidden, series in groupby(
+            (run[number - 1] for number in numbers),
+            lambda event: event.step is not None and not self._writes(event),
+        ):
+            shown += [*series][-1 if is_hidden else 0 :]
+        return {(e.scan, -1 if e.step is None else e.step): e for e in shown}
+
+    def _writes(self, event: Event) -> list[Write]:
+        """Return the writes of an event to slots with cells."""
+        return [write for write in event.writes if address_of(write.slot) in self.columns.places]
 
     # Cells.
 
-    def _cell(self, place: Address, played: Sequence[MachineEvent]) -> SlotCell:
-        """Return the cell of a slot, or of a given value of a sequence."""
-        row, column = self.columns.places[place]
-        if taps := self.columns.rows[row].taps:
-            return self._given_cell(place, taps, played)
-        slot, scan = self.events.slot(*place), self.trace.scans[place[0]]
-        keys = keys_of(self.wording, self._states(slot, [event.number for event in played]))
+    def cells(self, clock: Clock, times: Sequence[int | Gap]) -> Iterator[SlotCell]:
+        """Yield the cells, with keys for the moments of `clock`. Column n has the time `times[n]`.
+
+        At a tick without an event of the run, a cell has its resting role.
+        """
+        numbers = [0, *(self.ticks[tick].number if tick in self.ticks else None for tick in clock)]
+        for place, (row, time) in self.columns.places.items():
+            taps = self.columns.rows[row].taps
+            cell = self._given(place, taps, numbers) if taps else self._slot(place, numbers)
+            yield replace(cell, row=row, column=times.index(time))
+
+    def _slot(self, place: Address, numbers: Sequence[int | None]) -> SlotCell:
+        """Return the cell of a slot.
+
+        `numbers` has the number of the event at each moment, or None for a rest.
+        """
+        slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
         has_seed = any(
             scan.parent is not None and np.any(tape.initial[slot.row : slot.row + 1])
             for tape in scan.tapes
             if tape.argument == slot.argument and tape.tape.reads
         )
-        name = self.wording.quantity(slot)
-        return SlotCell(row, column, slot.position, name, keys, has_seed)
+        keys = keys_of(self.wording, self._states(slot, numbers))
+        return SlotCell(0, 0, slot.position, self.wording.quantity(slot), keys, has_seed)
 
-    def _given_cell(
-        self, place: Address, taps: Sequence[SequenceTrace], played: Sequence[MachineEvent]
+    def _states(self, slot: Slot, numbers: Sequence[int | None]) -> Iterator[State]:
+        """Yield the state of a slot at each moment at which the role or the value may change."""
+        run, past, role, value = self.wording.run, 0, "", None
+        changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
+        for moment, number in enumerate(numbers):
+            if number is None:
+                yield moment, resting_role(role), value
+            elif (count := bisect_right(changes, number)) > past:
+                past, role, value = count, run.role(slot, number), run.value(slot, number)
+                yield moment, role, value
+
+    def _given(
+        self, place: Address, taps: Sequence[SequenceTrace], numbers: Sequence[int | None]
     ) -> SlotCell:
-        """Return the cell of a value of a sequence, which has the taps `taps`."""
-        number, (scan, _, index) = self.columns.numbers[place], place
+        """Return the cell of a given value of a sequence, which has the taps `taps`."""
+        scan, _, index = place
         tap = next(tap for tap in taps if index in tap.axis.rows)
-        reads = self.events.step(scan, tap.axis.rows[index]).reads
+        reads = self.wording.run.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
-        used = [False, *(any(number in part.reads for part in event.parts) for event in played)]
-        roles = (SlotRole.READ if is_read else SlotRole.INPUT for is_read in used)
+        roles = ("read" if number in self._readers[place] else "input" for number in numbers)
         states = ((moment, role, read.value) for moment, role in enumerate(roles))
-        keys = keys_of(self.wording, states)
-        return SlotCell(*self.columns.places[place], index, read.name, keys)
+        return SlotCell(0, 0, index, read.name, keys_of(self.wording, states))
 
-    def _states(self, slot: Slot, numbers: Sequence[int]) -> Iterator[State]:
-        """Yield the state of a slot at each moment at which the role or the value may change.
-
-        `numbers` are the event numbers of the shown events.
-        """
-        changes = {number + d for number in self.events.moments(slot) for d in (0, 1)}
-        for moment in sorted({0, *(bisect_left(numbers, number) + 1 for number in changes)}):
-            if moment <= len(numbers):
-                number = numbers[moment - 1] if moment else 0
-                value = self.events.value(slot, number)
-                yield moment, self.events.role(slot, number), value
+    @cached_property
+    def _readers(self) -> Mapping[Address | None, set[int]]:
+        """For each value, the numbers of the shown events that use it in a sum or a formula."""
+        readers = defaultdict[Address | None, set[int]](set)
+        for event in self.ticks.values():
+            for write in self._writes(event):
+                terms = [(*term.reads, term.source) for term in write.terms] or [write.reads]
+                for read in chain(*terms) if write.kind is not SlotRole.RESTORED else ():
+                    if read is not None:
+                        readers[self.columns.place_of(event.scan, read)].add(event.number)
+        return readers
 
     # Events.
 
-    def _events(self) -> Iterator[MachineEvent]:
-        """Yield the shown events. An event that changes only hidden slots has no groups."""
-        for number in self._shown_events():
-            event = self.events[number - 1]
-            groups = tuple(self._groups(event))
-            heading = self.wording.heading(event)
-            heading = heading if groups else f"{heading}: its slots are not shown"
-            yield MachineEvent(number, event.scan + 1, event.step, groups, heading)
+    def event(self, tick: Tick, index: Index) -> MachineEvent:
+        """Return a shown event, or an event without groups for a rest or a hidden event."""
+        event = self.ticks.get(tick)
+        if event is None:
+            return MachineEvent(0, tick[0] + 1, tick[1], (), "")
+        groups, heading = tuple(self._groups(event, index)), self.wording.heading(event)
+        heading = heading if groups else f"{heading}: its slots are not shown"
+        return MachineEvent(event.number, event.scan + 1, event.step, groups, heading)
 
-    def _shown_events(self) -> list[int]:
-        """Return the numbers of events that touch a shown slot or end a series of hidden events."""
-        total, columns = len(self.events), self.columns
-        tapes = [row for row in columns.rows if not row.taps]
-        slots = [place for row in tapes for place in row.addresses]
-        if columns.places.keys() >= {*slots}:
-            return list(range(1, total + 1))
-        shown = [self.events.slot(*place) for place in slots if place in columns.places]
-        touched = {n for slot in shown for n in self.events.moments(slot)}
-        last = {n - 1 for n in touched if n > 1} | {total}
-        return sorted(touched | last)
+    def _groups(self, event: Event, index: Index) -> Iterator[PartGroup]:
+        """Yield the groups of an event."""
 
-    def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
-        parts: dict[Write, Part] = {}  # the `Part` of each write to a shown slot
-        for write in event.writes:
-            slot, cell_of = write.slot, partial(self.columns.cell_of, event.scan)
-            target = self.columns.numbers.get((slot.scan, slot.argument, slot.row))
-            is_shown = event.step is not None or write.terms or np.any(write.new)
-            if target is not None and is_shown:
-                parts[write] = part_of(self.wording, cell_of, event, write, target)
+        def cell_of(read: Read) -> int | None:
+            """Return the index of the cell of a read value, or None for a value without a cell."""
+            return index.get(self.columns.place_of(event.scan, read))
+
+        parts = {  # the `Part` of each write to a shown slot
+            write: part_of(self.wording, cell_of, event, write, index[address_of(write.slot)])
+            for write in self._writes(event)
+            if event.step is not None or write.terms or np.any(write.new)
+        }
         if event.step is None:
             summary = (filling_sentence(self.wording, event),)
             named = self.wording.named[event.scan]
             order = named.scan.order
-            cost = () if named.seeded_by() else self.trace.names[order - 1 : order]
+            cost = () if named.seeded_by() else named.trace.names[order - 1 : order]
             origin = " ".join([named.seeds, *cost])
             is_seeded = any(np.any(write.new) for write in event.writes)
             reason = f"{'Initial gradients' if is_seeded else 'The steps add gradients'}: {origin}."
@@ -193,85 +234,3 @@ class _Builder:
             yield PartGroup(together, hides_factors=zeros > 1)
         for write in loud:  # after `quiet`: the words of the final group end the event
             yield PartGroup((parts[write],))
-
-
-def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell. A state that looks like the previous state gets no key."""
-    keys: list[Key] = []
-    for moment, role, value in states:
-        full = "" if value is None else full_text(value)
-        key = Key(moment, role.value, wording.number(value), full, wording.entries(value))
-        if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
-            keys.append(key)
-    return tuple(keys)
-
-
-CellOf = Callable[[Read], int | None]  # returns the index of the cell of a read value, or None
-
-
-def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write, target: int) -> Part:
-    """Return the `Part` that shows a write to the cell `target`.
-
-    `cell_of` returns the index of the cell of a read value, or None for a value without a cell.
-    """
-    kind = PartKind.SUM if write.terms else PartKind.FORMULA
-    if write.kind is SlotRole.RESTORED:
-        kind = PartKind.RESTORED
-    if event.step is None:
-        kind = PartKind.FILL
-    equation = wording.equation(event, write)
-    terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
-    return Part(
-        kind,
-        target,
-        "" if write.old is None else wording.number(write.old),
-        wording.number(write.new),
-        write.adds_old and write.old is not None,
-        terms,
-        equation.sentence,
-        equation.exact,
-        formula=write.formula,
-        check=equation.check,
-        by_entry=tuple(each.equation(event, write) for each in wording.each(write.new)),
-        reason=wording.reason(event, write),
-    )
-
-
-def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
-    """Yield a `Movement` for each term of a sum, or for each slot that a formula reads.
-
-    A `Movement` of a formula has no factor and does not start in the target cell. The first
-    `Movement` of a formula has the cells of the given values that the formula reads.
-    """
-    for term in write.terms:
-        yield _term(wording, cell_of, term)
-    if write.terms:
-        return
-    reads = {read: n for read in write.reads if (n := cell_of(read)) not in (None, target)}
-    saved = tuple(dict.fromkeys(n for read, n in reads.items() if read.slot is None))
-    product = wording.number(write.new)
-    for read, cell in reads.items():
-        if read.slot is not None:
-            yield Movement(cell, wording.number(read.value), product=product, saved=saved)
-            saved = ()
-    if saved:
-        yield Movement(None, "", product=product, saved=saved)
-
-
-def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
-    source = term.source
-    cell = None if source is None else cell_of(source)
-    factor = term.factor
-    if source is None or factor is None or np.shape(factor) not in ((), np.shape(source.value)):
-        factor = None
-    has_factor = wording.scalar(factor) is not None
-    reads = (read for read in term.reads if read is not source)
-    saved = dict.fromkeys(n for n in map(cell_of, reads) if n is not None)
-    return Movement(
-        cell,
-        wording.number(source.value) if source is not None and cell is not None else "",
-        wording.number(factor) if has_factor else "",
-        term.symbols if has_factor or cell is None else "",
-        wording.number(term.value),
-        tuple(saved),
-    )

@@ -4,12 +4,12 @@
 the title, the names of rows and Scans, the results, and the sentence about a filled tape.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read
+from lab.equations.events.records import Event, Read, Slot
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
@@ -17,11 +17,10 @@ from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_ga
 from visual.pictures.machine.content import (
     LISTED,
     Ink,
-    MachineEvent,
+    MachineContent,
     PartKind,
     Phrase,
     ScanRows,
-    SlotCell,
     TapeRow,
 )
 from visual.pictures.machine.wording import Wording
@@ -29,6 +28,7 @@ from visual.pictures.machine.wording import Wording
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 # The Scan, argument, and row of a slot; or the Scan, argument, and time index of a given value.
 Address = tuple[int, int, int]
+Tick = tuple[int, int]  # the Scan and the step of an event; the step -1 is the filling of tapes
 MOST_FACTOR = 8  # the most characters of a factor in a title
 MOST_LISTED = 12  # the most entries of a result as text
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
@@ -44,13 +44,9 @@ class Row:
 
     scan: int
     variable: TapeTrace | SequenceTrace
+    shown: TapeRow
     times: Mapping[int, int]
     taps: tuple[SequenceTrace, ...] = ()
-
-    @property
-    def addresses(self) -> dict[Address, int]:
-        """The time of each value, by the address of the value."""
-        return {(self.scan, self.variable.argument, key): t for key, t in self.times.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +63,18 @@ class Columns:
         return [row for named in Quantities.each(self.trace) for row in _rows(named)]
 
     @cached_property
-    def times(self) -> dict[Address, int]:
-        """The time of every slot and every given value."""
-        return {place: time for row in self.rows for place, time in row.addresses.items()}
+    def addresses(self) -> dict[Address, tuple[int, int]]:
+        """The row and the time of every slot and every given value."""
+        return {
+            (row.scan, row.variable.argument, key): (number, time)
+            for number, row in enumerate(self.rows)
+            for key, time in row.times.items()
+        }
 
     @cached_property
     def shown(self) -> tuple[int | Gap, ...]:
         """The times of the shown columns, and the gaps between them, in order."""
-        every = sorted({*self.times.values()})
+        every = sorted({time for row in self.rows for time in row.times.values()})
         if len(every) > self.most:
             every = sorted({t for row in self.rows if not row.taps for t in row.times.values()})
         if len(every) <= self.most:
@@ -88,32 +88,25 @@ class Columns:
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
-        """The row and the column of every slot and every given value that has a cell."""
-        order = {column: n for n, column in enumerate(self.shown)}
-        return {
-            place: (number, order[time])
-            for number, row in enumerate(self.rows)
-            for place, time in row.addresses.items()
-            if time in order
-        }
+        """The row and the time of every slot and every given value that has a cell."""
+        return {place: each for place, each in self.addresses.items() if each[1] in self.shown}
 
-    @cached_property
-    def numbers(self) -> dict[Address, int]:
-        """For each slot or given value that has a cell, the index of the cell."""
-        return {place: n for n, place in enumerate(self.places)}
-
-    def cell_of(self, number: int, read: Read) -> int | None:
-        """Return the index of the cell of a value that Scan `number` reads, or None without one."""
+    def place_of(self, number: int, read: Read) -> Address | None:
+        """Return the address of a value that Scan `number` reads, or None if it has no row."""
         if read.slot is not None:
-            return self.numbers.get((read.slot.scan, read.slot.argument, read.slot.row))
+            return address_of(read.slot)
         sequences = self.trace.scans[number].sequences
         sequence = next((each for each in sequences if each.argument == read.argument), None)
         if sequence is None or read.index is None:
             return None
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
         rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
-        places = ((row.scan, row.variable.argument, read.index) for row in rows)
-        return next(map(self.numbers.get, places), None)
+        return next(((row.scan, row.variable.argument, read.index) for row in rows), None)
+
+
+def address_of(slot: Slot) -> Address:
+    """Return the address of a slot."""
+    return slot.scan, slot.argument, slot.row
 
 
 def _rows(named: Quantities) -> Iterator[Row]:
@@ -132,13 +125,18 @@ def _rows(named: Quantities) -> Iterator[Row]:
     }
     for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
-        yield Row(named.number, tape, total or times[tape.argument])
+        name = named.whole_label(tape, None) if tape.collects else ""
+        name = name or named.row_name(tape)
+        shown = TapeRow(named.number + 1, tape.name, name, is_low=not tape.tape.reads)
+        yield Row(named.number, tape, shown, total or times[tape.argument])
     for taps in given_sequences(scan):
         order, now = taps[0].axis.index, taps[0].now
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
         given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
-        yield Row(named.number, taps[0], given, taps)
+        name = named.row_name(taps[0])
+        shown = TapeRow(named.number + 1, taps[0].axis.variable, name, is_low=True)
+        yield Row(named.number, taps[0], shown, given, taps)
 
 
 def _total_times(
@@ -146,11 +144,11 @@ def _total_times(
 ) -> dict[int, int]:
     """Return the times of a running total: the times of the slots that the same steps write."""
     main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
-    columns = []
-    for step in range(scan.steps):
-        row = main.tape.row(step, main.tape.writes[0]) if main else step
-        times = known.get(main.argument, {}) if main else {}
-        columns.append(times.get(row, scan.steps - 1 - step))
+    times = known.get(main.argument, {}) if main else {}
+    rows = [
+        main.tape.row(step, main.tape.writes[0]) if main else step for step in range(scan.steps)
+    ]
+    columns = [times.get(row, scan.steps - 1 - step) for step, row in enumerate(rows)]
     way = columns[0] - columns[1] if len(columns) > 1 else 1
     whole = [columns[0] + way, *columns] if columns else [0]
     return dict(enumerate(whole[:count]))
@@ -173,9 +171,7 @@ def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
     return [*taps.values()]
 
 
-def title_of(
-    trace: Trace, played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
-) -> str:
+def title_of(trace: Trace, machine: MachineContent) -> str:
     """Return the title of a machine. The title of a first derivative has the factor of all sums.
 
     The factor has no time indices: ``2·x``. If the factors differ, or if the shared factor is too
@@ -187,11 +183,11 @@ def title_of(
     if order > 1:
         return f"{len(trace.scans)} Scans: each derivative differentiates all earlier Scans"
     factors = set()
-    for part in (part for event in played for part in event.parts if part.kind is PartKind.SUM):
+    for part in (part for part in machine.parts() if part.kind is PartKind.SUM):
         for term in part.terms:
             factor = term.symbol if term.factor and len(part.terms) == 1 else ""
-            for saved in (cells[n] for n in term.saved):
-                factor = factor.replace(saved.name, rows[saved.row].name)
+            for saved in (machine.cells[n] for n in term.saved):
+                factor = factor.replace(saved.name, machine.rows[saved.row].name)
             factors.add(factor)
     factor = factors.pop() if len(factors) == 1 else ""
     if factor == "1":
@@ -202,24 +198,14 @@ def title_of(
     return f"Each backward step multiplies by {factor} and adds"
 
 
-def tape_row(wording: Wording, row: Row) -> TapeRow:
-    """Return the `TapeRow` with the names of a row."""
-    named, variable = wording.named[row.scan], row.variable
-    if isinstance(variable, SequenceTrace):
-        return TapeRow(row.scan + 1, variable.axis.variable, named.row_name(variable), is_low=True)
-    name = named.whole_label(variable, None) if variable.collects else ""
-    name = name or named.row_name(variable)
-    return TapeRow(row.scan + 1, variable.name, name, is_low=not variable.tape.reads)
-
-
 def scan_rows(
-    wording: Wording, columns: Columns, played: Sequence[MachineEvent]
+    wording: Wording, columns: Columns, clock: Sequence[Tick], run: str = ""
 ) -> Iterator[ScanRows]:
     """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first."""
     for number, scan in enumerate(columns.trace.scans):
         times = (row.times for row in columns.rows if row.scan == number and not row.taps)
         first, *_, last = next(([*each.values()] for each in times if len(each) > 1), (0, 0))
-        own = [n for n, event in enumerate(played) if event.scan == number + 1]
+        own = [n for n, tick in enumerate(clock) if tick[0] == number]
         taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)
         yield ScanRows(
             number + 1,
@@ -229,6 +215,7 @@ def scan_rows(
             scan.order,
             range(own[0], own[-1] + 1) if own else range(0),
             taps,
+            run,
         )
 
 
@@ -249,7 +236,7 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
         return
     for entry in range(len(value)):
         yield ", " if entry else "["
-        yield wording.number(value, entry=entry)
+        yield replace(wording, entry=entry).number(value)
     yield "]"
 
 

@@ -9,8 +9,8 @@ These records have neither coordinates, which `visual.pictures.machine.arrange` 
 which the theme adds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from lab.traces.program import Instruction
@@ -40,15 +40,16 @@ class PartKind(StrEnum):
     FILL = "fill"  # the slot gets its initial value before the Scan runs
 
 
+WEIGHTS = {PartKind.FILL: 0.8, PartKind.RESTORED: 0.5}  # durations, relative to a sum
+MOST_ENTRIES, LISTED = 64, 4
+
+
 @dataclass(frozen=True)
 class Phrase:
     """A piece of a sentence. `ink` is the meaning of the piece."""
 
     text: str
     ink: Ink = Ink.PLAIN
-
-
-MOST_ENTRIES, LISTED = 64, 4
 
 
 @dataclass(frozen=True)
@@ -93,20 +94,9 @@ class SlotCell:
     has_seed: bool = False
     wrong_from: int | None = None  # the first moment with a wrong number
 
-    @property
-    def lines(self) -> int:
-        """The most entries that the cell lists in lines, or 0 for a number or a strip of bars."""
-        counts = [len(key.entries) for key in self.keys]
-        return max((n for n in counts if n <= LISTED), default=0)
-
     def at(self, moment: float) -> Key:
         """Return the last key that begins at or before a moment."""
-        return key_at(self.keys, moment)
-
-
-def key_at(keys: Sequence[Key], moment: float) -> Key:
-    """Return the last key that begins at or before a moment."""
-    return next(key for key in reversed(keys) if key.moment <= moment)
+        return next(key for key in reversed(self.keys) if key.moment <= moment)
 
 
 @dataclass(frozen=True)
@@ -145,25 +135,22 @@ class Equation:
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    `sentence`, `exact`, and `check` are those of an `Equation`, for the whole array; `by_entry` has
-    an equation for each entry of a short array. `formula` is the write in terms of slots such as
-    ``buf[2]``.
+    The equation is the equation of the whole array; `by_entry` has an equation for each entry of a
+    short array. `formula` is the write in terms of slots such as ``buf[2]``.
     """
 
+    _: KW_ONLY
     kind: PartKind
     target: int
     old: str
     new: str
     adds: bool
     terms: tuple[Movement, ...]
-    sentence: tuple[Phrase, ...]
-    exact: str = ""
-    formula: str = ""
+    formula: str
     is_second: bool = False
-    check: tuple[Instruction, ...] = ()
     by_entry: tuple[Equation, ...] = ()
     reason: str = ""
 
@@ -198,10 +185,7 @@ class PartGroup:
     @property
     def weight(self) -> float:
         """The duration of the group, relative to the duration of a sum."""
-        kinds = {part.kind for part in self.parts}
-        if PartKind.FILL in kinds:
-            return 0.8
-        return 0.5 if PartKind.RESTORED in kinds else 1.0
+        return min((WEIGHTS.get(part.kind, 1.0) for part in self.parts), default=1.0)
 
     @property
     def shown(self) -> list[int]:
@@ -209,11 +193,10 @@ class PartGroup:
 
         With two runs, the described parts have different results if any results differ.
         """
-        parts = list(enumerate(self.parts))
-        first = [n for n, part in parts if not part.is_second]
-        second = [n for n, part in parts if part.is_second]
+        first = [n for n, part in enumerate(self.parts) if not part.is_second]
+        second = [n for n, part in enumerate(self.parts) if part.is_second]
         if not first or not second:
-            return [n for n, _ in parts[:2]]
+            return [*first, *second][:2]
         results = {self.parts[n].new for n in first}
         pair = next((k for k, n in enumerate(second) if self.parts[n].new not in results), 0)
         return [first[min(pair, len(first) - 1)], second[pair]]
@@ -230,11 +213,6 @@ class PartGroup:
             key = part.kind if part.kind is PartKind.RESTORED else part.reason
             reasons.setdefault(key, part.reason)
         return self.reason or "  ".join(filter(None, reasons.values()))
-
-    @property
-    def lines(self) -> tuple[tuple[Phrase, ...], ...]:
-        """The sentences to show, one for each line."""
-        return self.summary or tuple(self.parts[n].sentence for n in self.shown)
 
 
 @dataclass(frozen=True)
@@ -279,27 +257,20 @@ class ScanRows:
     taps: str = ""
     run: str = ""
 
-    @property
-    def label(self) -> str:
-        """The number of the Scan, after the sign of its run if there are two: ``2`` or ``A2``."""
-        return f"{self.run}{self.number}"
-
 
 @dataclass(frozen=True)
 class RuleEffect:
     """The effect of a faulty rule: the moments of the first wrong numbers, and the derivatives.
 
-    `first_wrong` is the first moment with a wrong number, and `first_read` is the first moment at
-    which an event has read a wrong number. Both can be None. Each row of `table` has the name of a
-    derivative, its correct and faulty values, the estimate by finite differences, and the ratio of
-    the faulty to the correct value. If the rule changes no derivative of this machine, `example`
-    has the options of a machine with a wrong derivative.
+    Each row of `table` has the name of a derivative, its correct and faulty values, the estimate by
+    finite differences, and the ratio of the faulty to the correct value. If the rule changes no
+    derivative of this machine, `example` has the options of a machine with a wrong derivative.
     """
 
     rule: str
     change: str
-    first_wrong: int | None
-    first_read: int | None
+    first_wrong: int | None  # the first moment with a wrong number
+    first_read: int | None  # the first moment at which an event has read a wrong number
     table: tuple[tuple[str, ...], ...]
     example: Mapping[str, object] | None = None
 
@@ -319,18 +290,9 @@ class MachineContent:
     runs: tuple[str, ...] = ()
 
     @property
-    def columns(self) -> tuple[int, ...]:
-        """The number of hidden columns of each gap, and 0 for each shown column."""
-        return tuple(time.hidden if isinstance(time, Gap) else 0 for time in self.times)
-
-    @property
     def moments(self) -> int:
         """The number of the last moment."""
         return len(self.events)
-
-    def cells_of(self, row: int) -> list[SlotCell]:
-        """Return the cells of a row."""
-        return [cell for cell in self.cells if cell.row == row]
 
     def parts(self) -> Iterator[Part]:
         """Return an iterator over the parts of all events."""

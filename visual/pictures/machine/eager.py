@@ -15,7 +15,6 @@ from lab.equations.events.events import events
 from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
-from visual.pictures.machine.build import State, keys_of, part_of
 from visual.pictures.machine.content import (
     Equation,
     Ink,
@@ -28,6 +27,7 @@ from visual.pictures.machine.content import (
     SlotCell,
     TapeRow,
 )
+from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.wording import Wording
 
 MOST_NODES = 40

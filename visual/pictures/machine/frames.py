@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
-from visual.pictures.machine.content import Key, Movement, Part, PartKind, key_at
+from visual.pictures.machine.content import Key, Movement, Part, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import (
     Track,
@@ -70,11 +70,10 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
 
 def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
     """Yield the names of cells. In a compact machine, some names appear only near the event."""
-    machine, boxes = arrangement.machine, arrangement.boxes
-    few, open_scan = len(machine.scans) < 3, moment.event and moment.event.scan
-    for cell, keys, place in zip(machine.cells, arrangement.states, boxes, strict=True):
-        is_near = few or machine.rows[cell.row].scan == open_scan
-        is_lit = arrangement.is_tall or is_near or key_at(keys, moment.p).role in COLORED
+    machine, open_scan = arrangement.machine, moment.event and moment.event.scan
+    for place in arrangement.boxes:
+        is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan
+        is_lit = arrangement.is_tall or is_near or place.at(moment.p).role in COLORED
         if place.label and is_lit:
             yield Text(place.x, place.top - 4, place.label, 11, "middle", muted=True)
 
@@ -168,17 +167,15 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
 
 def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:
     """Yield all cells. The cells in `adders` show an addition, not a number."""
-    cells = arrangement.machine.cells
-    places = zip(cells, arrangement.states, arrangement.boxes, strict=True)
-    for number, (cell, keys, place) in enumerate(places):
-        key = key_at(keys, moment.p)
-        is_wrong = cell.wrong_from is not None and cell.wrong_from <= moment.p
+    for number, place in enumerate(arrangement.boxes):
+        key = place.at(moment.p)
+        is_wrong = place.wrong_from is not None and place.wrong_from <= moment.p
         look = Role.WRONG if is_wrong else ROLES.get(key.role, Role.INTERMEDIATE)
         left, top = place.left, place.top
         inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
         if key.role in NEW:
             inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
-        if cell.has_seed and key.role != "empty":
+        if place.has_seed and key.role != "empty":
             size = 6 if key.entries else 8  # numbers of an array extend into the corner
             x, y = left + 1, top + 1
             inside.append(Polyline(((x, y + size), (x, y), (x + size, y), (x, y + size))))
@@ -186,7 +183,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             if key.role == "restored":
                 inside.append(Text(place.right - 3, top + 11, "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
-        title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
+        title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
         yield Shapes(tuple(inside), title=title)
 
 

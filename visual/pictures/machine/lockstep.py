@@ -1,147 +1,115 @@
-"""A single machine with the rows of two machines, which run on a common clock.
+"""A machine of two runs on a common clock.
 
 Scans with the same number run in lockstep: their events of the same step end at the same moment,
 and a column shows the results of the same step. A run without an event of this step rests.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from visual.layout.columns import Gap, numbers, with_gaps
-from visual.pictures.machine.content import (
-    MachineContent,
-    MachineEvent,
-    Part,
-    PartGroup,
-    Phrase,
-    SlotCell,
-)
-from visual.pictures.machine.states import resting_role
+import numpy as np
 
-Tick = tuple[int, int]  # the number of a Scan and a step; -1 is the filling of its tapes
-# For each cell of the second machine, the index of its twin: the cell of the first machine in the
-# same place, or None.
-Twins = Sequence[int | None]
+from visual.layout.columns import numbers, with_gaps
+from visual.pictures.machine.build import Index, Run
+from visual.pictures.machine.columns import Address, scan_rows
+from visual.pictures.machine.content import MachineContent, Part, PartGroup, Phrase, SlotCell
+
+CLOSE = 1e-9  # the largest relative difference between numbers that count as equal
 
 
-def align(first: MachineContent, second: MachineContent) -> tuple[MachineContent, MachineContent]:
-    """Return both machines with the same columns and on a common clock.
+def in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineContent:
+    """Return the machine of two runs, without a title and without results.
 
-    If only one run has an event, the other run gets an event without groups.
+    All rows of the second run are below the first run, and a group has the reasons of both runs. If
+    the second run `is_faulty`, it has only the rows with a number that differs from the first run,
+    each below the row of the same Scan with the same name.
     """
-    common = dict(sorted({**_ticks(second), **_ticks(first)}.items()))
-    times = tuple(with_gaps({*numbers(first.times), *numbers(second.times)}))
-    return _on_clock(first, common, times), _on_clock(second, common, times)
-
-
-def _ticks(machine: MachineContent) -> dict[Tick, MachineEvent]:
-    """Return the events of a machine by tick."""
-    return {(e.scan, -1 if e.step is None else e.step): e for e in machine.events}
-
-
-def _on_clock(
-    machine: MachineContent, common: Mapping[Tick, MachineEvent], times: tuple[int | Gap, ...]
-) -> MachineContent:
-    """Return a machine with the columns `times` and with an event for each tick of `common`."""
-    own = _ticks(machine)
-    order = [*own]
-    played = [own.get(tick, replace(event, groups=())) for tick, event in common.items()]
-    scans = []
-    for scan in machine.scans:
-        steps = [n for n, tick in enumerate(common) if tick[0] == scan.number]
-        scans.append(replace(scan, events=range(steps[0], steps[-1] + 1) if steps else range(0)))
-
-    def on_clock(cell: SlotCell) -> SlotCell:
-        """Return a cell on the common clock. While the run rests, the cell has its resting role."""
-        keys, key = [cell.keys[0]], cell.keys[0]
-        for moment, tick in enumerate(common, start=1):
-            key = replace(key, role=resting_role(key.role))
-            if tick in own:
-                key = cell.at(order.index(tick) + 1)
-            if (key.role, key.text) != (keys[-1].role, keys[-1].text):
-                keys.append(replace(key, moment=moment))
-        return replace(cell, column=times.index(machine.times[cell.column]), keys=tuple(keys))
-
-    return replace(
-        machine,
-        scans=tuple(scans),
-        cells=tuple(map(on_clock, machine.cells)),
-        events=tuple(played),
+    runs, below = (first, second), 0 if is_faulty else len(first.columns.trace.scans)
+    signs = first.wording.sign, second.wording.sign
+    clock = sorted({*first.ticks, *second.ticks})
+    times = tuple(with_gaps(time for run in runs for time in numbers(run.columns.shown)))
+    cells = [*first.cells(clock, times)]
+    others = [*_with_twins(runs, cells, second.cells(clock, times), is_faulty)]
+    differing = {c.row for twin, c in others if twin is None or c.wrong_from is not None}
+    # For each row, by the number of its run and its own number: its Scan, and the row above it.
+    order = {(0, n): (row.scan, n) for n, row in enumerate(first.rows)}
+    names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
+    for n, row in enumerate(second.rows):
+        if n in differing or not is_faulty:
+            order[1, n] = row.scan + below, names.get((row.scan + below, row.name), len(first.rows))
+    places = sorted(order, key=lambda place: (order[place], place))
+    cells = [replace(cell, row=places.index((0, cell.row))) for cell in cells]
+    index: Index = {place: n for n, place in enumerate(first.columns.places)}
+    other_index: dict[Address | None, int] = {}
+    twins: dict[int, int | None] = {}  # the twin of each cell of the second run
+    for place, (twin, cell) in zip(second.columns.places, others, strict=True):
+        number = twin
+        if (1, cell.row) in order:
+            number = len(cells)
+            cells.append(replace(cell, row=places.index((1, cell.row))))
+        assert number is not None  # a cell of a hidden row has a twin
+        other_index[place], twins[number] = number, twin
+    events = []
+    for tick in clock:
+        event, other = first.event(tick, index), second.event(tick, other_index)
+        pairs = _pairs(event.groups, other.groups, twins, signs, below > 0)
+        scan = event.scan if event.groups else other.scan + below
+        named = event if tick in first.ticks else other
+        events.append(replace(named, scan=scan, groups=tuple(pairs)))
+    mark = f"{signs[1]} " if is_faulty else ""
+    moved = [
+        replace(row, scan=row.scan + below, name=mark + row.name, is_second=True)
+        for row in second.rows
+    ]
+    scans = [
+        [*scan_rows(run.wording, run.columns, clock, "" if is_faulty else run.wording.sign)]
+        for run in runs
+    ]
+    return MachineContent(
+        title="",
+        runs=signs,
+        rows=tuple((first.rows, moved)[run][n] for run, n in places),
+        cells=tuple(cells),
+        scans=(*scans[0], *scans[1][len(scans[0]) - below :]),
+        events=tuple(events),
         times=times,
     )
 
 
-def merge(
-    first: MachineContent,
-    second: MachineContent,
-    runs: tuple[str, str],
-    twins: Twins,
-    shown: Collection[int],
-    below: int = 0,
-) -> MachineContent:
-    """Return one machine for two machines on a common clock, whose signs are `runs`.
+def _with_twins(
+    runs: tuple[Run, Run], cells: Sequence[SlotCell], others: Iterable[SlotCell], is_faulty: bool
+) -> Iterator[tuple[int | None, SlotCell]]:
+    """Yield each cell of the second run after its twin.
 
-    The result contains only the rows `shown` of the second machine. Every cell of another row has
-    a twin with the same numbers. A row of the second machine is below the row of the same Scan with
-    the same name. If `below` is the number of Scans of the first machine, all rows of the second
-    machine are below the first machine. A group then has the reasons of both runs.
+    The twin is the index of the cell of the first run in the same column of the same row, or None.
+    Two rows are the same if their Scans and names are equal. For a faulty run, the names of the
+    cells must also be equal, and the yielded cells have the moment of their first wrong number.
     """
-    count, names = len(first.rows), {(r.scan, r.name): n for n, r in enumerate(first.rows)}
-    moved = (replace(row, scan=row.scan + below, is_second=True) for row in second.rows)
-    rows = [*first.rows, *moved]
 
-    def place(number: int) -> tuple[int, int, int]:
-        """Return the position of a row: its Scan, its twin in the first machine, its number."""
-        scan, name = rows[number].scan, rows[number].name
-        return scan, number if number < count else names.get((scan, name), count), number
+    def place(run: Run, cell: SlotCell) -> tuple[object, ...]:
+        """Return a key that is equal for twins."""
+        row = run.rows[cell.row]
+        return row.scan, row.name, cell.column, cell.name if is_faulty else ""
 
-    order = sorted([*range(count), *(count + n for n in shown)], key=place)
-    cells = [replace(cell, row=order.index(cell.row)) for cell in first.cells]
-    targets: dict[int, int | None] = {}  # the twin of each cell of the second machine
-    indices = []  # the new index of each cell of the second machine
-    for twin, cell in zip(twins, second.cells, strict=True):
-        index = twin
-        if cell.row in shown:
-            index = len(cells)
-            cells.append(replace(cell, row=order.index(count + cell.row)))
-        assert index is not None  # each cell of a row that is not in `shown` has a twin
-        indices.append(index)
-        targets[index] = twin
-    events = []
-    for event, other in zip(first.events, second.events, strict=True):
-        groups = [_of_run(group, runs[0], range(len(cells))) for group in event.groups]
-        others = [_of_run(group, runs[1], indices, is_second=True) for group in other.groups]
-        scan = event.scan if groups else other.scan + below
-        pairs = _pairs(groups, others, targets, runs, has_both_reasons=below > 0)
-        events.append(replace(event, scan=scan, groups=tuple(pairs)))
-    return replace(
-        first,
-        runs=runs,
-        rows=tuple(rows[n] for n in order),
-        cells=tuple(cells),
-        scans=(*first.scans, *second.scans[len(first.scans) - below :]),
-        events=tuple(events),
-    )
+    known = {place(runs[0], cell): n for n, cell in enumerate(cells)}
+    for cell in others:
+        twin = known.get(place(runs[1], cell))
+        start = _first_difference(cells[twin], cell) if is_faulty and twin is not None else None
+        yield twin, replace(cell, wrong_from=start)
 
 
-def _of_run(
-    group: PartGroup, run: str, indices: Sequence[int], is_second: bool = False
-) -> PartGroup:
-    """Return a group of a run: its sentences begin with the sign of the run.
+def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
+    """Return the first moment at which the numbers of two cells differ, or None."""
+    moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
+    return next((m for m in moments if _differ(correct.at(m).full, faulty.at(m).full)), None)
 
-    `indices` has the new index of each cell.
-    """
-    sign, parts = Phrase(f"{run} "), list[Part]()
-    for part in group.parts:
-        terms = []
-        for term in part.terms:
-            source = None if term.source is None else indices[term.source]
-            terms.append(replace(term, source=source, saved=tuple(indices[n] for n in term.saved)))
-        by_entry = tuple(replace(e, sentence=(sign, *e.sentence)) for e in part.by_entry)
-        sentence, target = (sign, *part.sentence), indices[part.target]
-        part = replace(part, sentence=sentence, by_entry=by_entry, is_second=is_second)
-        parts.append(replace(part, target=target, terms=tuple(terms)))
-    return replace(group, parts=tuple(parts))
+
+def _differ(correct: str, faulty: str) -> bool:
+    """Return whether two texts differ. Numbers differ if the relative error exceeds `CLOSE`."""
+    try:
+        return not np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True)
+    except ValueError:  # an array, or an empty cell
+        return correct != faulty
 
 
 def _pairs(
@@ -156,24 +124,25 @@ def _pairs(
     A sum of the second run plays together with the sum of the first run in the same slot. `twins`
     has the twin of each cell of the second run. A cell that is its own twin is not drawn again.
     """
-    owners = {part.target: n for n, group in enumerate(groups) for part in group.parts}
-    pairs: list[list[tuple[PartGroup, Part]]] = [[] for _ in groups]
+    owners: dict[int | None, PartGroup] = {
+        part.target: group for group in groups for part in group.parts
+    }
+
+    def paired_with(group: PartGroup | None, other: PartGroup) -> tuple[Part, ...]:
+        """Return the parts of `other` that play with `group`; for None, the unpaired parts."""
+        is_filling = other.summary and groups  # both events fill tapes
+        return tuple(
+            replace(part, is_second=True)
+            for part in other.parts
+            if twins[part.target] != part.target
+            and (groups[0] if is_filling else owners.get(twins[part.target])) is group
+        )
+
     for other in others:
-        rest = []
-        for part in other.parts:
-            twin = twins[part.target]
-            owner = None if twin is None else owners.get(twin)
-            if twin == part.target:
-                continue
-            if other.summary and groups:  # both events fill tapes
-                owner = 0
-            if owner is None:
-                rest.append(part)
-            else:
-                pairs[owner].append((other, part))
-        if rest:
-            yield replace(other, parts=tuple(rest))
-    for group, paired in zip(groups, pairs, strict=True):
+        if rest := paired_with(None, other):
+            yield replace(other, parts=rest)
+    for group in groups:
+        paired = [(other, parts) for other in others if (parts := paired_with(group, other))]
         if not paired:
             yield group
             continue
@@ -183,5 +152,5 @@ def _pairs(
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
         if other.summary != summary:
             summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
-        parts = (*group.parts, *(part for _, part in paired))
+        parts = (*group.parts, *(part for _, added in paired for part in added))
         yield replace(group, parts=parts, summary=summary, reason=reason)

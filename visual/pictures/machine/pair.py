@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from lab.equations.events.events import events
 from lab.notation import integers, number_text
 from lab.reports.breaking.breakage import Breakage, precise
 from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
-from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.columns import MOST_COLUMNS
+from visual.pictures.machine.build import Run
+from visual.pictures.machine.columns import Columns, results
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
@@ -22,30 +23,28 @@ from visual.pictures.machine.content import (
     Part,
     Phrase,
     RuleEffect,
-    SlotCell,
 )
-from visual.pictures.machine.lockstep import align, merge
+from visual.pictures.machine.lockstep import in_lockstep
+from visual.pictures.machine.wording import Wording
 
-CLOSE = 1e-9  # the largest relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 
 
 def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
-    machines = []
-    for run, trace in zip(LETTERS, (first, second), strict=True):
-        machine = machine_of(trace, entry=entry)
-        scans = tuple(replace(scan, run=run) for scan in machine.scans)
-        results = tuple((f"{run} {name}", value) for name, value in machine.results)
-        machines.append(replace(machine, scans=scans, results=results))
-    a, b = align(*machines)
-    both = merge(a, b, LETTERS, _twins(a, b), range(len(b.rows)), below=len(a.scans))
+    runs = _run(first, LETTERS[0], entry), _run(second, LETTERS[1], entry)
     pairs = enumerate(zip(_run_texts(first), _run_texts(second), strict=True))
     differing = [pair for n, pair in pairs if n == 0 or pair[0] != pair[1]]
     names = (", ".join(filter(None, texts)) for texts in zip(*differing, strict=True))
     title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, names, strict=True))
-    return replace(both, title=title, results=(*a.results, *b.results))
+    values = [(f"{run.wording.sign} {n}", v) for run in runs for n, v in results(run.wording)]
+    return replace(in_lockstep(*runs), title=title, results=tuple(values))
+
+
+def _run(trace: Trace, sign: str, entry: int | None = None) -> Run:
+    """Return a run of a machine of two runs."""
+    return Run(Columns(trace), Wording(events(trace), entry, sign))
 
 
 def _run_texts(trace: Trace) -> list[str]:
@@ -62,12 +61,12 @@ def _run_texts(trace: Trace) -> list[str]:
     ]
 
 
-def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
+def pair_of(breakage: Breakage) -> MachineContent:
     """Return a machine with the correct run and with the differing rows of the faulty run."""
-    runs = (machine_of(run, most=most) for run in (breakage.true, breakage.broken))
-    machine = _with_faulty_rows(*align(*runs))
+    runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
+    machine = in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
-    events, table = _with_red_numbers(machine.events, wrong), tuple(_table(breakage))
+    played, table = _with_red_numbers(machine.events, wrong), tuple(_table(breakage))
     mistake = RuleEffect(
         breakage.rule.name,
         breakage.rule.change,
@@ -76,34 +75,18 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
         table=table,
         example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
     )
-    return replace(machine, title=_title(breakage, table), events=tuple(events), mistake=mistake)
-
-
-def _twins(
-    first: MachineContent, second: MachineContent, by_name: bool = False
-) -> list[int | None]:
-    """Return the twin of each cell of `second`: the cell of `first` in the same place, or None.
-
-    Two places are the same if the Scans, the names of the rows, and the columns are equal. With
-    `by_name`, the names of the cells must also be equal.
-    """
-
-    def places(machine: MachineContent) -> list[tuple[object, ...]]:
-        rows = ((machine.rows[cell.row], cell) for cell in machine.cells)
-        return [(row.scan, row.name, c.column, c.name if by_name else "") for row, c in rows]
-
-    known = {place: n for n, place in enumerate(places(first))}
-    return [known.get(place) for place in places(second)]
+    title, values = _title(breakage, table), tuple(results(runs[0].wording))
+    return replace(machine, title=title, events=tuple(played), results=values, mistake=mistake)
 
 
 def _with_red_numbers(
-    events: Iterable[MachineEvent], wrong: Mapping[int, int]
+    played: Iterable[MachineEvent], wrong: Mapping[int, int]
 ) -> Iterator[MachineEvent]:
     """Yield the events with red wrong numbers. Groups with wrong numbers play after all others.
 
     `wrong` has the first moment with a wrong number, by cell.
     """
-    for moment, event in enumerate(events, start=1):
+    for moment, event in enumerate(played, start=1):
         ranked = []
         for group in event.groups:
             second = [part.target for part in group.parts if part.is_second]
@@ -138,33 +121,6 @@ def _wrong_reads(events: Iterable[MachineEvent], wrong: Mapping[int, int]) -> It
         used = {cell for part in event.parts for cell in part.reads}
         if any(wrong.get(cell, moment) < moment for cell in used):
             yield moment
-
-
-def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
-    """Return the correct machine with the faulty row below each row in which a number differs."""
-    twins, cells, differing = _twins(correct, faulty, by_name=True), [], set[int]()
-    for cell, twin in zip(faulty.cells, twins, strict=True):
-        start = None if twin is None else _first_difference(correct.cells[twin], cell)
-        cells.append(replace(cell, wrong_from=start))
-        if twin is None or start is not None:
-            differing.add(cell.row)
-    both = merge(correct, replace(faulty, cells=tuple(cells)), SIGNS, twins, differing)
-    rows = (replace(row, name=f"✗ {row.name}") if row.is_second else row for row in both.rows)
-    return replace(both, rows=tuple(rows))
-
-
-def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
-    """Return the first moment at which the numbers of two cells differ, or None."""
-    moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
-    return next((m for m in moments if _differ(correct.at(m).full, faulty.at(m).full)), None)
-
-
-def _differ(correct: str, faulty: str) -> bool:
-    """Return whether two texts differ. Numbers differ if the relative error exceeds `CLOSE`."""
-    try:
-        return not np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True)
-    except ValueError:  # an array, or an empty cell
-        return correct != faulty
 
 
 def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:

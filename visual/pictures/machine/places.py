@@ -4,7 +4,7 @@ The *place* of a number is the index of its instruction in the program of the ru
 the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -40,10 +40,10 @@ class Numeral(str):
         return numeral
 
 
-def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Instruction, ...]:
+def check_of(expression: Expression, operands: Sequence[Leaf]) -> tuple[Instruction, ...]:
     """Return the right side of an equation as instructions. The inputs are the operands."""
     instructions = Instructions()
-    instructions.term(expression, lambda leaf: instructions.add("input", "", operands[leaf]))
+    instructions.term(expression, lambda leaf: instructions.add("input", "", operands.index(leaf)))
     return tuple(instructions.lines)
 
 

@@ -15,7 +15,7 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.machine.arrange import NARROW, Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
-from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase, key_at
+from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase
 from visual.pictures.machine.frames import LAYERS, NEW, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.scene.fonts import text_width
@@ -61,8 +61,8 @@ def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) ->
     """
     written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
     slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
-    times = Columns(trace).times
-    around = next((times[slot] for slot in slots if slot in times), step)
+    places = Columns(trace).addresses
+    around = next((places[slot][1] for slot in slots if slot in places), step)
     machine = machine_on(trace, sheet, around)
     number = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
     moment = sum(event.number <= number for event in machine.events)
@@ -98,7 +98,7 @@ def _scene(
         }
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         signs = {s.content for s in walk(shapes) if isinstance(s, Text)}
-        roles_shown = {key_at(keys, moment.p).role for keys in arrangement.states}
+        roles_shown = {cell.at(moment.p).role for cell in arrangement.boxes}
         notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
         notes += [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
         for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
@@ -164,7 +164,8 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the shapes of the sentence of a group, of its reason, and of the name of the moment."""
     y, room = arrangement.height + 14, arrangement.width - 16
     machine, group = arrangement.machine, moment.group
-    for n, line in enumerate(group.lines[: len(machine.runs) or 1] if group else ()):
+    lines = group.summary or [group.parts[n].sentence for n in group.shown] if group else ()
+    for n, line in enumerate(lines[: len(machine.runs) or 1]):
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
     values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
     y += _sentence_lines(arrangement) * LINE_HEIGHT
@@ -204,13 +205,13 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
     """Return the numbers of every tape at `moment`, then the sentences of the event, as text."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
-        cells = sorted(machine.cells_of(number), key=lambda cell: cell.column)
-        numbers = []
-        for cell in cells:
-            key = cell.at(moment.number)
-            numbers.append(f"{cell.name} = {key.text or '—'} ({key.role})")
+        cells = sorted((c for c in machine.cells if c.row == number), key=lambda c: c.column)
+        keys = [(cell.name, cell.at(moment.number)) for cell in cells]
+        numbers = [f"{name} = {key.text or '—'} ({key.role})" for name, key in keys]
         scan = machine.scans[row.scan - 1]
-        lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(numbers)}")
+        lines.append(
+            f"Scan {scan.run}{scan.number} · {scan.name}, {row.name}: {'; '.join(numbers)}"
+        )
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         sentences = group.summary or [part.sentence for part in group.parts]

@@ -8,7 +8,7 @@ otherwise ``≈``.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,16 +17,18 @@ from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
+from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
-from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Equation, Ink, Phrase
+from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
 
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the most characters of a formula in a reason
 MOST_FACTORS = 2  # the most factors in a reason
 MARK = "\ue000"  # a private-use character before and after the number of a leaf in a formula
+IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
+NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
 
 
 def parenthesize(number: str) -> str:
@@ -41,21 +43,23 @@ class Operand:
     leaf: Leaf
     value: np.ndarray
     ink: Ink
-    style: NumberStyle = NumberStyle.FACTOR
 
 
-RightSide = tuple[Expression, list[str | Operand]]  # an expression, and its text in pieces
+# The right side of an equation; the expression is None if numbers cannot explain the equation.
+RightSide = tuple[Expression | None, list[Operand]]
 
 
 @dataclass(frozen=True, eq=False)
 class Wording:
     """The sentences of a run. For an array, they show the entry with the index `entry`.
 
-    If `entry` is None, they show the norm.
+    If `entry` is None, they show the norm. In a machine of two runs, the sentences begin with the
+    `sign` of the run.
     """
 
     events: EventSequence
     entry: int | None = None
+    sign: str = ""
 
     @property
     def run(self) -> Events:
@@ -70,51 +74,39 @@ class Wording:
 
     def heading(self, event: Event) -> str:
         """Return the name of an event: ``Scan 2, step 1``, or ``Scan 2: its tape is filled``."""
-        scan = f"Scan {event.scan + 1}"
         if event.step is None:
-            return f"{scan}: its tape is filled"
+            return f"Scan {event.scan + 1}: its tape is filled"
         inside = "" if event.nested is None else "; this step contains Scans"
-        return f"{scan}, step {event.step}{inside}"
+        return f"Scan {event.scan + 1}, step {event.step}{inside}"
 
-    def _index(self, value: np.ndarray, entry: int | None = None) -> int | None:
+    def _index(self, value: np.ndarray) -> int | None:
         """Return the index of the entry that represents an array, or None if its norm does."""
-        entry = self.entry if entry is None else entry
         if not np.ndim(value):
             return 0
-        return None if entry is None or entry >= np.size(value) else entry
+        return None if self.entry is None or self.entry >= np.size(value) else self.entry
 
-    def number(self, value: np.ndarray | None, entry: int | None = None) -> str:
+    def number(self, value: np.ndarray | None) -> str:
         """Return the text of a value in its cell: a number, an entry of an array, or a norm."""
         if value is None:
             return ""
-        index = self._index(value, entry)
+        index = self._index(value)
         if index is None:
             size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
-            return self._numeral(f"‖{size}‖", value, None, NumberStyle.NORM)
-        return self._numeral(number_text(np.ravel(value)[index]), value, index)
+            return self._numeral(f"‖{size}‖", value, NumberStyle.NORM)
+        return self._numeral(number_text(np.ravel(value)[index]), value, NumberStyle.PLAIN)
 
-    def _numeral(
-        self,
-        text: str,
-        value: np.ndarray,
-        entry: int | None,
-        style: NumberStyle = NumberStyle.PLAIN,
-    ) -> str:
+    def _numeral(self, text: str, value: np.ndarray, style: NumberStyle) -> str:
         """Return a number as text, with its place if the events are `PlacedEvents`."""
         events = self.events
-        place = events.place(value, entry) if isinstance(events, PlacedEvents) else None
+        place = (
+            events.place(value, self._index(value)) if isinstance(events, PlacedEvents) else None
+        )
         return text if place is None else Numeral(text, place, style)
 
-    def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
-        """Return the numbers of a small array as texts, or () for other values or with `entry`."""
-        if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
-            return ()
-        return tuple(self.number(value, n) for n in range(np.size(value)))
-
-    def each(self, value: np.ndarray) -> list["Wording"]:
-        """Return a `Wording` for each entry of an array, if the cell lists the entries."""
-        is_listed = self.entry is None and 1 < np.size(value) <= LISTED
-        return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
+    def each(self, value: np.ndarray | None, most: int = MOST_ENTRIES) -> list["Wording"]:
+        """Return a `Wording` for each entry of an array with 2 to `most` entries, else nothing."""
+        size = 0 if value is None or self.entry is not None else np.size(value)
+        return [replace(self, entry=n) for n in range(size)] if 1 < size <= most else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that represents a value, or None if the norm of an array does."""
@@ -142,68 +134,66 @@ class Wording:
             return ""
         return f"[{', '.join(str(n) for n in np.unravel_index(index, value.shape))}]"
 
-    def _left(self, write: Write) -> tuple[Phrase, Phrase]:
-        """Return the left side of a sentence: the quantity, and the new value.
+    def _left(self, write: Write) -> tuple[Phrase, ...]:
+        """Return the left side of a sentence: the sign, if any, the quantity, and the new value.
 
         The ink of a new value is `WRITTEN` unless the step has read the old value.
         """
-        inks = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
-        ink = inks.get(write.kind, Ink.OVERWRITTEN)
+        ink = NEW_INKS.get(write.kind, Ink.OVERWRITTEN)
+        sign = (Phrase(f"{self.sign} "),) if self.sign else ()
         name = f"{self.quantity(write.slot)}{self._bracket(write.new)}:  "
-        return Phrase(name, Ink.NAME), Phrase(self.number(write.new), ink)
+        return *sign, Phrase(name, Ink.NAME), Phrase(self.number(write.new), ink)
 
     def equation(self, event: Event, write: Write) -> Equation:
         """Return the equation of a write: a sum, a formula, or a value that is written back."""
         if write.kind is SlotRole.RESTORED:
             return Equation((*self._left(write), Phrase(" is written back unchanged")))
-        right = self._sum(event, write) if write.terms else self._formula(event, write)
-        expression, pieces = right or (None, [])
-        operands = [piece for piece in pieces if isinstance(piece, Operand)]
-        numbers = {operand.leaf: self.scalar(operand.value) for operand in operands}
+        expression, operands = (self._sum if write.terms else self._formula)(event, write)
+        numbers = {o.leaf: n for o in operands if (n := self.scalar(o.value)) is not None}
         new = self.scalar(write.new)
-        if expression is None or new is None or None in numbers.values():
+        if expression is None or new is None or len(numbers) < len(operands):
             return self._in_symbols(event, write)
-        known = {leaf: number for leaf, number in numbers.items() if number is not None}
-        is_finite = all(map(np.isfinite, map(float, known.values())))
+        marks = {leaf: f"{MARK}{n}{MARK}" for n, leaf in enumerate(numbers)}
+        line = render(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
+        # Texts and operands alternate. A sum starts with an operand.
+        pieces = [operands[int(text)] if n % 2 else text for n, text in enumerate(line.split(MARK))]
+        order = [piece.leaf for piece in pieces if isinstance(piece, Operand)]
+        finite = numbers if all(map(np.isfinite, map(float, numbers.values()))) else {}
 
         def right_value(digits: int) -> float | None:
             """Return the value of the right side for numbers that are printed with `digits`."""
-            texts = {leaf: number_text(number, digits) for leaf, number in known.items()}
-            values = (
-                {leaf: as_printed(text) for leaf, text in texts.items()} if is_finite else known
-            )
-            return value_of(expression, values.__getitem__)
+            printed = {leaf: as_printed(number_text(n, digits)) for leaf, n in finite.items()}
+            return value_of(expression, (numbers | printed).__getitem__)
 
         def right_phrases(digits: int) -> Iterator[Phrase]:
             """Yield the texts and the numbers of the right side, with this number of digits."""
-            for piece in pieces:
-                if isinstance(piece, str):
+            for n, piece in enumerate(pieces):
+                if isinstance(piece, Operand):
+                    text = number_text(numbers[piece.leaf], digits)
+                    style = NumberStyle.PLAIN if n == 1 and write.terms else NumberStyle.FACTOR
+                    text = text if style is NumberStyle.PLAIN else parenthesize(text)
+                    yield Phrase(self._numeral(text, piece.value, style), piece.ink)
+                elif piece:
                     yield Phrase(piece)
-                    continue
-                text, value = number_text(known[piece.leaf], digits), piece.value
-                text = text if piece.style is NumberStyle.PLAIN else parenthesize(text)
-                numeral = self._numeral(text, value, self._index(value), piece.style)
-                yield Phrase(numeral, piece.ink)
 
         result = number_text(new)
         digits = next((d for d in DIGITS if holds(result, right_value(d))), None)
         left = self._left(write)
         sign = Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN)
         exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
-        leaves = {operands[n].leaf: n for n in reversed(range(len(operands)))}
         return Equation(
             (*left, sign, *right_phrases(FOUR)),
-            f"{left[0].text.rstrip(': ')} = {result} {'=' if digits else '≈'} {exact}",
-            check_of(expression, leaves) if isinstance(self.events, PlacedEvents) else (),
+            f"{left[-2].text.rstrip(': ')} = {result} {'=' if digits else '≈'} {exact}",
+            check_of(expression, order) if isinstance(self.events, PlacedEvents) else (),
         )
 
-    def _sum(self, event: Event, write: Write) -> RightSide | None:
-        """Return the right side of a sum as products of numbers, or None for products of arrays."""
+    def _sum(self, event: Event, write: Write) -> RightSide:
+        """Return the right side of a sum as products of numbers, if no product is of arrays."""
         products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source, ink = term.factor, term.source, self.ink(event, term.source)
             if factor is None and term.reads and np.ndim(write.new):
-                return None  # the numbers of one entry do not explain a product of arrays
+                return None, []  # the numbers of one entry do not explain a product of arrays
             if factor is None or source is None:
                 products.append([(term.value, ink)])
             elif term.symbols == "1":
@@ -211,50 +201,40 @@ class Wording:
             elif np.shape(factor) in ((), np.shape(source.value)):
                 products.append([(source.value, ink), (factor, Ink.SAVED)])
             else:
-                return None
+                return None, []
         if write.adds_old and write.old is not None:
             products.append([(write.old, Ink.OLD)])
-        calls, pieces, count = list[Call](), list[str | Operand](), itertools.count()
-        for product in products:
-            leaves = [Leaf("", None, next(count)) for _ in product]
-            for n, (leaf, (value, ink)) in enumerate(zip(leaves, product, strict=True)):
-                pieces += [" × " if n else " + "] if pieces else []
-                style = NumberStyle.FACTOR if pieces else NumberStyle.PLAIN
-                pieces.append(Operand(leaf, value, ink, style))
-            calls.append(Call("Mul", tuple(leaves)))
-        return Call("Add", tuple(calls)), pieces
+        leaves = (Leaf("", None, n) for n in itertools.count())
+        sides = [[Operand(next(leaves), *factor) for factor in product] for product in products]
+        calls = (Call("Mul", tuple(operand.leaf for operand in product)) for product in sides)
+        return Call("Add", tuple(calls)), [operand for product in sides for operand in product]
 
-    def _formula(self, event: Event, write: Write) -> RightSide | None:
-        """Return the right side of a forward write in numbers, or None if it reads arrays."""
-        expression = self._expression(event, write)
+    def _formula(self, event: Event, write: Write) -> RightSide:
+        """Return the right side of a forward write in numbers, if it reads no arrays."""
+        expression, reads = self._expression(event, write)
         if expression is None or any(np.ndim(read.value) for read in write.reads):
-            return None
-        reads = zip(leaves_of(expression), write.reads, strict=False)
-        operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
-        numbers = {operand.leaf: f"{MARK}{n}{MARK}" for n, operand in enumerate(operands)}
-        line = render(expression, numbers.__getitem__)
-        pieces = [  # texts and numbers alternate
-            operands[int(piece)] if n % 2 else piece for n, piece in enumerate(line.split(MARK))
-        ]
-        return expression, [piece for piece in pieces if piece]
+            return None, []
+        inks = ((leaf, read, INKS.get(read.role, Ink.SAVED)) for leaf, read in reads.items())
+        return expression, [Operand(leaf, read.value, ink) for leaf, read, ink in inks]
 
-    def _expression(self, event: Event, write: Write) -> Expression | None:
-        """Return the formula of a write, whose leaves are the reads, or None for filling a tape."""
+    def _expression(
+        self, event: Event, write: Write
+    ) -> tuple[Expression | None, Mapping[Leaf, Read]]:
+        """Return the formula of a write and the reads of its leaves, or None for filling a tape."""
         target = write.slot.argument, write.tap
         formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
-        return next(
-            (f.expression for f in formulas if (f.target.argument, f.target.tap) == target), None
-        )
+        for formula in formulas:
+            if (formula.target.argument, formula.target.tap) == target:
+                leaves = leaves_of(formula.expression)
+                return formula.expression, dict(zip(leaves, write.reads, strict=False))
+        return None, {}
 
     def _in_symbols(self, event: Event, write: Write) -> Equation:
         """Return the equation of a write with symbols instead of the numbers of the right side."""
-        left, expression = self._left(write), self._expression(event, write)
+        left, (expression, reads) = self._left(write), self._expression(event, write)
         if expression is None:
             return Equation(left)
-        names = {
-            leaf: read.name if read.slot is None else read.slot.quantity
-            for leaf, read in zip(leaves_of(expression), write.reads, strict=True)
-        }
+        names = {leaf: r.slot.quantity if r.slot else r.name for leaf, r in reads.items()}
         right, bracket = render(expression, names.__getitem__), self._bracket(write.new)
         right = f"({right}){bracket}" if bracket else right
         sign = " = " if bracket or not np.ndim(write.new) else " is the norm of "

@@ -1,0 +1,94 @@
+"""The keys of a cell and the parts of an event, from states and writes of a run."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from lab.equations.events.records import Event, Read, SlotRole, Term, Write
+from visual.layout.cells import full_text
+from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind
+from visual.pictures.machine.wording import Wording
+
+# A state of a slot: its first moment, the role of the slot, and the value in the slot.
+State = tuple[int, str, np.ndarray | None]
+
+
+def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
+    """Return the keys of a cell. A state that looks like the previous state gets no key."""
+    keys: list[Key] = []
+    for moment, role, value in states:
+        full = "" if value is None else full_text(value)
+        entries = tuple(each.number(value) for each in wording.each(value))
+        key = Key(moment, str(role), wording.number(value), full, entries)
+        if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
+            keys.append(key)
+    return tuple(keys)
+
+
+CellOf = Callable[[Read], int | None]  # returns the index of the cell of a read value, or None
+
+
+def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, target: int) -> Part:
+    """Return the `Part` that shows a write to the cell `target`.
+
+    `cell_of` returns the index of the cell of a read value, or None for a value without a cell.
+    """
+    kind = PartKind.SUM if write.terms else PartKind.FORMULA
+    if write.kind is SlotRole.RESTORED:
+        kind = PartKind.RESTORED
+    if event.step is None:
+        kind = PartKind.FILL
+    terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
+    return Part(
+        **vars(wording.equation(event, write)),
+        kind=kind,
+        target=target,
+        old=wording.number(write.old),
+        new=wording.number(write.new),
+        adds=write.adds_old and write.old is not None,
+        terms=terms,
+        formula=write.formula,
+        by_entry=tuple(each.equation(event, write) for each in wording.each(write.new, LISTED)),
+        reason=wording.reason(event, write),
+    )
+
+
+def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
+    """Yield a `Movement` for each term of a sum, or for each slot that a formula reads.
+
+    A `Movement` of a formula has no factor and does not start in the target cell. The first
+    `Movement` of a formula has the cells of the given values that the formula reads.
+    """
+    for term in write.terms:
+        yield _term(wording, cell_of, term)
+    if write.terms:
+        return
+    reads = {read: n for read in write.reads if (n := cell_of(read)) not in (None, target)}
+    saved = tuple(dict.fromkeys(n for read, n in reads.items() if read.slot is None))
+    product = wording.number(write.new)
+    for read, cell in reads.items():
+        if read.slot is not None:
+            yield Movement(cell, wording.number(read.value), product=product, saved=saved)
+            saved = ()
+    if saved:
+        yield Movement(None, "", product=product, saved=saved)
+
+
+def _term(wording: Wording, cell_of: CellOf, term: Term) -> Movement:
+    source = term.source
+    cell = None if source is None else cell_of(source)
+    factor = term.factor
+    if source is None or factor is None or np.shape(factor) not in ((), np.shape(source.value)):
+        factor = None
+    has_factor = wording.scalar(factor) is not None
+    reads = (read for read in term.reads if read is not source)
+    saved = dict.fromkeys(n for n in map(cell_of, reads) if n is not None)
+    return Movement(
+        cell,
+        wording.number(source.value) if source is not None and cell is not None else "",
+        wording.number(factor) if has_factor else "",
+        term.symbols if has_factor or cell is None else "",
+        wording.number(term.value),
+        tuple(saved),
+    )
