@@ -70,15 +70,12 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape or a sequence of the Scan with the number `scan`, which is 1 for the first Scan.
-
-    If `is_low`, a machine with many rows has little space for the row.
-    """
+    """A tape or a sequence of the Scan with the number `scan`, which is 1 for the first Scan."""
 
     scan: int
     tape: str
     name: str
-    is_low: bool = False
+    is_low: bool = False  # a machine with many rows has little space for the row
     is_second: bool = False
 
 
@@ -164,8 +161,7 @@ class Part(Equation):
     @property
     def reads(self) -> Iterator[int]:
         """The cells that the terms read."""
-        for term in self.terms:
-            yield from term.saved if term.source is None else (term.source, *term.saved)
+        return (n for term in self.terms for n in (term.source, *term.saved) if n is not None)
 
 
 @dataclass(frozen=True)
@@ -208,11 +204,10 @@ class PartGroup:
         The first part that writes back its old value has the reason for all such parts.
         """
         shown = [self.parts[n] for n in self.shown]
-        reasons: dict[str, str] = {}
-        for part in [part for part in shown if not part.is_second] or shown:
-            key = part.kind if part.kind is PartKind.RESTORED else part.reason
-            reasons.setdefault(key, part.reason)
-        return self.reason or "  ".join(filter(None, reasons.values()))
+        shown = [part for part in shown if not part.is_second] or shown
+        is_restored = all(part.kind is PartKind.RESTORED for part in shown)
+        reasons = dict.fromkeys(part.reason for part in shown[: 1 if is_restored else 2])
+        return self.reason or "  ".join(filter(None, reasons))
 
 
 @dataclass(frozen=True)
@@ -242,20 +237,16 @@ class MachineEvent:
 
 @dataclass(frozen=True)
 class ScanRows:
-    """The properties of a Scan of the machine.
-
-    `number` counts the Scans of the run, and `events` are the indices of the events of the Scan.
-    If the machine has two runs, `run` is the sign of the run.
-    """
+    """The properties of a Scan of the machine. `number` counts the Scans of the run."""
 
     number: int
     name: str
     printed: str
     is_backward: bool
     order: int
-    events: range
+    events: range  # the indices of the events of the Scan
     taps: str = ""
-    run: str = ""
+    run: str = ""  # the sign of the run if the machine has two runs
 
 
 @dataclass(frozen=True)
