@@ -56,7 +56,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
     if not present:
         return None
     if term.name in SUMS:
-        return _sum(term.name, factors)
+        return sum_of(term.name, factors)
     if len(present) == 1 and term.name == "Mul":
         pairs = zip(term.arguments, factors, strict=True)
         return _product(part if factor is None else factor for part, factor in pairs)
@@ -73,11 +73,11 @@ def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
         return term
     rests = [rest_of(part, is_factored) for part in term.arguments]
     if term.name in SUMS:
-        return _sum(term.name, rests)
+        return sum_of(term.name, rests)
     return None if None in rests else Call(term.name, tuple(filter(None, rests)))
 
 
-def _sum(name: str, parts: Sequence[Term | None]) -> Term | None:
+def sum_of(name: str, parts: Sequence[Term | None]) -> Term | None:
     """Apply the operation `name` (Add, Sub, or Neg) to the parts that are not None."""
     terms = tuple(part for part in parts if part is not None)
     if name == "Sub" and terms == tuple(parts[1:]):

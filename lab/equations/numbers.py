@@ -163,7 +163,7 @@ def _evaluate_printed(
     expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int
 ) -> float | None:
     """Return the value of the right-hand side for operands rounded to `digits`, or None."""
-    if not all(np.isfinite(value) for value in used.values()):
+    if not np.all(np.isfinite([*used.values()])):
         return None
     printed = {leaf: as_printed(number_text(value, digits)) for leaf, value in used.items()}
     return value_of(expression, printed.__getitem__)

@@ -8,7 +8,7 @@ is on the arrow of the edge, at a point where the text touches no cell, other ar
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -106,8 +106,8 @@ def _ports(
     for (target, _), pairs in sides.items():
         pairs.sort(key=lambda pair: cells[pair[0]].x)
         end, first = cells[target], cells[pairs[0][0]]
+        is_alone = all(cells[start].x == end.x for start, _ in pairs) or not pairs[1:]
         for n, pair in enumerate(pairs):
-            is_alone = all(cells[start].x == end.x for start, _ in pairs) or not pairs[1:]
             share = 0.5 if is_alone else 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1)
             ports[pair] = end.x + end.width * share
         if not pairs[1:] and known[pairs[0]].factor and first.y != end.y:
@@ -336,14 +336,10 @@ class Detours:
 def meets(start: Point, end: Point, room: Envelope) -> bool:
     """Return whether a straight line crosses or touches a rectangle."""
     (x0, y0), (x1, y1) = start, end
-    low, high = 0.0, 1.0
-    for begin, step, least, most in (
-        (x0, x1 - x0, room.left, room.right),
-        (y0, y1 - y0, room.top, room.bottom),
-    ):
-        if step:
-            first, last = sorted(((least - begin) / step, (most - begin) / step))
-            low, high = max(low, first), min(high, last)
-        elif not least <= begin <= most:
-            return False
-    return low <= high
+    if max(x0, x1) < room.left or min(x0, x1) > room.right:
+        return False
+    if max(y0, y1) < room.top or min(y0, y1) > room.bottom:
+        return False
+    corners = product((room.left, room.right), (room.top, room.bottom))
+    sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in corners]
+    return min(sides) <= 0 <= max(sides)

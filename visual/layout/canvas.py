@@ -79,12 +79,13 @@ def scene_with_legend(
     shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
     legend, low, lines = list[Shape](), bottom, list[Text]()
     if sheet.legend:
-        boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
+        flat = [*walk(shapes)]
+        boxes = [s for s in flat if isinstance(s, Box) and s.heat is None]
         roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {**words, Role.SEED: seeds} if seeds else words
         words = {role: meaning for role, meaning in words.items() if role in roles}
         legend, low = legend_shapes(words, bottom, width, close, margin)
-        every = (*notes(shapes), *sentences, *scale_words(scales))
+        every = (*notes(flat), *sentences, *scale_words(scales))
         content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
         lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
     return Scene(

@@ -1,10 +1,10 @@
 """The legend of a picture: the meanings of roles, and notes about arrays, gaps, and gradients."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from lab.notation import number_text
-from visual.scene.shapes import Box, Shape, Text, folded, text_width, walk
+from visual.scene.shapes import Box, Shape, Text, folded, text_width
 from visual.scene.theme import Role
 
 NORM = "‖ ‖ is the norm"
@@ -48,11 +48,10 @@ def legend_shapes(
     return shapes, y
 
 
-def notes(shapes: Iterable[Shape]) -> list[str]:
+def notes(shapes: Sequence[Shape]) -> list[str]:
     """Return notes about the arrays, gaps, and parts of gradients in the shapes."""
-    flat = list(walk(shapes))
-    words = [shape.content for shape in flat if isinstance(shape, Text)]
-    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
+    words = [shape.content for shape in shapes if isinstance(shape, Text)]
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in shapes)
     sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
     # The names of direct contributions to the gradient of a cost.

@@ -1,12 +1,13 @@
 """Split a write of a derivative into a sum of terms."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.equations.events.records import Read, Term
-from lab.equations.factors import factor_of, rest_of, without_names
+from lab.equations.factors import factor_of, rest_of, sum_of, without_names
 from lab.equations.numbers import array_of
 from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, render, summands_of
 from lab.notation import Term as Expr
@@ -53,21 +54,19 @@ def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], 
     adds_old = old is not None and old in terms
     if adds_old and old is not None:
         terms.remove(old)
-    plain: list[Expr] = []
-    others: list[Expression] = []
+    factors = defaultdict[Leaf, list[Expr | None]](list)
+    rests, others = list[Expr | None](), list[Expression]()
     for term in terms:
-        held = [leaf for leaf in leaves_of(term) if is_source(leaf)]
-        if not bindings and all(factor_of(term, leaf) is not None for leaf in held):
-            plain.append(term)
-        else:
+        known = {leaf: factor_of(term, leaf) for leaf in leaves_of(term) if is_source(leaf)}
+        if bindings or None in known.values():
             others.append(Let(bindings, term) if bindings else term)
-    body = Call("Add", tuple(plain)) if len(plain) > 1 else plain[0] if plain else None
-    summands = [
-        Summand(factor, leaf, True, tuple(leaves_of(factor)))
-        for leaf in leaves_of(body)
-        if is_source(leaf) and body is not None and (factor := factor_of(body, leaf)) is not None
-    ]
-    rest = None if body is None else rest_of(body, is_source)
+            continue
+        rests.append(rest_of(term, is_source))
+        for leaf, factor in known.items():
+            factors[leaf].append(factor)
+    sums = ((leaf, sum_of("Add", parts)) for leaf, parts in factors.items())
+    summands = [Summand(part, leaf, True, tuple(leaves_of(part))) for leaf, part in sums if part]
+    rest = sum_of("Add", rests)
     for part in others if rest is None else [rest, *others]:
         leaves = leaves_of(part)
         sources = [*filter(is_source, leaves)]
