@@ -202,7 +202,7 @@ class _Run:
     def _sent(self, sent: Sent) -> plain.Write:
         """Return the write that adds a received gradient to the gradient slot of its target."""
         value, number = self._array(sent.gradient, sent.target), sent.target
-        term, reads = plain.Term(value, None, None, "1", ""), tuple[plain.Read, ...]()
+        term, reads = plain.Term(value, None, None, "1"), tuple[plain.Read, ...]()
         if sent.source is not None:
             source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
             term, reads = _contribution(sent.source, number, source, value), (source,)
@@ -246,7 +246,7 @@ class _Run:
 def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
     """Return a sent gradient as a `Term`; for scalars, the factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
-        return plain.Term(value, source, None, f"from {source.name}", "")
+        return plain.Term(value, source, None, f"from {source.name}")
     symbols = f"∂{value_symbol('n', sender)}/∂{value_symbol('n', receiver)}"
     factor = np.asarray(value / source.value)
     return plain.Term(value, source, factor, f"{source.name}·{symbols}", symbols)

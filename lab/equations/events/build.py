@@ -60,7 +60,7 @@ class Builder:
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
         if np.any(~(np.abs(left) <= CLOSE * size)):
             used = tuple(read for read in others if read is not None)
-            terms.append(Term(left, None, None, self._remainder_name(tape, row), "", used))
+            terms.append(Term(left, None, None, self._remainder_name(tape, row), reads=used))
         reads = [read for term in terms for read in (term.source, *term.reads)]
         formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
         used = tuple(read for read in reads if read is not None)
@@ -80,7 +80,7 @@ class Builder:
         slot, tape = self.slot(scan, argument, row), self.named.trace.scans[scan].tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
-        return Term(read.value, read, None, slot.quantity, "")
+        return Term(read.value, read, None, slot.quantity)
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:

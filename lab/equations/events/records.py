@@ -5,7 +5,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from lab.notation import Expression
+from lab.notation import Call, Expression, Leaf, body_of, render
+from lab.records import cached_property
 from lab.traces.trace import Trace
 
 COLUMNS = ("scan", "step", "tape", "position", "row", "quantity", "role", "old", "new")
@@ -87,16 +88,37 @@ class Term:
     the event fills a tape, or if the source is the gradient of an output. `source` is None for a
     term of the cost, and for an operation on several slots. If `factor` is not None, `value` is the
     elementwise product of `source.value` and `factor`, and `reads` are the values in the factor.
-    Otherwise `reads` are all values in the term except the source.
+    Otherwise `reads` are all values in the term except the source. A term without an expression has
+    the text `label`, and its factor has the text `factor_label`.
     """
 
     value: np.ndarray
     source: Read | None
     factor: np.ndarray | None
-    text: str  # buf[0]·2·x₃
-    symbols: str  # 2·x₃; empty without a factor
+    label: str = ""
+    factor_label: str = ""
     reads: tuple[Read, ...] = ()
     expression: Expression | None = None  # the factor, or the term if it has no factor
+
+    @cached_property
+    def text(self) -> str:
+        """The term in symbols, such as ``buf[0]·2·x₃``."""
+        if self.expression is None or self.factor is None or self.source is None:
+            return self._write(self.expression) or self.label
+        leaf = Leaf(self.source.variable, self.source.tap, self.source.argument)
+        return self._write(Call("Mul", (leaf, body_of(self.expression))))
+
+    @cached_property
+    def symbols(self) -> str:
+        """The factor in symbols, such as ``2·x₃``; empty without a factor."""
+        return "" if self.factor is None else self._write(self.expression) or self.factor_label
+
+    def _write(self, expression: Expression | None) -> str:
+        """Write an expression of the source and the reads; return "" for None."""
+        names = {(r.argument, r.tap): r.name for r in (self.source, *self.reads) if r is not None}
+        if expression is None:
+            return ""
+        return render(expression, lambda leaf: names.get((leaf.argument, leaf.tap), leaf.variable))
 
 
 @dataclass(frozen=True, eq=False)

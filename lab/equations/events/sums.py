@@ -9,7 +9,7 @@ import numpy as np
 from lab.equations.events.records import Read, Term
 from lab.equations.factors import factor_of, rest_of, sum_of, without_names
 from lab.equations.numbers import array_of
-from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, render, summands_of
+from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, summands_of
 from lab.notation import Term as Expr
 
 # Rounding error of the sum of the terms, relative to the largest term.
@@ -112,22 +112,19 @@ def _term(summand: Summand, read: Callable[[Leaf], Read | None]) -> Term:
     its factor differ.
     """
 
-    def name(leaf: Leaf) -> str:
-        return leaf.variable if (value := read(leaf)) is None else value.name
-
     def value(leaf: Leaf) -> np.ndarray | None:
-        return None if (value := read(leaf)) is None else value.value
+        return None if (found := read(leaf)) is None else found.value
 
     leaf, part, used = summand.source, summand.part, reads_of(summand.leaves, read)
     source, number = None if leaf is None else read(leaf), array_of(part, value)
-    symbols = render(part, name)
     if not summand.is_product or leaf is None:
-        return Term(UNKNOWN if number is None else number, source, None, symbols, "", used, part)
-    product = render(Call("Mul", (leaf, body_of(part))), name)
+        known = UNKNOWN if number is None else number
+        return Term(known, source, None, reads=used, expression=part)
     if source is None or number is None or number.shape not in ((), source.value.shape):
-        return Term(UNKNOWN, source, None, product, "", used)
+        product = Call("Mul", (leaf, body_of(part)))
+        return Term(UNKNOWN, source, None, reads=used, expression=product)
     with np.errstate(all="ignore"):
-        return Term(source.value * number, source, number, product, symbols, used, part)
+        return Term(source.value * number, source, number, reads=used, expression=part)
 
 
 def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
@@ -138,7 +135,7 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)
-    return Term(value, source, None, " + ".join(term.text for term in terms), "", tuple(used))
+    return Term(value, source, None, " + ".join(term.text for term in terms), reads=tuple(used))
 
 
 def reads_of(leaves: Iterable[Leaf], read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
