@@ -31,6 +31,7 @@ USABLE = (
     "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
 )
 COPY = "visual.Workbench(bench.link)"
+BUFFERS = "bench.set(contributor=not bench.contributor)"
 BOX = """import ipywidgets, visual
 from lab import gallery
 trace = gallery.loops["square"].trace()
@@ -42,7 +43,7 @@ label = ipywidgets.Label()
 scans.observe(lambda change: setattr(label, "value", f"points: {change.new}"), "points")
 ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
 PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
-SOURCES = (OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON)
+SOURCES = (OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS)
 SIZE = {"width": 1700, "height": 1600}  # space for all
 TEXTS = ".picture svg text"
 PATIENCE = 60_000  # milliseconds
@@ -213,6 +214,15 @@ def test_keys_move_the_machine_and_delete_no_cell(opened):
     for key in "dd":
         opened.page.keyboard.press(key)
     assert opened.cells.count() == cells
+    opened.begin()
+
+
+def test_python_shows_and_hides_the_positions_in_buffers(opened):
+    opened.begin()
+    buffers = opened.machine().locator(".legend input")
+    for is_shown in (True, False):
+        opened.run(BUFFERS)
+        expect(buffers).to_be_checked(checked=is_shown)
     opened.begin()
 
 

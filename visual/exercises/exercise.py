@@ -33,14 +33,13 @@ from visual.exercises.questions import Candidate, slots, taps
 from visual.exercises.sheet import ExerciseSheet, Single
 from visual.retired import RETIRED_NAMES, removal
 from visual.scene.shapes import Scene
-from visual.scene.theme import Role
 
 NUMBER = "a number; three digits are enough"
 NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
 Given = float | str | tuple[float, ...]
-ROLES = {"overwritten": Role.OVERWRITTEN, "preserved": Role.PRESERVED}
+OF_SLOTS = {kind: partial(slots, kind=kind) for kind in ("overwritten", "preserved")}
 CANDIDATES: Mapping[str, Callable[[Trace], Iterator[Candidate]]] = Registry(
-    "kind", {**{name: partial(slots, role=role) for name, role in ROLES.items()}, "taps": taps}
+    "kind", {**OF_SLOTS, "taps": taps}
 )
 
 
@@ -99,10 +98,9 @@ class Question(Single):
         check_type("mistakes", mistakes, Mapping, "a mapping from wrong answers to reasons")
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
-        if choices:
-            _check_choices(choices, (*answers, *mistakes))
-        else:
-            _check_numbers(answers, mistakes, tolerance)
+        _check_answers(choices, answers, mistakes)
+        if not (tolerance is None or (is_finite_number(tolerance) and tolerance >= 0)):
+            raise argument_error("tolerance", tolerance, "expected 0 or more.")
 
         def number(value: float | str) -> float:
             return float(choices.index(str(value)) + 1 if choices else value)
@@ -130,7 +128,10 @@ class Question(Single):
         super().__init__(task)
 
 
-def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> None:
+def _check_answers(
+    choices: tuple[str, ...], answers: tuple[object, ...], mistakes: Iterable[object]
+) -> None:
+    """Raise ArgumentError unless all answers are in the `choices`, or without choices, numbers."""
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
             raise ArgumentError(
@@ -138,21 +139,12 @@ def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> Non
             )
         if choices.count(choice) > 1:
             raise ArgumentError(f"choices: {quote(choice)} occurs more than once.")
-    for answer in answers:
-        if answer not in choices:
-            raise argument_error("answer", answer, f"expected {listing(map(repr, choices), 'or')}.")
-
-
-def _check_numbers(
-    answers: tuple[object, ...], mistakes: Mapping[float | str, str], tolerance: float | None
-) -> None:
-    for number in (*answers, *mistakes):
-        if not is_finite_number(number):
-            raise argument_error("answer", number, "expected a number, or one of the choices.")
+    words = listing(map(repr, choices), "or") if choices else "a number, or one of the choices"
+    for answer in (*answers, *mistakes):
+        if answer not in choices if choices else not is_finite_number(answer):
+            raise argument_error("answer", answer, f"expected {words}.")
     if not answers:
         raise ArgumentError("answer = (): expected at least one number.")
-    if tolerance is not None and not (is_finite_number(tolerance) and tolerance >= 0):
-        raise argument_error("tolerance", tolerance, "expected 0 or more.")
 
 
 class Exercises(ExerciseSheet):

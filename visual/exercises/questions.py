@@ -47,20 +47,21 @@ def _tapes(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 
 
-def slots(trace: Trace, role: Role) -> Iterator[Candidate]:
-    """Yield candidates for questions about the slots that a step overwrites or preserves."""
+def slots(trace: Trace, kind: str) -> Iterator[Candidate]:
+    """Yield candidates for questions about the slots that a step overwrites or preserves.
+
+    `kind` is "overwritten" or "preserved".
+    """
     for number, tape in _tapes(trace):
-        if not (tape.tape.overwritten if role is Role.OVERWRITTEN else tape.tape.preserved):
-            continue
-        steps = trace.scans[number].steps
+        steps = trace.scans[number].steps if getattr(tape.tape, kind) else 0
         for step in sorted({*range(min(steps, ENDS)), *range(max(0, steps - ENDS), steps)}):
-            task = partial(_slot_task, NamedScan(trace, number), step, tape, role)
+            task = partial(_slot_task, NamedScan(trace, number), step, tape, kind)
             yield trace.scans[number].order, task
 
 
-def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, role: Role) -> ExerciseTask:
-    tape, is_overwritten = recorded.tape, role is Role.OVERWRITTEN
-    right = tape.positions(step, tape.overwritten if is_overwritten else tape.preserved)
+def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> ExerciseTask:
+    tape, is_overwritten = recorded.tape, kind == "overwritten"
+    right = tape.positions(step, getattr(tape, kind))
     verb = "overwrite" if is_overwritten else "preserve (read and not change)"
     noun = "slot" if len(right) == 1 else "slots"
     touched = [tape.row(step, tap) for tap in tape.taps]

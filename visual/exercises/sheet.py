@@ -141,12 +141,22 @@ def _section(task: ExerciseTask, call: str) -> str:
 
     For readers without a script, the text names the `call` in Python that checks an answer.
     """
+    field = (
+        f"<label>Your answer: {text(task.expected)} "
+        '<input name="answer" autocomplete="off" spellcheck="false"></label>'
+    )
+    if task.choices:
+        radios = "".join(
+            f'<label><input type="radio" name="answer" value="{number}"> {text(choice)}</label>'
+            for number, choice in enumerate(task.choices, 1)
+        )
+        field = f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
     return (
         '<section class="exercise" aria-label="Question">\n<p class="number">Question</p>\n'
         f'<p class="question">{text(task.question)}</p>\n'
         f"{_picture(task.shown, 'shown', 'Picture of question')}"
         f"<p class='call'>Without JavaScript, answer in Python with <code>{call}(…)</code>: "
-        f"{text(task.expected)}.</p><form>{_field(task)}"
+        f"{text(task.expected)}.</p><form>{field}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
@@ -160,17 +170,3 @@ def _picture(picture: Scene | None, use: str, name: str, **attributes: str) -> s
         return ""
     classes = f"picture {use} {picture.theme.name}"
     return region(name, picture.svg(), "div", **{"class": classes}, **attributes) + "\n"
-
-
-def _field(task: ExerciseTask) -> str:
-    """Return the HTML of the input for an answer: a text field, or choices."""
-    if not task.choices:
-        return (
-            f"<label>Your answer: {text(task.expected)} "
-            '<input name="answer" autocomplete="off" spellcheck="false"></label>'
-        )
-    radios = "".join(
-        f'<label><input type="radio" name="answer" value="{number}"> {text(choice)}</label>'
-        for number, choice in enumerate(task.choices, 1)
-    )
-    return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -33,6 +34,7 @@ from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # the largest relative error of a correct result, such as a finite difference
+are_near = partial(np.isclose, rtol=TOLERANCE, atol=TOLERANCE * 1e-3)
 LONGEST = 100_000  # the most numbers of a result that the check reads
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
@@ -98,10 +100,7 @@ class Work:
         self, written: Function, case: tuple[object, ...], tries: int
     ) -> AnswerVerdict | None:
         """Return the verdict on a wrong result in one case; None if the result is right."""
-
-        def wrong(reason: str) -> AnswerVerdict:
-            return AnswerVerdict(AnswerOutcome.WRONG, reason)
-
+        wrong = partial(AnswerVerdict, AnswerOutcome.WRONG)
         try:
             returned = written(*deepcopy(case))
             if isinstance(returned, Iterator):
@@ -126,9 +125,9 @@ class Work:
 
         if any(map(is_result, (self.right, *self.also))):
             return None
-        reason = next((text for text, slip in self.slips.items() if is_result(slip)), None)
-        if reason is None:
-            reason = _difference(numbers, self.right(*deepcopy(case)), is_set, tries)
+        result = self.right(*deepcopy(case))
+        slips = (text for text, slip in self.slips.items() if is_result(slip))
+        reason = next(slips, "") or _difference(numbers, result, is_set, tries)
         hint = self.hints[min(tries, len(self.hints)) - 1] if self.hints else ""
         return wrong(f"With {_arguments(case)}: {reason} {hint}".rstrip())
 
@@ -142,7 +141,7 @@ def _difference(numbers: list[float], result: object, is_set: bool, tries: int) 
         return "the set contains a wrong number."
     if _is_same(numbers[::-1], right):
         return "these are the right numbers, in the opposite order."
-    wrong = np.flatnonzero(~_are_near(numbers, right)).tolist()
+    wrong = np.flatnonzero(~are_near(numbers, right)).tolist()
     if isinstance(result, Trace):  # the backward loop writes the final slot first
         return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
     number = number_text(numbers[wrong[0]])
@@ -155,38 +154,32 @@ def _arguments(case: tuple[object, ...]) -> str:
     return ", ".join(map(quote, case))
 
 
-def _gradient(trace: Trace) -> int:
-    """Return the highest index of a Scan that differentiates the loop itself."""
-    return max(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
+def _gradient(trace: Trace) -> NamedScan:
+    """Return the last Scan that differentiates the loop itself."""
+    return NamedScan(trace, max(n for n, scan in enumerate(trace.scans) if scan.parent == 0))
 
 
 def _numbers(value: object) -> list[float]:
     """Return all numbers of a result in order; raise TypeError or ValueError for other values."""
     if isinstance(value, Trace):
-        value = value.scans[_gradient(value)].tapes[0].final[::-1]
+        value = _gradient(value).scan.tapes[0].final[::-1]
     return list(islice(flatten(value), LONGEST))
 
 
-def _are_near(numbers: list[float], right: list[float]) -> np.ndarray:
-    """Return for each number whether it differs from the right number by at most the tolerance."""
-    return np.isclose(numbers, right, rtol=TOLERANCE, atol=TOLERANCE * 1e-3)
-
-
 def _is_same(numbers: list[float], right: list[float]) -> bool:
-    return len(numbers) == len(right) and bool(_are_near(numbers, right).all())
+    return len(numbers) == len(right) and bool(are_near(numbers, right).all())
 
 
 def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:
     """Describe a wrong slot of a gradient's tape, and the steps that write the slot."""
-    scan_number = _gradient(trace)
-    named, scan = NamedScan(trace, scan_number), trace.scans[scan_number]
-    tape, speller = scan.tapes[0], Speller(named)
+    named = _gradient(trace)
+    tape, speller = named.scan.tapes[0], Speller(named)
     spell = speller.numbers if with_numbers else speller.formula_at
     steps = [
         f"step {step} computes {spell(formula, step)}"
-        for formula in scan.formulas
+        for formula in named.scan.formulas
         if formula.target.argument == tape.argument
-        for step in range(scan.steps)
+        for step in range(named.scan.steps)
         if tape.tape.row(step, formula.target.tap or 0) == row
     ]
     reason = "; ".join(steps) or "no step writes it: it is the direct gradient of the cost"

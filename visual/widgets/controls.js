@@ -9,6 +9,10 @@ function createControl(control, ask) {
   const message = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++count}` });
   const { elements, set } = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const root = element(control.kind === "checks" ? "fieldset" : "div", { class: "scantape-control" }, ...elements, message);
+  for (const field of root.querySelectorAll("input, select, textarea, button")) { // a field of the same name keeps the focus in a new form
+    const part = { button: field.textContent, checkbox: field.value }[field.type] ?? field.type;
+    field.dataset.focus = JSON.stringify([control.key, part]);
+  }
   const report = (text) => {
     message.textContent = text;
     for (const input of root.querySelectorAll("input, select, textarea")) {
@@ -19,9 +23,7 @@ function createControl(control, ask) {
   return { root, about: element("p", { class: "scantape-about" }), set, report };
 }
 
-// The options of a list, and the name that keeps the focus on a part of a control in a new form.
 const createOptions = (options) => options.map(([value, text]) => element("option", { value }, text));
-const focusName = (control, part = "") => JSON.stringify([control.key, part]);
 
 // Call `ask` when the user submits a text; until then, no other value replaces the text.
 function onSubmit(input, ask) {
@@ -42,7 +44,6 @@ function showValue(input, value) {
 }
 
 function labeledInput(control, input, ask) {
-  input.dataset.focus = focusName(control);
   onSubmit(input, () => ask(input.validity.badInput ? "no number" : input.value)); // the field contains letters instead of a number
   return { elements: [element("label", {}, `${control.label} `, input)], set: (value) => showValue(input, value) };
 }
@@ -56,16 +57,13 @@ const MAKERS = {
   text: (control, ask) => labeledInput(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number: (control, ask) => labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
   buttons(control, ask) {
-    const buttons = control.options.map((value) => {
-      const attributes = { "aria-label": `${control.label} ${value}`, "data-focus": focusName(control, value) };
-      return actionButton(value, () => ask(value), attributes);
-    });
+    const buttons = control.options.map((value) => actionButton(value, () => ask(value), { "aria-label": `${control.label} ${value}` }));
     const set = (value) => buttons.forEach((button, number) => button.setAttribute("aria-pressed", control.options[number] === value));
     return { elements: [element("span", {}, control.label), ...buttons], set };
   },
   tabs(control, ask) {
     const tabs = control.options.slice(0, MAIN).map(([value, title]) =>
-      actionButton(value, () => ask(value), { role: "tab", title, "data-focus": focusName(control, value) }));
+      actionButton(value, () => ask(value), { role: "tab", title }));
     const others = createOptions(control.options.slice(MAIN));
     const more = element("select", { "aria-label": `more ${control.label}` }, element("option", { value: "" }, "more …"), ...others);
     more.addEventListener("change", () => more.value && ask(more.value));
@@ -90,8 +88,8 @@ const MAKERS = {
   },
   range(control, ask) {
     const { min, max, step, label } = control;
-    const slider = element("input", { type: "range", min, max, step, "data-focus": focusName(control) });
-    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly`, "data-focus": focusName(control, "exact") });
+    const slider = element("input", { type: "range", min, max, step });
+    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly` });
     slider.addEventListener("input", () => ask((exact.value = slider.value)));
     onSubmit(exact, () => ask((slider.value = exact.value)));
     const set = (value) => {
@@ -101,7 +99,7 @@ const MAKERS = {
     return { elements: [element("label", {}, `${label} `, slider), exact], set };
   },
   checks(control, ask) {
-    const boxes = control.options.map((value) => element("input", { type: "checkbox", value, "data-focus": focusName(control, value) }));
+    const boxes = control.options.map((value) => element("input", { type: "checkbox", value }));
     const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
     for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
     const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
@@ -111,16 +109,15 @@ const MAKERS = {
     return { elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [written] : [])], set };
   },
   check(control, ask) {
-    const input = element("input", { type: "checkbox", "data-focus": focusName(control) });
+    const input = element("input", { type: "checkbox" });
     input.addEventListener("change", () => ask(input.checked));
     return { elements: [element("label", {}, input, control.label)], set: (value) => (input.checked = value) };
   },
   written(control, ask) {
-    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false", "data-focus": focusName(control, "step") });
-    const values = element("input", { type: "text", size: 40, spellcheck: "false", "data-focus": focusName(control, "values") });
-    for (const input of [step, values]) onSubmit(input, () => ask([step.value, values.value]));
-    const elements = [element("label", {}, "step ", step), element("label", {}, "values ", values)];
-    return { elements, set: ([text, given]) => [showValue(step, text), showValue(values, given)] };
+    const inputs = [element("textarea", { rows: 2, cols: 40, spellcheck: "false" }), element("input", { type: "text", size: 40, spellcheck: "false" })];
+    for (const input of inputs) onSubmit(input, () => ask(inputs.map(({ value }) => value)));
+    const elements = ["step ", "values "].map((label, n) => element("label", {}, label, inputs[n]));
+    return { elements, set: (texts) => inputs.forEach((input, n) => showValue(input, texts[n])) };
   },
   note: (control) => ({ elements: [element("span", {}, control.label)], set() {} }),
 };

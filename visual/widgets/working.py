@@ -27,9 +27,8 @@ TURNS = RLock()  # lets one job run at a time, because drawing libraries share s
 class Job:
     """A computation that takes turns with other jobs, and that any thread can cancel."""
 
-    def __init__(self) -> None:
-        self.is_canceled = False
-        self._began = 0.0  # the time at which the present turn began
+    is_canceled = False
+    _began = 0.0  # the time at which the present turn began
 
     def cancel(self) -> None:
         """Let the computation raise Interrupted at its next pause."""

@@ -27,6 +27,7 @@ KEEP_HELP = "all, last, or a range such as 500:510"
 Key = list[Any]  # the key of a control: texts and numbers
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # the name of a tab
+FAULTY_RUNS = "the correct and the faulty run of a rule with a mistake"
 WEIGHTS = "weights"
 OLDEST_TAP = -4  # the earliest tap of a state that the form offers
 STEP = Choice(WRITTEN, "", "step", kind="written")
@@ -34,12 +35,6 @@ STEP_HELP = (
     "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that is not "
     "assigned is a parameter with one value, a sequence with several. until(x > 2) stops the loop."
 )
-
-
-def controls(bench: Bench) -> list[Control]:
-    """Return all controls, with the present values."""
-    subject = _loop(bench) if isinstance(bench, LoopBench) else _graph(bench)
-    return [*_views(bench), *_values(bench), *subject, *_rule(bench), *_options(bench)]
 
 
 def equation(bench: Bench) -> str:
@@ -57,29 +52,32 @@ def _control(
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
 
-def _views(bench: Bench) -> Iterator[Control]:
-    """Yield the tabs: the machine, the machine of a faulty rule, and all other pictures."""
-    about = [(kind.name, kind.about) for kind in PICTURES.values()]
-    about.insert(1, (FAULTY_RULE, "the correct and the faulty run of a rule with a mistake"))
-    view = bench.state.view if bench.state.rule is None else FAULTY_RULE
-    yield _control("views", VIEW, view, options=[[name, f"{name}: {text}"] for name, text in about])
-
-
-def _values(bench: Bench) -> Iterator[Control]:
-    """Yield a slider for every number of every input, or a note for a large array."""
-    variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
-    for slider in sliders(bench.values, bench.given, variables):
+def controls(bench: Bench) -> Iterator[Control]:
+    """Yield all controls, with the present values: tabs, values, subject, rule, options, theme."""
+    state, loop = bench.state, bench.chosen if isinstance(bench, LoopBench) else None
+    tabs = [[kind.name, f"{kind.name}: {kind.about}"] for kind in PICTURES.values()]
+    tabs.insert(1, [FAULTY_RULE, f"{FAULTY_RULE}: {FAULTY_RUNS}"])
+    yield _control("views", VIEW, FAULTY_RULE if state.rule else state.view, options=tabs)
+    for slider in sliders(bench.values, bench.given, loop.variables if loop else {}):
         yield {**slider, "group": "values"}
-
-
-def _graph(bench: Bench) -> Iterator[Control]:
-    state = bench.state
-    yield _control("loop", ORDER, state.order)
-    if state.wrt:
-        yield _control("derivative", WRT, state.wrt, bench.values)
+    if isinstance(bench, LoopBench):
+        yield from _loop(bench)
+    else:
+        yield _control("loop", ORDER, state.order)
+        if state.wrt:
+            yield _control("derivative", WRT, state.wrt, bench.values)
+    rules = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
+    about = bench.breakage.rule.change if bench.breakage else ""
+    yield _control("rule", RULE, state.rule or CORRECT, options=rules, about=about)
+    for option in view_options(state.view) if state.rule is None else ():
+        if option.label:
+            value = state.options.get(option.name, option.default)
+            yield _control("options", option, value, key=["options", option.name])
+    yield _control("look", THEME, state.theme)
 
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
+    """Yield the controls of a loop and its derivative, and a tape of taps for each variable."""
     state, loop, group = bench.state, bench.loop, "derivative"
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
     options = [[name, loop.name if name == state.loop else name] for name in names]
@@ -105,24 +103,8 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
             is_state = isinstance(variable, State)
             offered = {*(range(OLDEST_TAP, 0) if is_state else range(-2, 3)), *variable.taps}
             boxes = Choice(TAPS.name, "", f"{TAPS.label} of {name}", kind="checks")
-            taps = _control("taps", boxes, list(variable.taps), options=sorted(offered))
+            taps = _control("taps", boxes, [*variable.taps], options=sorted(offered))
             yield {**taps, "key": [TAPS.name, name], "makes": is_state}
-
-
-def _rule(bench: Bench) -> Iterator[Control]:
-    options = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
-    about = bench.breakage.rule.change if bench.breakage else ""
-    yield _control("rule", RULE, bench.state.rule or CORRECT, options=options, about=about)
-
-
-def _options(bench: Bench) -> Iterator[Control]:
-    """Yield the controls of the options of the view, and the control of the theme."""
-    state = bench.state
-    for option in view_options(state.view) if state.rule is None else ():
-        if option.label:
-            value = state.options.get(option.name, option.default)
-            yield _control("options", option, value, key=["options", option.name])
-    yield _control("look", THEME, state.theme)
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:

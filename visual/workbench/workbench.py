@@ -43,48 +43,13 @@ HERE = Path(__file__).parent
 FORMATS = ("svg", "pdf", "png", "html")
 SCALE = 2.0
 LONGEST = 80  # the most characters of a file name
+MOST = 30  # the most changes that can be undone
+TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 # The base class with a trait for each choice.
 ChoiceTraits: Any = type(
     "ChoiceTraits", (traitlets.HasTraits,), {name: traitlets.Any() for name in CHOICE_NAMES}
 )
-
-
-class ChangeHistory:
-    """All benches in order, without cached pictures; `place` is the index of the present one.
-
-    The benches after the present bench were undone.
-    """
-
-    MOST = 30  # the most changes that can be undone
-    TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
-
-    def __init__(self, bench: Bench) -> None:
-        self.benches, self.place = [replace(bench)], 0
-        self._time = -inf  # the time of the latest change, if only values changed
-
-    def note(self, bench: Bench) -> None:
-        """Store a bench if it differs from the present bench."""
-        present = self.benches[self.place]
-        names = {*bench.state.differences_from(present.state)}
-        if getattr(bench, "loop", None) is not getattr(present, "loop", None):
-            names.add("loop")
-        if names:
-            now, are_values = time.monotonic(), names == {"at"}
-            is_separate = not are_values or now - self._time >= self.TOGETHER
-            earlier = self.benches[: self.place + is_separate][-self.MOST :]
-            self.benches, self.place = [*earlier, replace(bench)], len(earlier)
-            self._time = now if are_values else -inf
-
-    def has(self, by: int) -> bool:
-        """Return whether a bench exists `by` places after the present bench (negative: before)."""
-        return 0 <= self.place + by < len(self.benches)
-
-    def move(self, by: int) -> Bench:
-        """Move `by` places to another bench, if it exists; return a copy of the present bench."""
-        if self.has(by):
-            self.place, self._time = self.place + by, -inf
-        return replace(self.benches[self.place])
 
 
 class Workbench(ChoiceTraits, Widget):
@@ -118,6 +83,7 @@ class Workbench(ChoiceTraits, Widget):
     _bench: Bench
     _requested: Bench  # differs from `_bench` while a request of the page has no answer
     _job = Job()  # the job that draws the requested bench
+    _time = -inf  # the time of the latest change, if only values changed
     _number = -1  # the number of the latest message; numbers of different pages differ
 
     def __init__(
@@ -136,7 +102,8 @@ class Workbench(ChoiceTraits, Widget):
         moment = check_integer("moment", restored if moment == -1 else moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         super().__init__()
-        self.moment, self._history = max(-1, moment), ChangeHistory(bench)
+        self._past, self._future = list[Bench](), list[Bench]()  # the benches of undo and redo
+        self.moment, self._bench = max(-1, moment), bench
         self._show(bench)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -186,24 +153,41 @@ class Workbench(ChoiceTraits, Widget):
 
     def undo(self) -> None:
         """Return to the choices before the latest change; without a change, do nothing."""
-        self._move(-1)
+        self._move(self._past, self._future)
 
     def redo(self) -> None:
         """Repeat the change that was last undone; without such a change, do nothing."""
-        self._move(1)
+        self._move(self._future, self._past)
 
-    def _move(self, by: int) -> None:
+    def _move(self, source: list[Bench], target: list[Bench]) -> None:
+        """Show the last bench of `source`, if any, and move the present bench to `target`."""
         with self._lock:
             self._cancel()
-            bench = self._history.move(by)
-            self._show(Job().run(lambda: draw_bench(bench)))
+            shown = Job().run(lambda: draw_bench(replace([self._bench, *source][-1])))
+            if source:
+                target.append(replace(self._bench))
+                self._bench, self._time = source.pop(), -inf
+            self._show(shown)
+
+    def _note(self, bench: Bench) -> None:
+        """Let `undo` return from a new bench to the present bench, unless both are equal."""
+        names = {*bench.state.differences_from(self.state)}
+        if getattr(bench, "loop", None) is not getattr(self._bench, "loop", None):
+            names.add("loop")
+        if names:
+            now, are_values = time.monotonic(), names == {"at"}
+            if not are_values or now - self._time >= TOGETHER:
+                self._past.append(replace(self._bench))  # without cached pictures
+                del self._past[:-MOST]
+            self._future.clear()
+            self._time = now if are_values else -inf
 
     def _show(self, bench: Bench) -> None:
         """Show a bench; `undo` can return to the previous bench."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
-            self._history.note(bench)
+            self._note(bench)
             self._bench = self._requested = bench
             for name in CHOICE_NAMES:
                 self.set_trait(name, getattr(self.state, name))
@@ -233,12 +217,12 @@ class Workbench(ChoiceTraits, Widget):
     def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
         """Send the controls to the page, and the `text` of an error about the control `key`."""
         self.form = {
-            "controls": controls(self._bench),
+            "controls": [*controls(self._bench)],
             "equation": equation(self._bench),
             "problem": {"key": list(key), "text": text},
             "answered": self._number if self._requested is self._bench else -1,
-            "undo": self._history.has(-1),
-            "redo": self._history.has(1),
+            "undo": bool(self._past),
+            "redo": bool(self._future),
         }
 
     def receive(self, message: object) -> None:
@@ -297,11 +281,11 @@ class Workbench(ChoiceTraits, Widget):
         """
         try:
             yield
-        except LabError as error:
-            self._update_form(key, str(error))
         except BaseException as error:
-            self._update_form(key, first_line(error))
-            raise
+            is_expected = isinstance(error, LabError)
+            self._update_form(key, str(error) if is_expected else first_line(error))
+            if not is_expected:
+                raise
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the requested bench.
