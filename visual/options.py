@@ -341,7 +341,6 @@ RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", k
 
 def scan_index(trace: Trace, scan: object) -> int:
     """Return the index in ``trace.scans`` of the Scan with the number `scan` in headings."""
-    check_trace(trace)
     number = check_integer("scan", scan)
     if number not in range(1, len(trace.scans) + 1):
         raise argument_error("scan", scan, _listed(trace))
@@ -370,11 +369,6 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
         raise argument_error("scans", scans, _listed(trace))
     return tuple(number - 1 for number in sorted(numbers))
-
-
-def check_trace(trace: object) -> None:
-    """Raise KindError if `trace` is not a Trace."""
-    check_type("trace", trace, Trace, "a Trace, such as loop.trace() returns")
 
 
 def check_step(scan: ScanTrace, step: object) -> int:

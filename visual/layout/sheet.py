@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, check_type, quote
+from lab.errors import ArgumentError, quote
+from visual.scene.shapes import CHECKED
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,4 @@ class Sheet:
 
 
 SCREEN = Sheet()
-
-
-def check_sheet(sheet: object) -> None:
-    """Raise ArgumentError if `sheet` is not a Sheet."""
-    check_type("sheet", sheet, Sheet, "a visual.layout.sheet.Sheet")
+CHECKED[Sheet] = "a visual.layout.sheet.Sheet"

@@ -15,8 +15,8 @@ from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_trace, switch
+from visual.layout.sheet import SCREEN, Sheet
+from visual.options import switch
 from visual.scene.combinators import Piece, above, gap, over, piece
 from visual.scene.shapes import Box, Group, Scene, Text, folded, picture_function
 from visual.scene.theme import Role
@@ -39,8 +39,6 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     the tree shows all Scans in a picture of any size. Raises LabError if pygraphviz is not
     installed.
     """
-    check_trace(trace)
-    check_sheet(sheet)
     orders, reasons = [scan.order for scan in trace.scans], explanation(trace)
     most = max(Counter(orders).values(), default=1)
     tree, dot = _tree(trace, most, sheet)

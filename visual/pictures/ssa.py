@@ -22,9 +22,9 @@ from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.options import check_trace, selected_scan
+from visual.options import selected_scan
 from visual.pictures.tapes.headings import scan_heading
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
@@ -44,8 +44,6 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
     A picture of a long loop shows both ends and the steps next to `step`, like `tapes`. Raises
     GraphError if no Scan overwrites a slot, and ArgumentError for a Scan without such slots.
     """
-    check_trace(trace)
-    check_sheet(sheet)
     requested = one_or_more("step", step)
     known = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not known:

@@ -15,7 +15,7 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
 from visual.layout.placing import table_scene
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.pictures.tap_rules import Generation, TapRule, generations, role_of
 from visual.scene.shapes import Group, Scene, picture_function
@@ -50,7 +50,6 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     expected = f"an integer, 0 to {ORDERS}"
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
         raise argument_error("orders", orders, f"expected {expected}.")
-    check_sheet(sheet)
     named = _named(tapes, name)
     strips = [[*generations(tape, names[0], orders)] for tape, names in named.items()]
     everything = ", ".join(chain.from_iterable(named.values()))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from html import escape
+from inspect import signature
 from math import atan2, cos, sin
 from pathlib import Path
 from typing import ParamSpec, TypedDict, TypeVar, Unpack, cast
@@ -25,6 +26,7 @@ from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
+CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns"}  # types of arguments
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
 LEAST_WIDTH = 0.27  # the width of the narrowest letter, in em
@@ -394,13 +396,21 @@ class Scene:
 
 
 def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
-    """Return `draw` with two additions: it rejects removed options, and its scene has the trace."""
+    """Return `draw` with three additions.
+
+    It rejects removed options, and arguments that do not have the types in `CHECKED`. Its scene has
+    the trace.
+    """
+    kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 
     @wraps(draw)
     def draw_with_trace(*arguments: Options.args, **options: Options.kwargs) -> Result:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
             refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
+        for name, value in signature(draw).bind_partial(*arguments, **options).arguments.items():
+            if name in kinds:
+                check_type(name, value, kinds[name], CHECKED[kinds[name]])
         result = draw(*arguments, **options)
         if isinstance(result, Scene):  # some functions return matplotlib axes
             values = (*arguments, *options.values())

@@ -12,7 +12,7 @@ from lab.gradients.record import DerivationRecord, Phase
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
 from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
@@ -39,7 +39,6 @@ def phases(
         raise argument_error("derivation", record, "expected a Derivation or its record.")
     if of is not None:
         check_type("of", of, NamedScan, "a NamedScan of the run")
-    check_sheet(sheet)
     pieces = Pieces(record, of, min(PIECES, sheet.line - INDENT))
     rows = above(*_rows(pieces, sheet), apart=BETWEEN)
     verdicts = {item.verdict for phase in record.phases for item in phase.items}

@@ -19,7 +19,7 @@ from lab.notation import value_symbol
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.plots.series import WRITTEN, PlottedQuantity, Series, plot_scene, table_of
 from visual.scene.combinators import above, beside
 from visual.scene.shapes import picture_function
@@ -49,7 +49,6 @@ def influence(
     """
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)
-    check_sheet(sheet)
     if isinstance(derivative, Derivative):
         derivative = influence_in(derivative, scan=scan)
     from visual.pictures.plots.axes import APART, LABELS, add_curves, add_map, draw_on, draw_panel

@@ -19,7 +19,7 @@ from lab.reports.runs.memory import memory as memory_of
 from lab.reports.tables import size_text
 from lab.traces.trace import Trace
 from visual.layout.legend import legend_shapes
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene
 from visual.scene.combinators import Piece, above, gap, over, shifted, sized, words
 from visual.scene.fonts import text_width
@@ -47,7 +47,6 @@ def memory(
     With `ax`, draw the live bytes on these axes and return `ax`. Raises the errors of `lab.memory`.
     """
     check_type("trace", trace, (Trace, Memory), "a Trace, or the result of lab.memory")
-    check_sheet(sheet)
     report = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     if ax is not None:
         from visual.pictures.plots.axes import draw_on

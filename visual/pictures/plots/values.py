@@ -12,8 +12,8 @@ import numpy as np
 from lab.reports.tables import Section
 from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_trace, scan_index, switch
+from visual.layout.sheet import SCREEN, Sheet
+from visual.options import scan_index, switch
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, table_of
 from visual.scene.combinators import Piece, words
 from visual.scene.shapes import picture_function
@@ -48,8 +48,6 @@ def values(
     With `ax`, draw the sizes of these quantities on these matplotlib axes, with a logarithmic
     scale, and return `ax`. Raises ArgumentError for an unknown Scan.
     """
-    check_trace(trace)
-    check_sheet(sheet)
     number = None if scan is None else scan_index(trace, scan)
     loop = trace.scans[0].name if trace.scans else "a graph without loops"
     steps = sheet.steps and sheet.steps_of(trace.scans[0].steps, loop)

@@ -20,7 +20,6 @@ from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.options import check_trace
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -48,7 +47,6 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for another Scan or
     step.
     """
-    check_trace(trace)
     known = differentiated_scans(trace)
     if not known:
         raise GraphError("order = 0: expected a derivative. Trace the loop with order=1 or higher.")

@@ -24,8 +24,8 @@ from visual.layout.cells import full_text, quantity, value_text, values_text
 from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_step, check_trace, selected_scan
+from visual.layout.sheet import SCREEN, Sheet
+from visual.options import check_step, selected_scan
 from visual.pictures.stepgraph.nodes import StepNode, StepNodes
 from visual.scene.combinators import Piece, above, gap, piece
 from visual.scene.fonts import MONO_WIDTH, text_width
@@ -52,8 +52,6 @@ def stepgraph(
     result). `step` is the number of a step, from 0 (default: the first step that combines two
     nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step.
     """
-    check_trace(trace)
-    check_sheet(sheet)
     number = selected_scan(trace, scan)
     first = first_sum(trace.scans[number])
     why = f"; step {first} combines two nonzero slots" if step is None and first else ""

@@ -13,8 +13,8 @@ from lab.traces.trace import Trace
 from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_trace, scan_indices, selected_scan
+from visual.layout.sheet import SCREEN, Sheet
+from visual.options import scan_indices, selected_scan
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
@@ -48,8 +48,6 @@ def unrolled(
     to `step`. Raises ArgumentError for Scans that do not exist, and for `scan` together with
     `scans`.
     """
-    check_trace(trace)
-    check_sheet(sheet)
     one_or_more("step", step)  # raises an error before anything is drawn
     if scans is not None and scan is not None:
         raise ArgumentError("scans and scan: expected one of them, got both.")
