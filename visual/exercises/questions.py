@@ -176,7 +176,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         tuple(map(float, right)),
         hints=(
             f"In the backward loop, every tap changes its sign. {rule}",
-            f"Tap by tap: {'; '.join(conversion.words for conversion in conversions(tape))}.",
+            f"Tap by tap: {'; '.join(r.sentence_at(tap) for tap, r in conversions(tape).items())}.",
         ),
         working=f"The step of the gradient {verb}s at {integers_or_none(right)}.",
         otherwise=f"No tap of {source.name} becomes this tap.",

@@ -6,7 +6,7 @@ access of a step of the loop to an access of a step of the gradient.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from lab.gradients.decisions import symbol
@@ -50,21 +50,11 @@ class TapRule(Enum):
         access, after, reason = self.value
         return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
 
-
-@dataclass(frozen=True)
-class Conversion:
-    """The rule that applies at a tap of the loop."""
-
-    tap: int
-    rule: TapRule
-
-    @property
-    def words(self) -> str:
-        """A sentence with the accesses of the loop and of the gradient, without a reason."""
-        access, after, _ = self.rule.value
-        tap, opposite = integers(self.tap), integers(-self.tap)
-        signs = f"−({tap}) = {opposite}" if self.tap else "−0 = 0"
-        return f"{access} at {tap} → its gradient, at {signs}, is {after}"
+    def sentence_at(self, tap: int) -> str:
+        """Return the rule as a sentence about a tap of the loop, without the reason."""
+        access, after, _ = self.value
+        signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
+        return f"{access} at {integers(tap)} → its gradient, at {signs}, is {after}"
 
 
 def reverse(tape: Tape) -> Tape:
@@ -83,7 +73,7 @@ def cleared_taps(tape: Tape) -> tuple[int, ...]:
     return unread if tape.kind is Kind.MIT_MOT else ()
 
 
-def conversions(tape: Tape) -> tuple[Conversion, ...]:
+def conversions(tape: Tape) -> dict[int, TapRule]:
     """Return the rule for every tap, in the order of the taps."""
     back, cleared = reverse(tape), cleared_taps(tape)
 
@@ -94,7 +84,7 @@ def conversions(tape: Tape) -> tuple[Conversion, ...]:
             return TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN
         return TapRule.CLEARED if tap in cleared else TapRule.READ
 
-    return tuple(Conversion(tap, rule(tap)) for tap in tape.taps)
+    return {tap: rule(tap) for tap in tape.taps}
 
 
 @dataclass(frozen=True)
@@ -109,13 +99,13 @@ class Generation:
     name: str
     tape: Tape
     arcs: tuple[tuple[int, int], ...]
-    rules: tuple[Conversion, ...] = ()
+    rules: Mapping[int, TapRule] = field(default_factory=dict)
 
     def access(self, tap: int) -> str:
         """Describe the access of a step at a tap in a few words."""
-        rules = [each.rule for each in self.rules if each.tap == -tap]
-        if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
-            return f"read, {rules[0].value[1]}"
+        rule = self.rules.get(-tap)
+        if rule in (TapRule.ADDED, TapRule.CLEARED):
+            return f"read, {rule.value[1]}"
         return ACCESSES[role_of(self.tape, tap)]
 
 
@@ -125,7 +115,7 @@ def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
     In the first tape, every write depends on every read.
     """
     arcs = tuple((r, w) for r in tape.reads for w in tape.writes if r != w)
-    rules: tuple[Conversion, ...] = ()
+    rules: Mapping[int, TapRule] = {}
     for order in range(orders + 1):
         name = symbol(order, name) if order else name
         yield Generation(name, tape, arcs, rules)

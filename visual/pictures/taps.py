@@ -138,9 +138,9 @@ def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
     sentences: dict[TapRule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
-            for each in after.rules:
-                names = tap_symbol(before.name, each.tap), tap_symbol(after.name, -each.tap)
-                sentences.setdefault(each.rule, each.rule.sentence(*names))
+            for tap, rule in after.rules.items():
+                names = tap_symbol(before.name, tap), tap_symbol(after.name, -tap)
+                sentences.setdefault(rule, rule.sentence(*names))
     return [sentences[rule] for rule in TapRule if rule in sentences]
 
 

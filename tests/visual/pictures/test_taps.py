@@ -93,7 +93,7 @@ def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
             back = reverse(tape)
             reads, writes, kept = transposed(tape)
             assert (set(back.reads), set(back.writes)) == (reads, writes), tape
-            added = {-rule.tap for rule in conversions(tape) if rule.rule is TapRule.ADDED}
+            added = {-tap for tap, rule in conversions(tape).items() if rule is TapRule.ADDED}
             assert added == kept, tape
             tape = back
             checked += 1
