@@ -36,6 +36,7 @@ WORDS: Mapping[Role, str] = {
 Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
 # The contents of lines: the name, the values, a note, and roles and old values by row.
 Contents = Sequence[tuple[str, Values | np.ndarray, str, Mapping[int, Role], Values]]
+Arrows = Sequence[tuple[str, str, Collection[int]]]  # two lines and the slots with an arrow
 
 
 @picture_function
@@ -156,93 +157,83 @@ class StepTable(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step, its transpose, and the step of the backward Scan."""
-        self.slots = [row for _, row in shown[0]]
-        yield self._forward()
-        yield self._transposed()
-        yield self._traced()
+        named, tape = self.named, self.tape
+        labels = {row: named.tape_label(tape, row) or tape.name for _, row in shown[0]}
+        places = ((row, f"pos {integers(tape.position(row))}") for row in labels)
+        heads = {(0, row): Head(labels[row], place) for row, place in places}
+        for number, (words, contents, arrows) in enumerate(self._blocks(labels)):
+            prefix = "g of " * (number > 0)  # blocks 1 and 2 contain gradients
+            lines, edges = list[Line](), list[Edge]()
+            for name, content, note, roles, old in contents:
+                values = content if isinstance(content, Mapping) else dict(enumerate(content))
+                cells = list[tuple[Key | None, Cell]]()
+                for row in (row for row in labels if row in values):
+                    role, title = (
+                        roles.get(row, Role.INTERMEDIATE),
+                        f"{prefix}{labels[row]}: {name}",
+                    )
+                    key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
+                    id, value, before = (number, name, row), values[row], old.get(row)
+                    cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
+                lines.append(Line(cells, [note] if note else [], heads, name))
+                heads = {}
+            for first, second, slots in arrows:
+                edges += [Edge((number, first, row), (number, second, row)) for row in slots]
+            moment = Group((), number, moment=words[0].partition(":")[0])
+            yield Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
+            named, tape = self.backward, self.reverse
 
-    def _forward(self) -> Row:
-        """Return the step: the tape before, the values read and written, and the tape after."""
-        read, written, tape = self.read, self.written, self.tape
+    def _blocks(self, slots: Collection[int]) -> Iterator[tuple[list[str], Contents, Arrows]]:
+        """Yield the heading, the lines, and the arrows of each block, for the shown `slots`."""
+        tape, read, written = self.tape, self.read, self.written
         old = {row: self.before[row] for row in written if row in read}
         note = f"set_subtensor at pos {integers(*map(tape.position, written))}"
-        replaced = dict.fromkeys(old, Role.OVERWRITTEN)
-        lines: Contents = [
-            ("tape before", self.before, "", self.used, {}),
-            ("read", read, "narrow: a copy", dict.fromkeys(read, Role.READ), {}),
-            ("written", written, "the step computes it", {}, {}),
-            ("tape after", self.after, note, replaced, old),
-        ]
-        title = f"step {self.step} of {self.named.scan.name}, as routing"
-        words = [f"forward: {title}", f"{tape.name}: {tape.tape}"]
-        return self._block(0, words, lines, {0: read, 2: written})
-
-    def _transposed(self) -> Row:
-        """Return the transpose of the step, by the rules of routing."""
+        title = f"forward: step {self.step} of {self.named.scan.name}, as routing"
+        yield (
+            [title, f"{tape.name}: {tape.tape}"],
+            [
+                ("tape before", self.before, "", self.used, {}),
+                ("read", read, "narrow: a copy", dict.fromkeys(read, Role.READ), {}),
+                ("written", written, "the step computes it", {}, {}),
+                ("tape after", self.after, note, dict.fromkeys(old, Role.OVERWRITTEN), old),
+            ],
+            [("tape before", "read", read), ("written", "tape after", written)],
+        )
         read, written, after = self.gradient_read, self.gradient_written, self.gradient_after
-        scattered = {**dict.fromkeys(self.slots, np.zeros_like(after[0])), **read}
-        roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
+        scattered = {**dict.fromkeys(slots, np.zeros_like(after[0])), **read}
+        roles = dict.fromkeys(slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
         old, result = {row: after[row] for row in written}, dict.fromkeys(read, Role.RESULT)
         ended = dict.fromkeys(old, Role.OVERWRITTEN)
-        lines: Contents = [
-            ("gradient after", after, "from later steps", {}, {}),
-            ("wrt written", written, "moves to the value", {}, {}),
-            ("wrt the rest", self.gradient_rest, "zero remains", ended, old),
-            ("+ wrt read", scattered, "narrow transposed: a scatter", roles, {}),
-            ("gradient before", self.gradient_before, "the sum of the two above", result, {}),
-        ]
-        words = [
-            "transposed: the same step backward, as routing",
-            "from the gradient of the tape after the step to its gradient before the step",
-        ]
-        return self._block(1, words, lines, {0: written, 3: read})
-
-    def _traced(self) -> Row:
-        """Return the tape of the gradient before and after the same step of the backward Scan."""
+        yield (
+            [
+                "transposed: the same step backward, as routing",
+                "from the gradient of the tape after the step to its gradient before the step",
+            ],
+            [
+                ("gradient after", after, "from later steps", {}, {}),
+                ("wrt written", written, "moves to the value", {}, {}),
+                ("wrt the rest", self.gradient_rest, "zero remains", ended, old),
+                ("+ wrt read", scattered, "narrow transposed: a scatter", roles, {}),
+                ("gradient before", self.gradient_before, "the sum of the two above", result, {}),
+            ],
+            [
+                ("gradient after", "wrt written", written),
+                ("+ wrt read", "gradient before", read),
+            ],
+        )
         alive = [row for row in range(len(self.traced)) if row not in self.spent]
         distance = np.max(np.abs(self.traced - self.gradient_before)[alive], initial=0)
         roles = self.used | dict.fromkeys(self.spent, Role.SPENT)
-        old = {row: self.gradient_after[row] for row in self.read}
-        lines: Contents = [
-            ("tape before", self.gradient_after, "the gradient after, from above", {}, {}),
-            ("tape after", self.traced, "preserved: old + new value", roles, old),
-        ]
-        words = [
-            f"traced: step {self.back} of {self.backward.scan.name}",
-            f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
-            f"largest difference from the gradient before, above: {float(distance)!r}",
-        ]
-        return self._block(2, words, lines, {})
-
-    def _block(
-        self, number: int, words: Sequence[str], contents: Contents, arrows: Mapping[int, Values]
-    ) -> Row:
-        """Return a row with the heading `words`, and with a line for each content.
-
-        Blocks 1 and 2 contain gradients. `arrows` are the slots with an arrow from a line to the
-        next line, by the number of the line.
-        """
-        prefix, tape, named, lines = "", self.tape, self.named, list[Line]()
-        if number:
-            prefix, tape, named = "g of ", self.reverse, self.backward
-        for name, content, note, roles, old in contents:
-            values = content if isinstance(content, Mapping) else dict(enumerate(content))
-            cells = list[tuple[Key | None, Cell]]()
-            for row in (row for row in self.slots if row in values):
-                role = roles.get(row, Role.INTERMEDIATE)
-                title = f"{prefix}{self._label(row)}: {name}"
-                key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
-                id, value, before = (number, name, row), values[row], old.get(row)
-                cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
-            heads = dict[Key, Head]()
-            for row in self.slots if not (number or lines) else ():
-                heads[0, row] = Head(self._label(row), f"pos {integers(tape.position(row))}")
-            lines.append(Line(cells, [note] if note else [], heads, name))
-        ids = [{key: cell.id for key, cell in line.cells} for line in lines]
-        ends = [(n, (0, row)) for n, slots in arrows.items() for row in slots if (0, row) in ids[n]]
-        edges = [Edge(ids[line][key], ids[line + 1][key]) for line, key in ends]
-        moment = Group((), number, moment=words[0].partition(":")[0])
-        return Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
-
-    def _label(self, row: int) -> str:
-        return self.named.tape_label(self.tape, row) or self.tape.name
+        old = {row: after[row] for row in read}
+        yield (
+            [
+                f"traced: step {self.back} of {self.backward.scan.name}",
+                f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
+                f"largest difference from the gradient before, above: {float(distance)!r}",
+            ],
+            [
+                ("tape before", after, "the gradient after, from above", {}, {}),
+                ("tape after", self.traced, "preserved: old + new value", roles, old),
+            ],
+            [],
+        )
