@@ -142,7 +142,13 @@ class Ssa(Table):
                 heads[key] = Head(self.named.tape_label(tape, row), f"slot {letter}")
             value = self._value(tape, row, step)
             if value in now or (step < 0 and not tape.unwritten[row]):
-                values.append((key, self._large(tape, row, value, step)))
+                cell = self.slots.cell(tape, row, step)
+                role = Role.SEED if cell.role is Role.SEED else Role.INPUT
+                role = Role.INTERMEDIATE if value in self.writes else role
+                if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
+                    role = Role.RESULT if row in self.named.wanted_rows(tape) else role
+                name = self._name(value)
+                values.append((key, replace(cell, role=role, old=None, label=name, id=value)))
         blocks = sorted({block for block, _ in self.columns}) if step < 0 else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
@@ -152,16 +158,6 @@ class Ssa(Table):
         number, moment = (None, "") if step < 0 else self.named.moment(step)
         name = "initial" if step < 0 else f"step {step}"
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
-
-    def _large(self, tape: TapeTrace, row: int, value: Value, step: int) -> Cell:
-        """Return the cell of a value in SSA form. The role states the source of the value."""
-        cell = self.slots.cell(tape, row, step)
-        role = Role.SEED if cell.role is Role.SEED else Role.INPUT
-        if value in self.writes:
-            role = Role.INTERMEDIATE
-        if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
-            role = Role.RESULT if row in self.named.wanted_rows(tape) else role
-        return replace(cell, role=role, old=None, label=self._name(value), id=value)
 
     def _chain(self, tape: TapeTrace, row: int) -> list[Value]:
         return self.flow.chain(self.named.number, tape, row)

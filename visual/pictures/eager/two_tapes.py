@@ -17,7 +17,7 @@ from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
-from lab.traces.trace import ScanTrace, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, Trace
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
@@ -216,7 +216,12 @@ def scan_side(trace: Trace) -> TapeSide:
         tape = backward.scan.tape(node.lane.argument)
         if node.lane.scan == 0 or tape is None or tape.gradient_of is None:
             continue
-        label, gradient = forward.quantity_name(tape.gradient_of, node.index), _gradient(tape, node)
+        label = forward.quantity_name(tape.gradient_of, node.index)
+        role = Role.UNNEEDED if node.role is Role.SEED and not node.value.any() else node.role
+        details = f", slot {node.row} of {tape.name}" if tape.tape.reads else ""
+        if tape.is_total:
+            role, details = Role.RESULT, ", to which every step adds"
+        gradient = _cell(node, role, details)
         if label in quantities:
             quantities[label][1][1] = gradient
         elif label in values:
@@ -237,15 +242,6 @@ def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
     """Return a cell with the value of a node; the tooltip contains the `details`."""
     name, key = f"{node.label}{details}", f"{node.label} of the Scan"
     return Cell(role, name, node.value, label=node.label, key=key)
-
-
-def _gradient(tape: TapeTrace, node: QuantityNode) -> Cell:
-    """Return a cell with the gradient in a node. An initial gradient of zero is unneeded."""
-    if tape.is_total:
-        return _cell(node, Role.RESULT, ", to which every step adds")
-    role = Role.UNNEEDED if node.role is Role.SEED and not node.value.any() else node.role
-    details = f", slot {node.row} of {tape.name}" if tape.tape.reads else ""
-    return _cell(node, role, details)
 
 
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:

@@ -65,8 +65,10 @@ class Pieces:
                     steps += f" = {self.of.scan.steps}"
                 forward = any(tap < 0 for tape in self.tapes.values() for tap in tape.taps)
                 yield self.words(f"{'→' if forward else '←'} {steps} step{'s' * (steps != '1')}")
-            case 2:
-                yield from (self.chip(item.subject, item) for item in items)
+            case 2 | 7 | 9:
+                for item in items:
+                    total = f": {TOTALS.get(item.verdict, str(item.verdict))}" * (phase == 9)
+                    yield self.chip(f"{item.subject}{total}", item, mono=phase == 7)
             case 3:
                 names = {item.subject: item.decision for item in items}
                 if "none" not in (names["results"], names["arguments"]):
@@ -86,17 +88,11 @@ class Pieces:
                     yield beside(label, draw(item.expression or item.decision, room))
             case 6:
                 yield from map(self.added, items, written_slots(self.decisions[8]))
-            case 7:
-                yield from (self.chip(item.subject, item, mono=True) for item in items)
             case 8:
                 for name, tape in self.tapes.items():
                     taps = sorted(tape.taps, reverse=True)
                     slots = [self.slot(tap_symbol(name, tap)) for tap in taps]
                     yield from flow(slots, self.width, 0)
-            case 9:
-                for item in items:
-                    kind = TOTALS.get(item.verdict, str(item.verdict))
-                    yield self.chip(f"{item.subject}: {kind}", item)
             case 10:
                 if items:
                     text = Text(EDGE, 15, scan_name(self.record.backward, self.of), SMALL)

@@ -110,23 +110,21 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     yield over(gap(line), shifted(panel, names - LABELS, 0))
     edges = _edges(report, line - names)
     hidden = sorted(report.buffers, key=lambda b: (b.last == b.first, -b.bytes))[MOST_BUFFERS:]
-    bars = [sized(line, BAR, *_bar(b, edges, names)) for b in report.buffers if b not in hidden]
+    bars = list[Piece]()
+    for buffer in (buffer for buffer in report.buffers if buffer not in hidden):
+        name = printable(f"{buffer.name}{', at first' * (buffer.why == BEGINS)}")
+        left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
+        room = max(1.0, right - left - 1)
+        box = Box(names + left, 0, room, BAR - 5, role)
+        shapes: list[Shape] = [fitted(0, 13, name, names - 8, 12, bold=True), box]
+        if room > 40:
+            why = f"{size_text(buffer.bytes)}: {buffer.why}"
+            shapes.append(fitted(names + left + 7, 12, why, room - 13, SMALL, role=role))
+        bars.append(sized(line, BAR, *shapes))
     if hidden:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
         bars.append(words(f"⋯ {len(hidden):,} more buffers, {rest} in all", SMALL, muted=True))
     yield above(*bars)
-
-
-def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Shape]:
-    """Yield the name of a buffer, and a bar with the size and the reason for the lifetime."""
-    name = printable(f"{buffer.name}{', at first' * (buffer.why == BEGINS)}")
-    yield fitted(0, 13, name, names - 8, 12, bold=True)
-    left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
-    room = max(1.0, right - left - 1)
-    yield Box(names + left, 0, room, BAR - 5, role)
-    if room > 40:
-        why = f"{size_text(buffer.bytes)}: {buffer.why}"
-        yield fitted(names + left + 7, 12, why, room - 13, SMALL, role=role)
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:

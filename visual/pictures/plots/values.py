@@ -15,7 +15,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import scan_index, switch
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, table_of
-from visual.scene.combinators import Piece, words
+from visual.scene.combinators import words
 from visual.scene.shapes import picture_function
 from visual.scene.theme import Theme
 
@@ -56,17 +56,13 @@ def values(
     most = len(known) if switch("all", all) or number is not None else MOST
     first = sorted(known, key=lambda quantity: quantity.rank)[:most]
     shown = [quantity for quantity in known if quantity in first]
-    if ax is not None:
-        from visual.pictures.plots.axes import draw_on
+    from visual.pictures.plots.axes import draw_on, multiples
 
+    if ax is not None:
         return draw_on(ax, partial(_draw_sizes, shown=shown))
     order = max((each.order for each in trace.scans), default=0)
     title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
-    parts = list[Piece]()
-    if shown:
-        from visual.pictures.plots.axes import multiples
-
-        parts.append(multiples(shown, sheet.line))
+    parts = [multiples(shown, sheet.line)] if shown else []
     if hidden := len(known) - len(shown):
         more = f"⋯ {hidden:,} more{sheet.hint('all=True draws all', ' · ')}"
         parts.append(words(more, 12, muted=True))

@@ -8,6 +8,7 @@ side by side, and panels of matrices are one below the other.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -101,7 +102,15 @@ class RoutingTable(Table):
             words = [f"{title}: {formula}; {line}" for title, formula, line in others]
             yield Row(heading=TableHeading(f"{title}: {first}", [about, *words]))
             lines = [line for n, panel in enumerate(panels) for line in self._lines(panel, 2 * n)]
-            yield Row(lines=lines, edges=[e for panel in panels for e in self._edges(panel)])
+            edges = list[
+                Edge
+            ]()  # from the inputs to the output or, for cotangents, from the output
+            for panel, pair in product(panels, self.pairs):
+                ends = [(panel.number, *end) for end in pair]
+                source, target = reversed(ends) if panel.is_back else ends
+                moment, is_plain = (panel.number, panel.title), not panel.is_back
+                edges.append(Edge(source, target, beside=True, plain=is_plain, moment=moment))
+            yield Row(lines=lines, edges=edges)
 
     def _lines(self, panel: Panel, part: int) -> Iterator[Line]:
         """Yield the rows of the inputs, then the rows of the output to the right of the inputs."""
@@ -135,26 +144,26 @@ class RoutingTable(Table):
     # Cells.
 
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
-        """Return the cell of an entry, which names the entries that it copies or that copy it."""
-        if len(array.values) == 1:  # the condition
-            cell = self._condition_cell(array, entry)
-        else:
-            of = self._output_cell if array.number is None else self._input_cell
-            role, note, detail = of(array, entry, panel)
-            name, key = array.entry_name(entry, panel.prefix), f"routing:{array.entry_name(entry)}"
-            value = np.asarray(array.values[panel.number].reshape(-1)[entry])
-            title = f"{name} = {full_text(value)}; {detail}"
-            cell = Cell(role, name, value, key=key, label=name, lines=(note,), title=title)
-        return replace(cell, id=(panel.number, array.name, entry))
+        """Return the cell of an entry, which names the entries that it copies or that copy it.
 
-    def _condition_cell(self, array: RoutedArray, entry: int) -> Cell:
-        """Return the cell of an entry of the condition, with the role of the selected input."""
-        holds, key = bool(array.values[0].reshape(-1)[entry]), array.entry_name(entry)
-        selected = self.call.inputs[0 if holds else 1]
-        title = f"{key} = {holds}, which selects {selected.name}"
-        label, lines = f"c{key[len(array.name) :]}", (f"{holds}: {selected.name}",)
-        role = _role_of(selected)
-        return Cell(role, key, None, key=key, label=label, lines=lines, title=title)
+        An entry of the condition has the role of the input that it selects.
+        """
+        name, id = array.entry_name(entry), (panel.number, array.name, entry)
+        if len(array.values) == 1:  # the condition
+            holds = bool(array.values[0].reshape(-1)[entry])
+            selected = self.call.inputs[0 if holds else 1]
+            role, label = _role_of(selected), f"c{name[len(array.name) :]}"
+            title, line = (
+                f"{name} = {holds}, which selects {selected.name}",
+                f"{holds}: {selected.name}",
+            )
+            return Cell(role, name, None, key=name, label=label, lines=(line,), title=title, id=id)
+        of = self._output_cell if array.number is None else self._input_cell
+        role, note, detail = of(array, entry, panel)
+        key, name = f"routing:{name}", f"{panel.prefix}{name}"
+        value = np.asarray(array.values[panel.number].reshape(-1)[entry])
+        title = f"{name} = {full_text(value)}; {detail}"
+        return Cell(role, name, value, key=key, label=name, lines=(note,), title=title, id=id)
 
     def _input_cell(self, array: RoutedArray, entry: int, panel: Panel) -> tuple[Role, str, str]:
         """Return the role, the note, and the tooltip of an entry of an input."""
@@ -185,16 +194,6 @@ class RoutingTable(Table):
             role = Role.UNDEFINED
             detail += "; x is equal to a bound: no derivative; by convention, x is copied"
         return role, f"{arrow} {other}", detail
-
-    # Arrows.
-
-    def _edges(self, panel: Panel) -> Iterator[Edge]:
-        """Yield the arrows from the inputs to the output or, for cotangents, from the output."""
-        for pair in self.pairs:
-            ends = [(panel.number, *end) for end in pair]
-            source, target = reversed(ends) if panel.is_back else ends
-            moment = panel.number, panel.title
-            yield Edge(source, target, beside=True, plain=not panel.is_back, moment=moment)
 
 
 def _role_of(array: RoutedArray) -> Role:
