@@ -61,15 +61,15 @@ def process(*command, **environment):
     return time.perf_counter() - start
 
 
-def paired(ours, theirs, times=9):
+def medians(ours, theirs, times=9):
     """Return the medians of two alternating measurements; a first run of each fills the caches."""
     ours(), theirs()
     pairs = [(ours(), theirs()) for _ in range(times)]
     return tuple(statistics.median(column) for column in zip(*pairs, strict=True))
 
 
-def line(what, ours, theirs, limit):
-    print(f"{what:66} {ours * 1e3:8.1f} ms {theirs * 1e3:9.1f} ms {ours / theirs:7.2f}   {limit}")
+def report(label, ours, theirs, limit):
+    print(f"{label:66} {ours * 1e3:8.1f} ms {theirs * 1e3:9.1f} ms {ours / theirs:7.2f}   {limit}")
 
 
 def fresh_processes(folder):
@@ -82,13 +82,15 @@ def fresh_processes(folder):
     def code(text):
         return lambda: process(sys.executable, "-c", text.format(out=out, steps=4))
 
-    line("fresh process to order-2 SVG : import of PyTensor", *paired(ours, code(IMPORTS)), "≤ 1.8")
+    report(
+        "fresh process to order-2 SVG : import of PyTensor", *medians(ours, code(IMPORTS)), "≤ 1.8"
+    )
     cold = {"PYTHONPYCACHEPREFIX": str(folder / "cold")}
-    first = process(sys.executable, *draw, **cold)
+    cold_time = process(sys.executable, *draw, **cold)
     shutil.rmtree(folder / "cold", ignore_errors=True)
-    line(
+    report(
         "  the same without any compiled Python files",
-        first,
+        cold_time,
         process(sys.executable, "-c", IMPORTS, **cold),
         "",
     )
@@ -99,7 +101,7 @@ def fresh_processes(folder):
     }
     for name, (modules, commands, text) in others.items():
         if all(map(importlib.util.find_spec, modules)) and all(map(shutil.which, commands)):
-            line(f"fresh process to order-2 SVG : {name}", *paired(ours, code(text), 3), "< 1")
+            report(f"fresh process to order-2 SVG : {name}", *medians(ours, code(text), 3), "< 1")
         else:
             print(f"fresh process to order-2 SVG : {name}: not installed")
 
@@ -132,16 +134,16 @@ def changes():
     seconds(lambda: visual.draw(square, order=2, steps=3).svg())
     theirs = statistics.median(seconds(grad) for _ in range(20))
     new = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
-    seen = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
+    repeated = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
     second = [t for t, c in zip(new, choices, strict=True) if c["order"] == 2]
-    line(
+    report(
         "change to new SVG, order 1 and 2 : PyTensor's grad of order 2",
         statistics.median(new),
         theirs,
         "≤ 100 ms",
     )
-    line("  order 2 only", statistics.median(second), theirs, "≤ 100 ms")
-    line("  seen before", statistics.median(seen), theirs, "≤ 5 ms")
+    report("  order 2 only", statistics.median(second), theirs, "≤ 100 ms")
+    report("  seen before", statistics.median(repeated), theirs, "≤ 5 ms")
 
 
 DEEP = """
@@ -165,11 +167,11 @@ def depth_and_names():
     imported = process(sys.executable, "-c", IMPORTS)
     for depth in (10, 100):
         seconds = process(sys.executable, "-c", DEEP.format(depth=depth))
-        line(f"tapes of a step {depth} levels deep : import of PyTensor", seconds, imported, "")
+        report(f"tapes of a step {depth} levels deep : import of PyTensor", seconds, imported, "")
     for letters, states in ((1, 40), (1, 160), (10_000, 1)):
         seconds = process(sys.executable, "-c", WIDE.format(letters=letters, states=states))
-        what = f"tapes of {states} states, names of {letters:,} letters : import of PyTensor"
-        line(what, seconds, imported, "")
+        label = f"tapes of {states} states, names of {letters:,} letters : import of PyTensor"
+        report(label, seconds, imported, "")
 
 
 def pages():
@@ -212,15 +214,15 @@ def high_orders():
         return time.perf_counter() - start
 
     for order in (5, 6):
-        took = paired(lambda n=order: ours(n), lambda n=order: theirs(n), 3)
-        line(f"building order {order} : PyTensor's grad", *took, "≤ 0.33")
-    line("building order 8 : 5 s", ours(8), 5.0, "≤ 1")
+        elapsed = medians(lambda n=order: ours(n), lambda n=order: theirs(n), 3)
+        report(f"building order {order} : PyTensor's grad", *elapsed, "≤ 0.33")
+    report("building order 8 : 5 s", ours(8), 5.0, "≤ 1")
     sine = lab.Loop(lambda x: pt.sin(x), (lab.State("x", 0.5),), n_steps=5, name="sine")
     for loop in (lab.gallery.loops["square"], sine):
         start = time.perf_counter()
         loop.trace(10, mode="taylor")
-        took = time.perf_counter() - start
-        line(f"order 10 of {loop.name} by Taylor mode, built and run : 1 s", took, 1.0, "≤ 1")
+        elapsed = time.perf_counter() - start
+        report(f"order 10 of {loop.name} by Taylor mode, built and run : 1 s", elapsed, 1.0, "≤ 1")
 
 
 def long_loops(folder):
@@ -234,14 +236,14 @@ def long_loops(folder):
     )
 
     def ours(steps):
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", trace.format(n=steps)],
             check=True,
             cwd=ROOT,
             capture_output=True,
             text=True,
         )
-        return float(done.stdout)
+        return float(result.stdout)
 
     timed = FAST_COMPILE.replace("import pytensor,", "import time, pytensor,", 1)
     timed = timed.replace("x0 = pt", "s = time.perf_counter()\nx0 = pt", 1)
@@ -249,7 +251,7 @@ def long_loops(folder):
 
     def theirs(folder):
         env = {**os.environ, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", timed.format(steps=1000)],
             check=True,
             cwd=ROOT,
@@ -257,14 +259,14 @@ def long_loops(folder):
             capture_output=True,
             text=True,
         )
-        return float(done.stdout)
+        return float(result.stdout)
 
     thousand = statistics.median(ours(1000) for _ in range(5))
     cold = statistics.median(theirs(folder / f"compiled{i}") for i in range(3))
     warm = statistics.median(theirs(folder / "compiled0") for _ in range(3))
-    line("1,000 steps at order 2 : FAST_COMPILE, first time", thousand, cold, "≤ 0.33")
-    line("  FAST_COMPILE with its C helper already compiled", thousand, warm, "")
-    line("10,000 steps : 10 times 1,000 steps", ours(10_000), 10 * thousand, "about 1")
+    report("1,000 steps at order 2 : FAST_COMPILE, first time", thousand, cold, "≤ 0.33")
+    report("  FAST_COMPILE with its C helper already compiled", thousand, warm, "")
+    report("10,000 steps : 10 times 1,000 steps", ours(10_000), 10 * thousand, "about 1")
     sizes = [len(visual.draw(square, order=2, steps=n).svg()) for n in (12, 10_000)]
     print(
         f"SVG of 12 and of 10,000 steps: {sizes[0]:,} and {sizes[1]:,} bytes, "
@@ -296,15 +298,15 @@ print(sorted(times)[2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 102
 def windows(steps=1_000_000):
     """Compare the trace of a long loop (``keep="last"``) with PyTensor's compiled gradient."""
 
-    def measured(theirs):
+    def measure(theirs):
         code = WINDOW.format(steps=steps, theirs=theirs)
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
         )
-        return map(float, done.stdout.split())
+        return map(float, result.stdout.split())
 
-    (ours, most), (theirs, least) = measured(False), measured(True)
-    line(f'{steps:,} steps at order 1, keep="last" : PyTensor, compiled', ours, theirs, "≤ 3")
+    (ours, most), (theirs, least) = measure(False), measure(True)
+    report(f'{steps:,} steps at order 1, keep="last" : PyTensor, compiled', ours, theirs, "≤ 3")
     print(f"  memory: {most:.0f} and {least:.0f} MB, ratio {most / least:.2f}   ≤ 1.4")
 
 
@@ -333,7 +335,7 @@ print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 def wide_states():
     """Compare traces of a recurrent network of 64 units with PyTensor's compiled gradient."""
 
-    def measured(theirs, keep, steps):
+    def measure(theirs, keep, steps):
         code = WIDE_STATE.format(theirs=theirs, keep=keep, steps=steps)
         done = subprocess.run(
             [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
@@ -341,8 +343,8 @@ def wide_states():
         return map(float, done.stdout.split())
 
     for steps, keep, slower, larger in ((10_000, "all", "≤ 10", 3), (100_000, "last", "", 1.4)):
-        (ours, most), (theirs, least) = measured(False, keep, steps), measured(True, keep, steps)
-        line(f'{steps:,} steps of 64 units, keep="{keep}" : PyTensor', ours, theirs, slower)
+        (ours, most), (theirs, least) = measure(False, keep, steps), measure(True, keep, steps)
+        report(f'{steps:,} steps of 64 units, keep="{keep}" : PyTensor', ours, theirs, slower)
         print(f"  memory: {most:.0f} and {least:.0f} MB, ratio {most / least:.2f}   ≤ {larger}")
 
 
@@ -367,7 +369,7 @@ def influences(steps=200):
         loop.trace()
         return (time.perf_counter() - start) * steps
 
-    line(f"influence of {steps} steps : a trace for each row", *paired(ours, theirs, 3), "≤ 0.1")
+    report(f"influence of {steps} steps : a trace for each row", *medians(ours, theirs, 3), "≤ 0.1")
 
 
 def pictures():
@@ -386,17 +388,17 @@ def pictures():
             study = study_of(loop, order=2)
             assert study.trace_of_cost.scans
             kind.draw(study).svg()  # the first picture of a trace computes formulas and records
-            taken = []
+            elapsed = []
             for _ in range(5):
                 start = time.perf_counter()
-                written = kind.draw(study).svg()
-                taken.append(time.perf_counter() - start)
-            times[name], sizes[name] = statistics.median(taken), len(written.encode())
+                svg = kind.draw(study).svg()
+                elapsed.append(time.perf_counter() - start)
+            times[name], sizes[name] = statistics.median(elapsed), len(svg.encode())
         slow, large = max(times, key=times.get), max(sizes, key=sizes.get)
-        usual = statistics.median(times.values())
-        took = f"{usual * 1e3:.1f}, {times[slow] * 1e3:.1f} ms ({slow})"
-        weighs = f"{sizes[large] / 1e3:.0f} KB ({large})"
-        print(f"  {kind.name:12} {took:26} {weighs:20} ≤ 20, ≤ 40 ms, ≤ 100 KB")
+        median = statistics.median(times.values())
+        durations = f"{median * 1e3:.1f}, {times[slow] * 1e3:.1f} ms ({slow})"
+        size = f"{sizes[large] / 1e3:.0f} KB ({large})"
+        print(f"  {kind.name:12} {durations:26} {size:20} ≤ 20, ≤ 40 ms, ≤ 100 KB")
     gc.enable()
 
 
@@ -437,7 +439,7 @@ def eager_tapes():
 
     loop = grad(scalar_loop(np, 10_000))
     ours, theirs = timed(lambda x: recording(loop, x), 0.5), timed(loop, 0.5)
-    line("eager tape of 10,000 steps, recorded : not recorded", *paired(ours, theirs, 3), "")
+    report("eager tape of 10,000 steps, recorded : not recorded", *medians(ours, theirs, 3), "")
     if importlib.util.find_spec("autograd") is None:
         print("eager tape : autograd: not installed")
         return
@@ -464,14 +466,14 @@ def eager_tapes():
             weights,
         ),
     }
-    for what, (ours, theirs, x) in cases.items():
+    for label, (ours, theirs, x) in cases.items():
         assert numpy.allclose(ours(x), theirs(x), rtol=1e-12)
         times = 101 if numpy.ndim(x) else 9
-        line(f"{what} : autograd", *paired(timed(ours, x), timed(theirs, x), times), "≤ 1")
+        report(f"{label} : autograd", *medians(timed(ours, x), timed(theirs, x), times), "≤ 1")
 
 
 def main():
-    print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   wanted")
+    print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   target")
     with tempfile.TemporaryDirectory() as folder:
         fresh_processes(Path(folder))
         changes()
@@ -482,9 +484,9 @@ def main():
         wide_states()
         influences()
         long_loops(Path(folder))
-        routing.routing(paired, line)
+        routing.measure(medians, report)
     pictures()
-    browser.browsing()
+    browser.measure()
 
 
 if __name__ == "__main__":

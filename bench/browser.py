@@ -6,10 +6,10 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-CHANGE = """([label, values, looking]) => {
+CHANGE = """([label, values, pause]) => {
   const bench = document.querySelector('.scantape-bench');
   const control = () => [...bench.querySelectorAll('label, fieldset')]
-    .find(one => one.textContent.trim().startsWith(label)).querySelector('select, input');
+    .find(part => part.textContent.trim().startsWith(label)).querySelector('select, input');
   const changed = value => new Promise((done, failed) => {
     const start = performance.now();
     const late = setTimeout(() => failed(Error(`${label} ${value}: no other picture`)), 20000);
@@ -31,11 +31,11 @@ CHANGE = """([label, values, looking]) => {
     // A form submits text at a change event, and only after an input event.
     for (const type of ['input', 'change']) input.dispatchEvent(new Event(type));
   });
-  const rest = () => new Promise(done => setTimeout(done, looking));
+  const rest = () => new Promise(done => setTimeout(done, pause));
   return (async () => {
-    const found = [];
-    for (const value of values) { found.push(await changed(value)); await rest(); }
-    return found;
+    const times = [];
+    for (const value of values) { times.push(await changed(value)); await rest(); }
+    return times;
   })();
 }"""
 MIXED = """async count => {  // changes of every kind; each waits until the last change is painted
@@ -44,7 +44,7 @@ MIXED = """async count => {  // changes of every kind; each waits until the last
     input.value = value;
     for (const type of ['input', 'change']) input.dispatchEvent(new Event(type));
   };
-  const find = chosen => bench.querySelector(chosen);
+  const find = selector => bench.querySelector(selector);
   const round = n => Math.floor(n / 8);
   const acts = [
     n => turned(find('.scantape-values input[type=range]'), 0.3 + (n % 97) / 150),
@@ -66,11 +66,11 @@ MIXED = """async count => {  // changes of every kind; each waits until the last
     watch.disconnect();
   }
 }"""
-HELD = """import gc, os, psutil
+MEMORY = """import gc, os, psutil
 from ipywidgets.widgets.widget import _instances
 gc.collect()
 rss = psutil.Process().memory_info().rss // 2**20
-print("held:", len(_instances), len(gc.get_objects()), rss)"""
+print("memory:", len(_instances), len(gc.get_objects()), rss)"""
 FULL, MANY = 192, 576  # numbers of changes: to fill all caches, then to return to the same state
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
@@ -80,7 +80,7 @@ CHANGES = {
     "steps, each new": ("steps", [str(steps) for steps in range(5, 12)]),
 }
 # Milliseconds between two changes, for a fast and for a slow user.
-LOOKING = {100: "in JupyterLab, fast", 2000: "in JupyterLab, slow"}
+PAUSES = {100: "in JupyterLab, fast", 2000: "in JupyterLab, slow"}
 
 
 def spread(times):
@@ -108,18 +108,18 @@ def bench_in_jupyter_lab(playwright, launch, *cells):
         browser.close()
 
 
-def changing(playwright, launch):
+def measure_changes(playwright, launch):
     """Measure the time from the event of a control to the new picture in JupyterLab."""
-    for looking, words in LOOKING.items():
+    for pause, user in PAUSES.items():
         with bench_in_jupyter_lab(playwright, launch) as page:
-            for what, asked in CHANGES.items():
-                times = page.evaluate(CHANGE, [*asked, looking])
-                print(f"change of {what:16} {words}: {spread(times)}   ≤ 100 ms median")
+            for name, control in CHANGES.items():
+                times = page.evaluate(CHANGE, [*control, pause])
+                print(f"change of {name:16} {user}: {spread(times)}   ≤ 100 ms median")
 
 
-def leaving(playwright, launch):
+def measure_memory(playwright, launch):
     """Measure the memory of the page and of the kernel after many changes in JupyterLab."""
-    with bench_in_jupyter_lab(playwright, launch, HELD) as page:
+    with bench_in_jupyter_lab(playwright, launch, MEMORY) as page:
         devtools = page.context.new_cdp_session(page)
         for number, changes in enumerate((FULL, MANY)):
             page.evaluate(MIXED, changes)
@@ -127,13 +127,13 @@ def leaving(playwright, launch):
             page.keyboard.press("Control+Enter")
             page.get_by_text(re.compile(f"\\[{number + 2}\\]:")).wait_for()
             devtools.send("HeapProfiler.collectGarbage")
-            found = devtools.send("Memory.getDOMCounters")
+            counters = devtools.send("Memory.getDOMCounters")
             heap = devtools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
-            _, widgets, objects, rss = page.get_by_text("held:").last.inner_text().split()
+            _, widgets, objects, rss = page.get_by_text("memory:").last.inner_text().split()
             print(
-                f"after {changes} more changes: page {found['nodes']} nodes, "
-                f"{found['jsEventListeners']} listeners, {heap:.1f} MB; kernel {widgets} widgets, "
-                f"{objects} objects, {rss} MB",
+                f"after {changes} more changes: page {counters['nodes']} nodes, "
+                f"{counters['jsEventListeners']} listeners, {heap:.1f} MB; "
+                f"kernel {widgets} widgets, {objects} objects, {rss} MB",
                 flush=True,
             )
 
@@ -151,7 +151,7 @@ PLAY = """() => new Promise((done) => {
 })"""
 
 
-def playing(playwright, launch):
+def measure_frames(playwright, launch):
     """Measure the milliseconds between two frames of a machine that plays."""
     import visual
     from lab import gallery
@@ -171,7 +171,7 @@ def playing(playwright, launch):
     browser.close()
 
 
-def browsing():
+def measure():
     """Print all measurements, or a line if the browser is missing."""
     try:
         from in_browser.chromium import CHROMIUM, FLAGS
@@ -187,10 +187,10 @@ def browsing():
         return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
     with sync_playwright() as playwright:
-        playing(playwright, launch)
-        changing(playwright, launch)
-        leaving(playwright, launch)
+        measure_frames(playwright, launch)
+        measure_changes(playwright, launch)
+        measure_memory(playwright, launch)
 
 
 if __name__ == "__main__":
-    browsing()
+    measure()

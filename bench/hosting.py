@@ -33,20 +33,20 @@ class Server:
     def __init__(self, jupyter):
         self.folder, self.base, self.token = jupyter.folder, jupyter.base, jupyter.token
 
-    def ask(self, path, method="GET", **sent):
+    def send(self, path, method="GET", **body):
         request = urllib.request.Request(
             f"{self.base}/api/{path}",
-            data=json.dumps(sent).encode() if method == "POST" else None,
+            data=json.dumps(body).encode() if method == "POST" else None,
             method=method,
             headers={"Authorization": f"token {self.token}"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read() or b"null")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.loads(response.read() or b"null")
 
     def kernel(self):
         """Start a kernel. Return its identifier and its client."""
-        found = self.ask("kernels", "POST", name="python3")["id"]
-        pattern = f"kernel-{found}.json"
+        identifier = self.send("kernels", "POST", name="python3")["id"]
+        pattern = f"kernel-{identifier}.json"
         end = time.monotonic() + 60
         while not (paths := list(self.folder.rglob(pattern))):
             assert time.monotonic() < end, "no kernel was started"
@@ -60,7 +60,7 @@ class Server:
             except RuntimeError:  # the kernel does not send heartbeats yet
                 assert time.monotonic() < end, "the kernel does not answer"
             else:
-                return found, client
+                return identifier, client
 
     def processes(self):
         """Return the server and its child processes."""
@@ -69,28 +69,28 @@ class Server:
         ]
 
 
-def shown(client, source):
+def outputs_of(client, source):
     """Run a cell. Return its output by MIME type."""
-    found = {}
+    outputs = {}
 
     def hook(message):
-        found.update(message["content"].get("data", {}))
+        outputs.update(message["content"].get("data", {}))
         assert message["msg_type"] != "error", message["content"]
 
     client.execute_interactive(source, output_hook=hook, timeout=300)
-    return found
+    return outputs
 
 
 def first_picture(server):
     """Return the seconds to the first picture of a new kernel, and the processor seconds used."""
     before, start = set(server.processes()), time.perf_counter()
-    number, client = server.kernel()
-    assert "<svg" in shown(client, FIRST)["image/svg+xml"]
-    took = time.perf_counter() - start
+    identifier, client = server.kernel()
+    assert "<svg" in outputs_of(client, FIRST)["image/svg+xml"]
+    elapsed = time.perf_counter() - start
     times = [process.cpu_times() for process in set(server.processes()) - before]
     client.stop_channels()
-    server.ask(f"kernels/{number}", "DELETE")
-    return took, sum(used.user + used.system for used in times)
+    server.send(f"kernels/{identifier}", "DELETE")
+    return elapsed, sum(usage.user + usage.system for usage in times)
 
 
 def memory(processes, kind):
@@ -114,19 +114,19 @@ def measure(lesson=LESSON, times=TIMES):
         first_picture(server)  # fills the caches
         pairs = [first_picture(server) for _ in range(times)]
         seconds, processor = (statistics.median(column) for column in zip(*pairs, strict=True))
-        alone = memory(server.processes(), "Pss")
+        server_memory = memory(server.processes(), "Pss")
         _, client = server.kernel()
         for cell in cells:
-            shown(client, cell)
+            outputs_of(client, cell)
         time.sleep(2)
-        found = {kind: memory(server.processes(), kind) for kind in ("Pss", "Rss")}
+        sizes = {kind: memory(server.processes(), kind) for kind in ("Pss", "Rss")}
         client.stop_channels()
     return {
         "first picture, s": seconds,
         "  of the processor, s": processor,
-        "server, MB PSS": alone,
-        "server and kernel after the lesson, MB PSS": found["Pss"],
-        "  the same, MB RSS": found["Rss"],
+        "server, MB PSS": server_memory,
+        "server and kernel after the lesson, MB PSS": sizes["Pss"],
+        "  the same, MB RSS": sizes["Rss"],
     }
 
 

@@ -115,7 +115,7 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 def faults(root: Path, package: str) -> list[Fault]:
     """Return all possible faults in the files of a package."""
-    found = []
+    result = []
     for path in sorted((root / package).rglob("*.py")):
         source = path.read_bytes()
         starts = [0]
@@ -128,8 +128,8 @@ def faults(root: Path, package: str) -> list[Fault]:
                 start = starts[old.lineno - 1] + old.col_offset
                 end = starts[old.end_lineno - 1] + old.end_col_offset
                 name = path.relative_to(root).as_posix()
-                found.append(Fault(name, old.lineno, start, end, ast.unparse(old), new))
-    return found
+                result.append(Fault(name, old.lineno, start, end, ast.unparse(old), new))
+    return result
 
 
 def nearest(root: Path, path: str) -> list[str]:
@@ -163,9 +163,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options: dict[str, Any] = {"cwd": copy, "capture_output": True, "preexec_fn": limit}
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     options["env"] |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # faster; no test needs a plugin
-    options["env"] |= {
-        "HYPOTHESIS_PROFILE": "mutants"
-    }  # search for no smaller example of a failure
+    options["env"] |= {"HYPOTHESIS_PROFILE": "mutants"}  # do not shrink a failing example
     try:
         stale.unlink(missing_ok=True)  # Python would use this cache for equal size and time
         file.write_bytes(source)
@@ -179,8 +177,8 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
 
 def measure(root: Path, package: str, count: int, seconds: float, seed: int) -> list[Fault]:
     """Print the share of noticed faults in a package; return the faults that no test noticed."""
-    known, missed = faults(root, package), []
-    sample = random.Random(f"{seed} {package}").sample(known, min(count, len(known)))
+    possible, missed = faults(root, package), []
+    sample = random.Random(f"{seed} {package}").sample(possible, min(count, len(possible)))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".*", "*.egg-info"))
@@ -193,8 +191,8 @@ def measure(root: Path, package: str, count: int, seconds: float, seed: int) -> 
             print("noticed " if noticed else "survived", fault, file=sys.stderr, flush=True)
             missed += [] if noticed else [fault]
     share = 1 - len(missed) / len(sample)
-    told = f"{len(sample) - len(missed)} of {len(sample)}"
-    print(f"| `{package}` | {len(known)} | {told} | {share:.0%} |", flush=True)
+    counts = f"{len(sample) - len(missed)} of {len(sample)}"
+    print(f"| `{package}` | {len(possible)} | {counts} | {share:.0%} |", flush=True)
     return missed
 
 

@@ -20,7 +20,7 @@ Expression = Callable[[], tuple[Any, ...]]
 class Case:
     """A call of the primitive `name`, and NumPy expressions with the same result."""
 
-    what: str
+    label: str
     name: str
     inputs: Any
     tangents: Any
@@ -30,35 +30,35 @@ class Case:
     vjp: list[Expression]
 
 
-def chosen(mask, x, y):
+def with_where(mask, x, y):
     return np.where(mask, x, y)
 
 
-def blended(mask, x, y):
+def with_products(mask, x, y):
     return mask * x + ~mask * y
 
 
-def kept(mask, g):
+def masked_where(mask, g):
     return np.where(mask, g, 0.0)
 
 
-def multiplied(mask, g):
+def masked_product(mask, g):
     return mask * g
 
 
-def where(what, mask, x, y, dx, dy, g):
+def where(label, mask, x, y, dx, dy, g):
     return Case(
-        what=f"where, {what}",
+        label=f"where, {label}",
         name="where",
         inputs=(x, y),
         tangents=(dx, dy),
         cotangent=g,
         metadata={"condition": mask},
-        jvp=[lambda f=f: (f(mask, x, y), f(mask, dx, dy)) for f in (chosen, blended)],
+        jvp=[lambda f=f: (f(mask, x, y), f(mask, dx, dy)) for f in (with_where, with_products)],
         vjp=[
             lambda f=f, k=k: (f(mask, x, y), k(mask, g), k(~mask, g))
-            for f in (chosen, blended)
-            for k in (kept, multiplied)
+            for f in (with_where, with_products)
+            for k in (masked_where, masked_product)
         ],
     )
 
@@ -66,7 +66,7 @@ def where(what, mask, x, y, dx, dy, g):
 def cat(x, y, dx, dy, g):
     parts, moved = [x[: SIZE // 2], y[SIZE // 2 :]], [dx[: SIZE // 2], dy[SIZE // 2 :]]
     return Case(
-        what="cat",
+        label="cat",
         name="cat",
         inputs=parts,
         tangents=moved,
@@ -82,12 +82,12 @@ def narrow(x, dx, g):
     cut = slice(start, start + length)
 
     def scattered():
-        found = np.zeros(SIZE)
-        found[cut] = g[:length]
-        return x[cut], found
+        cotangent = np.zeros(SIZE)
+        cotangent[cut] = g[:length]
+        return x[cut], cotangent
 
     return Case(
-        what="narrow",
+        label="narrow",
         name="narrow",
         inputs=(x,),
         tangents=(dx,),
@@ -98,7 +98,7 @@ def narrow(x, dx, g):
     )
 
 
-def clamp(what, x, lo, hi, dx, dlo, dhi, g):
+def clamp(label, x, lo, hi, dx, dlo, dhi, g):
     def regions():
         below, above = x < lo, x > hi
         return ~(below | above), below, above
@@ -116,14 +116,14 @@ def clamp(what, x, lo, hi, dx, dlo, dhi, g):
         return np.clip(x, lo, hi), first, *bounds
 
     return Case(
-        what=f"clamp, bounds are {what}",
+        label=f"clamp, bounds are {label}",
         name="clamp",
         inputs=(x, lo, hi),
         tangents=(dx, dlo, dhi),
         cotangent=g,
         metadata={},
         jvp=[lambda b=blend: tangent(b) for blend in (False, True)],
-        vjp=[lambda k=keep: cotangents(k) for keep in (kept, multiplied)],
+        vjp=[lambda k=keep: cotangents(k) for keep in (masked_where, masked_product)],
     )
 
 
@@ -146,8 +146,8 @@ def seconds(work):
     return time.perf_counter() - start
 
 
-def routing(paired, line):
-    """Measure all cases; `paired` and `line` are functions of the benchmark."""
+def measure(medians, report):
+    """Measure all cases; `medians` and `report` are functions of the benchmark."""
     from lab.structural import primitives
 
     for case in cases():
@@ -165,11 +165,11 @@ def routing(paired, line):
                 for a, b in zip(ours(), theirs(), strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
             pairs = [
-                paired(lambda f=ours: seconds(f), lambda f=theirs: seconds(f)) for theirs in others
+                medians(lambda f=ours: seconds(f), lambda f=theirs: seconds(f)) for theirs in others
             ]
             mine, best = min(pairs, key=lambda pair: pair[1])
             if best < 1e-4:  # both return views, so no numbers are moved
-                what = f"{kind} of {case.what} : numpy, as views"
-                print(f"{what:66} {mine * 1e6:8.1f} µs {best * 1e6:9.1f} µs")
+                label = f"{kind} of {case.label} : numpy, as views"
+                print(f"{label:66} {mine * 1e6:8.1f} µs {best * 1e6:9.1f} µs")
             else:
-                line(f"{kind} of {case.what} : numpy", mine, best, "≤ 1.5")
+                report(f"{kind} of {case.label} : numpy", mine, best, "≤ 1.5")

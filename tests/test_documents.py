@@ -164,7 +164,7 @@ def test_a_page_without_python_shows_every_order(command, folder, request):
             page.get_by_label("order").select_option(index=option)
             page.locator(".scantape-sentence").wait_for()
             assert page.locator("[data-cell]").count()
-        assert opened.told == []
+        assert opened.messages == []
 
 
 def test_the_commands_are_found():

@@ -1,4 +1,4 @@
-"""The page of exercises in Chromium: from file://, with the network cut, by mouse and keyboard."""
+"""A page of exercises works in Chromium from file://, without a network, by mouse and keyboard."""
 
 import re
 from itertools import product
@@ -26,7 +26,7 @@ def opened(browser, tmp_path):
     with Opened(browser, visual.Exercises.of(TRACE).save(tmp_path / "x.html")) as opened:
         yield opened
     opened.check_quiet(tmp_path)
-    assert len(opened.asked) == 1
+    assert len(opened.requests) == 1
 
 
 def test_a_wrong_answer_is_explained_and_can_be_corrected(opened):
@@ -68,7 +68,7 @@ def test_everything_is_reachable_by_keyboard(opened):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_screen_reader_finds_nothing_wrong(browser, tmp_path, theme):
+def test_axe_finds_no_violation(browser, tmp_path, theme):
     path = visual.Exercises.of(TRACE, theme=theme).save(tmp_path / "x.html")
     with Opened(browser, path, bypass=True) as opened:
         assert violations(opened.page) == []
@@ -77,12 +77,12 @@ def test_a_screen_reader_finds_nothing_wrong(browser, tmp_path, theme):
         assert violations(opened.page) == []
 
 
-def test_a_hostile_name_runs_nothing(browser, tmp_path):
+def test_a_hostile_name_does_not_run_as_code(browser, tmp_path):
     path = visual.Exercises.of(LOOPS["hostile name"].trace()).save(tmp_path / "x.html")
     with Opened(browser, path) as opened:
         for number in range(opened.page.locator(".exercise").count()):
             opened.section(number).locator(".show").click()
-        assert opened.told == []
+        assert opened.messages == []
         assert opened.page.locator(".exercise script, .exercise img").count() == 0
 
 
@@ -104,7 +104,7 @@ TYPED = [
 @pytest.mark.parametrize(
     "answer", [SLOTS, NUMBER, NUMBERS, CHOICE], ids=lambda answer: answer.expected
 )
-def test_page_and_python_check_alike(browser, answer):
+def test_page_and_python_check_answers_equally(browser, answer):
     page = browser.new_page()
     page.add_script_tag(type="module", content=MODULE + "\nwindow.check = check;")
     page.wait_for_function("window.check !== undefined")
@@ -118,7 +118,7 @@ def test_page_and_python_check_alike(browser, answer):
     page.close()
 
 
-def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
+def test_answers_are_stored_between_visits(browser, tmp_path):
     taps = visual.Question("At which taps?", (-3, -1), "Backward.", hint="See the last state.")
     path = visual.Exercises([*visual.Exercises.of(TRACE).tasks, taps]).save(tmp_path / "x.html")
     with Opened(browser, path) as opened:
@@ -132,8 +132,8 @@ def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
         assert "Answered before, for 1 of 2 points: -3, -1." in opened.verdict(3)
         with page.expect_download() as download:
             page.locator(".export").click()
-        (one,) = load(Path(download.value.path())).values()
-        assert (one.tries, one.points, one.done) == (1, 1, True)
+        (record,) = load(Path(download.value.path())).values()
+        assert (record.tries, record.points, record.done) == (1, 1, True)
         page.locator(".again").click()
         page.reload()
         page.get_by_text("0 of 8 points; 0 of 4 answered.").wait_for()
@@ -153,7 +153,7 @@ def answer(page, number, typed):
     page.locator(".exercise input").nth(number).press("Enter")
 
 
-def test_two_windows_keep_the_answers_of_both(two_questions):
+def test_two_windows_store_the_answers_of_both(two_questions):
     address, context = two_questions
     left, right = (context.new_page() for _ in "ab")
     for page in (left, right):

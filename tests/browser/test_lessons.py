@@ -1,4 +1,4 @@
-"""Every lesson as a page in Chromium, without a network: pictures, questions, no messages."""
+"""Every lesson works as a page in Chromium without a network, and prints no messages."""
 
 import re
 
@@ -26,9 +26,9 @@ def check_page(page, name):
     """Show all answers, move a machine, and measure the width."""
     exercises = page.locator(".exercise")
     source = (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
-    asked = re.findall(r"visual\.(?:Question|Exercise)\(", source)
-    assert exercises.count() == len(asked)
-    assert asked or not name[0].isdigit()
+    questions = re.findall(r"visual\.(?:Question|Exercise)\(", source)
+    assert exercises.count() == len(questions)
+    assert questions or not name[0].isdigit()
     for exercise in exercises.all():
         exercise.locator(".show").click()
         assert exercise.locator(".verdict").get_attribute("data-outcome") == "given"

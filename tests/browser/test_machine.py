@@ -1,4 +1,4 @@
-"""The machine in Chromium: cells do not move, and numbers are the numbers of the run."""
+"""The machine in Chromium: cells do not move, and each number equals the number in the trace."""
 
 import pytensor.tensor as pt
 import pytest
@@ -16,7 +16,7 @@ RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2), ("sequence", 1
 
 @pytest.fixture
 def opened(page, tmp_path):
-    """A function that opens the page of runs, and reports errors of the page."""
+    """Yield a function that opens the page of a run. Check that the page reports no error."""
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text))
@@ -54,9 +54,7 @@ SLOTS = """() => [...document.querySelectorAll("[data-cell]")].map(({ dataset })
 
 
 @pytest.mark.parametrize(("name", "order"), RUNS)
-def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_moves(
-    page, opened, name, order
-):
+def test_cells_show_the_numbers_and_roles_of_the_run_and_do_not_move(page, opened, name, order):
     machine = opened(name, order)
     start, rows = page.evaluate(CELLS), machine.rows
     slots = [[rows[c.row].scan, rows[c.row].tape, c.position] for c in machine.cells]
@@ -65,8 +63,8 @@ def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_move
     assert page.locator(".scantape-machine").get_attribute("data-moments") == str(moments[-2])
     for moment, (shown, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
         pairs = zip(start, now, strict=True)
-        moved = [abs(a - b) for x, y in pairs for a, b in zip(x[:2], y[:2], strict=True)]
-        assert max(moved) <= 0.5
+        distances = [abs(a - b) for x, y in pairs for a, b in zip(x[:2], y[:2], strict=True)]
+        assert max(distances) <= 0.5
         assert shown == str(moment)
         keys = [cell.at(moment) for cell in machine.cells]
         assert [cell[2:] for cell in now] == [[key.text, key.role] for key in keys]
@@ -84,43 +82,43 @@ def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_move
         is_new = now
 
 
-def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, opened):
+def test_a_value_moves_and_is_added_before_the_slot_shows_the_sum(page, opened):
     opened("square", 1, cost="sum")
-    seen = []
-    for p in (6.1, 6.4, 6.7, 6.95):
-        go(page, p)
+    visible = []
+    for moment in (6.1, 6.4, 6.7, 6.95):
+        go(page, moment)
         shown = page.evaluate(
             """() => [...document.querySelectorAll(".over text")]
             .filter((text) => text.textContent && getComputedStyle(text.parentNode).opacity > 0.5
                 && getComputedStyle(text.closest(".adder") ?? text.parentNode).opacity > 0.5)
             .map((text) => text.textContent)"""
         )
-        seen.append(set(shown))
-    assert {"2.327"} <= seen[0]
-    assert {"3.790"} <= seen[1]
-    assert {"1", "+", "3.790"} <= seen[2]
-    assert {"1 + 3.790", "4.790"} <= seen[3]
+        visible.append(set(shown))
+    assert {"2.327"} <= visible[0]
+    assert {"3.790"} <= visible[1]
+    assert {"1", "+", "3.790"} <= visible[2]
+    assert {"1 + 3.790", "4.790"} <= visible[3]
     assert page.locator(".scantape-sentence").inner_text() == "dC/dx₂:  4.790 ≈ 2.327 × 1.629 + 1"
 
 
 def test_between_two_moments_other_cells_keep_their_role(page, opened):
-    """x₃ is saved in the first backward step; in the second one, it is a result again."""
+    """The first backward step reads x₃ as a saved value; in the second, x₃ is a result again."""
     opened("square", 1, cost="sum")
-    for p in (6.2, 6.6, 7):
-        go(page, p)
+    for moment in (6.2, 6.6, 7):
+        go(page, moment)
         assert page.locator('[data-name="x₃"]').get_attribute("data-role") == "result"
 
 
-def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, opened):
+def test_a_faulty_slot_is_wrong_after_its_own_sum(page, opened):
     machine = opened(lab.break_rule(gallery.loops["square"], HISTORICAL, order=3))
     first, slot = machine.mistake.first_wrong, page.locator("[data-rule]").first
-    seen = []
+    states = []
     for tenth in range(1, 11):
         go(page, first - 1 + tenth / 10)
         is_wrong = "wrong" in slot.get_attribute("class")
-        seen.append((slot.locator(".number").text_content(), is_wrong))
-    assert (seen[0], seen[-1]) == (("1", False), ("2", True))
-    assert sorted(seen) == seen  # a doubled number stays doubled
+        states.append((slot.locator(".number").text_content(), is_wrong))
+    assert (states[0], states[-1]) == (("1", False), ("2", True))
+    assert sorted(states) == states  # a doubled number stays doubled
 
 
 def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
@@ -162,8 +160,8 @@ REST = f"""() => new Promise((done) => {{
 }})"""
 
 
-def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
-    """Step 1 of Scan 3 of two coupled states: both old values, two sums, and two outputs."""
+def test_next_and_previous_stop_at_each_sum_of_an_event(page, opened):
+    """Step 1 of Scan 3 has five stops: both old values together, two sums, and two outputs."""
     opened("coupled", 2)
     page.get_by_label("speed").select_option(index=3)
     go(page, 9)
@@ -182,7 +180,7 @@ def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
     assert page.locator(".more").inner_text().startswith("sum 4 of 5")
 
 
-def test_a_number_is_explained_as_it_is_between_two_sums(page, opened):
+def test_an_explanation_follows_the_sums_of_an_event(page, opened):
     """Before its own sum of the event, a slot still holds its old value."""
     opened("coupled", 2)
     go(page, 9.34)  # the second of five sums has ended
@@ -197,7 +195,7 @@ TEXTS = """() => [...document.querySelectorAll(".scantape-machine svg text")].fi
     && getComputedStyle(text).visibility !== "hidden").length"""
 
 
-def test_at_most_45_texts_for_a_loop_and_its_gradient(page, opened):
+def test_a_loop_and_its_gradient_show_at_most_45_texts(page, opened):
     opened("square", 1)
     counts = []
     for moment in range(10):
@@ -237,7 +235,7 @@ def test_two_loops_are_played_one_above_the_other(page, opened):
     assert page.locator("[data-rule]").count() == 0
 
 
-def test_a_turn_of_the_phone_keeps_the_moment(page, opened):
+def test_rotating_a_phone_preserves_the_moment(page, opened):
     machine = opened("square", 1, cost="sum", width=390, height=800)
     go(page, 7)
     boxes = page.evaluate(CELLS)
@@ -254,19 +252,19 @@ def test_a_turn_of_the_phone_keeps_the_moment(page, opened):
 
 
 OVERLAPS = """(count) => {
-    const { machine } = document.querySelector(".scantape-machine"), found = [];
+    const { machine } = document.querySelector(".scantape-machine"), overlaps = [];
     for (let n = 0; n < count; n += 1) {
         machine.go((n * machine.data.moments) / count);
         const factors = [...document.querySelectorAll(".pill.factor")];
         const boxes = factors.filter((node) => Number(node.style.opacity) > 0.3)
             .map((node) => [node.textContent, node.querySelector("rect").getBoundingClientRect()]);
-        boxes.forEach(([a, one], i) => boxes.slice(0, i).forEach(([b, other]) => {
-            const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
-            const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-            if (wide > 2 && high > 2) found.push(`${a} covers ${b}`);
+        boxes.forEach(([a, box], i) => boxes.slice(0, i).forEach(([b, other]) => {
+            const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+            const high = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+            if (wide > 2 && high > 2) overlaps.push(`${a} covers ${b}`);
         }));
     }
-    return found;
+    return overlaps;
 }"""
 
 
@@ -277,7 +275,7 @@ def test_no_factor_covers_another(page, opened, name, width):
     assert page.evaluate(OVERLAPS, 400) == []
 
 
-def test_the_measure_sees_a_factor_that_covers_another(page, opened):
+def test_the_check_detects_a_factor_that_covers_another(page, opened):
     opened("coupled", 1)
     page.evaluate(
         f"""() => {{ for (const event of {FIND}.data.events)
@@ -290,9 +288,8 @@ def test_the_measure_sees_a_factor_that_covers_another(page, opened):
 def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     go(page, opened("rnn", 1).moments)
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
-    assert (
-        page.locator(".chosen").count() == 14
-    )  # in two rows of five cells, and in four values of the sequence
+    # two rows of five cells, and four values of the sequence
+    assert page.locator(".chosen").count() == 14
     sentence = page.locator(".scantape-sentence").inner_text()
     assert sentence.startswith("dC/dh₀[1]:")
     assert sentence.endswith(")[1]")
@@ -310,13 +307,13 @@ def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, opened):
 
     loop = scan(outer, outputs_info=[x], non_sequences=[a], n_steps=2, name="outer")
     opened(lab.trace(lab.derivative(loop[-1], x), {x: 0.5, a: 1.1}))
-    fold = page.locator("details.inside").first
-    numbers = fold.locator('.scantape-machine [data-scan="1"] .number')
-    fold.locator("summary").first.click()
+    details = page.locator("details.inside").first
+    numbers = details.locator('.scantape-machine [data-scan="1"] .number')
+    details.locator("summary").first.click()
     for moment, start in ((1, 0.5), (2, 0.5 * 1.1**3)):
         go(page, moment)
         page.get_by_text(f"Scans inside step {moment - 1} of Scan 1: inner").wait_for()
-        fold.locator(".scantape-machine").evaluate("(root) => root.machine.go(99)")
+        details.locator(".scantape-machine").evaluate("(root) => root.machine.go(99)")
         values = [float(text) for text in numbers.all_text_contents()]
         expected = [float(f"{start * 1.1**n:.4g}") for n in range(4)]
         assert values[: len(expected)] == expected

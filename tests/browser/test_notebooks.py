@@ -1,6 +1,6 @@
-"""In JupyterLab: the workbench, all widgets in one box, and a lesson, by mouse and keyboard.
+"""The workbench, a box with all widgets, and a lesson work in JupyterLab by mouse and keyboard.
 
-One notebook contains the workbench and the box, because a page of JupyterLab loads for seconds.
+One notebook contains the workbench and the box, because JupyterLab needs seconds to load a page.
 """
 
 import re
@@ -44,9 +44,9 @@ scans.observe(lambda change: setattr(label, "value", f"points: {change.new}"), "
 ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
 PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
 SOURCES = (OPENING, STATE, SECOND, USABLE, KERNEL, COPY, BOX, PYTHON, BUFFERS)
-SIZE = {"width": 1700, "height": 1600}  # space for all
+SIZE = {"width": 1700, "height": 1600}  # all controls are visible
 TEXTS = ".picture svg text"
-PATIENCE = 60_000  # milliseconds
+TIMEOUT = 60_000  # milliseconds
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -71,15 +71,15 @@ class Notebook:
         cell = self.cells.nth(SOURCES.index(source))
         before = cell.locator(".jp-InputPrompt").inner_text()
         run_cell(self.page, SOURCES.index(source))
-        ran = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\d"), has_not_text=before)
-        ran.wait_for()
+        prompt = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\d"), has_not_text=before)
+        prompt.wait_for()
         return cell
 
     def shows(self, picture, source=OPENING):
         """Wait until the workbench of a cell shows only this picture."""
         root = ElementTree.fromstring(picture.svg())
         texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
-        expect(self.bench_in(source).locator(TEXTS)).to_have_text(texts, timeout=PATIENCE)
+        expect(self.bench_in(source).locator(TEXTS)).to_have_text(texts, timeout=TIMEOUT)
 
     def choose(self, label, value):
         """Type a value into a control, and press Enter."""
@@ -129,7 +129,7 @@ def opened(browser, jupyter):
     assert errors == []
 
 
-def test_loop_order_and_taps_become_the_right_picture(opened):
+def test_loop_order_and_taps_select_the_picture(opened):
     form = opened.bench
     opened.shows(tapes(order=2))
     opened.select("coupled")
@@ -153,8 +153,8 @@ SPACE = """bench => {  // above the picture, and next to it
 }"""
 
 
-def test_the_picture_comes_first(opened):
-    """If the panel is folded, the picture begins near the top and has the whole width."""
+def test_a_folded_panel_leaves_the_full_width_to_the_picture(opened):
+    """If the panel is folded, the picture begins near the top and has the full width."""
     panel = opened.bench.locator(".scantape-panel")
     panel.locator("summary").first.click()
     above, left = opened.bench.evaluate(SPACE)
@@ -188,16 +188,16 @@ def in_browser(color):
     return f"rgb({', '.join(str(int(color[n : n + 2], 16)) for n in (1, 3, 5))})"
 
 
-def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
+def test_an_invalid_value_shows_a_message_and_the_old_picture(opened):
     before = opened.bench.locator(TEXTS).all_text_contents()
     steps = opened.bench.get_by_role("spinbutton", name="steps", exact=True)
     opened.choose("steps", "0")
-    told = opened.bench.get_by_text("steps = 0: expected an integer, 1 to 10000.")
-    told.wait_for()
-    assert steps.get_attribute("aria-describedby") == told.get_attribute("id")
+    message = opened.bench.get_by_text("steps = 0: expected an integer, 1 to 10000.")
+    message.wait_for()
+    assert steps.get_attribute("aria-describedby") == message.get_attribute("id")
     assert opened.bench.locator(TEXTS).all_text_contents() == before
     opened.choose("steps", "4")
-    told.wait_for(state="hidden")
+    message.wait_for(state="hidden")
 
 
 def test_keys_move_the_machine_and_delete_no_cell(opened):
@@ -260,7 +260,7 @@ REST = """(part, frames) => new Promise((done) => {  // until a notebook no long
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (390, 800)])
-def test_a_step_of_the_machine_is_seen_with_its_sentence(opened, sized, size):
+def test_a_step_of_the_machine_is_visible_with_its_sentence(opened, sized, size):
     opened.begin(order=2)
     machine = opened.machine()
     sized(*size, "panel", "files")
@@ -284,7 +284,7 @@ def test_a_step_of_the_machine_is_seen_with_its_sentence(opened, sized, size):
         assert sentence["y"] + sentence["height"] <= size[1]
 
 
-def test_the_menu_of_files_lies_above_the_options(opened, sized):
+def test_the_menu_of_files_covers_the_options(opened, sized):
     opened.begin()
     sized(1280, 800, "panel")
     opened.bench.locator(".scantape-save > summary").click()
@@ -316,7 +316,7 @@ def test_a_scan_is_opened_by_its_card(opened):
     opened.shows(tapes(order=2, scan=1))
 
 
-def test_a_step_is_presented_alone(opened):
+def test_a_picture_can_fill_the_screen(opened):
     opened.begin()
     opened.bench.get_by_label("more views").select_option("stepgraph")
     opened.shows(draw(gallery.loops["square"], "stepgraph"))
@@ -334,16 +334,16 @@ def test_a_step_is_presented_alone(opened):
 def test_a_picture_is_saved(opened, tmp_path):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         opened.bench.locator(".scantape-save > summary").click()
-        with opened.page.expect_download() as waiting:
+        with opened.page.expect_download() as download:
             opened.bench.get_by_role("button", name=name).click()
-        told = opened.bench.locator(".scantape-hint").inner_text()
-        assert told.startswith(f"saved as {waiting.value.suggested_filename}, ")
-        waiting.value.save_as(tmp_path / name)
+        message = opened.bench.locator(".scantape-hint").inner_text()
+        assert message.startswith(f"saved as {download.value.suggested_filename}, ")
+        download.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
-        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # it closed
+        assert not opened.bench.get_by_role("button", name="SVG").is_visible()  # the menu is closed
 
 
-def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
+def test_the_last_value_of_a_dragged_slider_is_shown(opened):
     """If changes arrive faster than pictures, the last change is shown."""
     opened.begin()
     opened.bench.get_by_role("checkbox", name="t−2").check()
@@ -361,7 +361,7 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     assert opened.page.evaluate("window.pictures") < 10
 
 
-def test_a_slow_change_is_given_up_by_cancel_and_by_the_next_change(opened):
+def test_cancel_and_the_next_change_stop_a_slow_change(opened):
     opened.begin("rnn", 2)
     opened.order(6)
     opened.bench.get_by_role("button", name="cancel").click()
@@ -379,7 +379,7 @@ def test_a_slow_change_is_given_up_by_cancel_and_by_the_next_change(opened):
     assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
 
 
-def test_a_rule_is_broken_and_mended(opened):
+def test_a_faulty_rule_can_be_selected_and_reset(opened):
     opened.begin()
     rule = opened.bench.get_by_label("rule of the pullback")
     rule.select_option("accumulate at overwritten taps")
@@ -431,12 +431,12 @@ def test_two_workbenches_in_a_notebook_and_one_in_a_cell_that_runs_again(opened)
     assert opened.bench.locator(TEXTS).all_text_contents() == before
 
 
-def test_axe_finds_nothing(opened):
+def test_axe_finds_no_violation(opened):
     assert violations(opened.page, context=".scantape-bench") == []
 
 
 TAPS = ("t−4", "t−3", "t−2", "t−1")
-RESTING = 250  # milliseconds until the page reports a constant moment to the kernel
+REPORT_DELAY = 250  # milliseconds until the page reports a constant moment to the kernel
 
 
 def choices(bench):
@@ -464,7 +464,7 @@ def test_a_link_restores_a_workbench_and_a_restart_is_reported(opened):
     chosen = choices(first)
     assert chosen[0] == "square"
     assert chosen[2:4] == (["2"], ["t−2", "t−1"])
-    page.evaluate(f"new Promise((done) => setTimeout(done, {2 * RESTING}))")
+    page.evaluate(f"new Promise((done) => setTimeout(done, {2 * REPORT_DELAY}))")
     opened.run(COPY)
     assert choices(opened.bench_in(COPY)) == chosen
 
@@ -487,13 +487,13 @@ def test_widgets_in_a_box_follow_the_user_and_python(opened):
     box.locator(".scantape-bench svg").wait_for()
     assert [box.locator(s).count() for s in (".exercise", ".scantape-bench")] == [4, 1]
     # Python observes an answer, and the second view of the question shows it.
-    first, again = (box.locator(".exercise").nth(place) for place in (0, 3))
+    first, second = (box.locator(".exercise").nth(number) for number in (0, 3))
     for answer in ("3", "2"):
         first.locator("input").fill(answer)
         first.get_by_role("button", name="Check").click()
     box.get_by_text("points: 1").wait_for()
     assert first.locator(".verdict").inner_text() == "Right. The loop, and its gradient."
-    again.get_by_text("for 1 of 2 points: 2.").wait_for()
+    second.get_by_text("for 1 of 2 points: 2.").wait_for()
     # All views follow Python.
     opened.run(PYTHON)
     box.locator(".scantape-bench svg text", has_text="4 · ∇C′ through 1").first.wait_for()

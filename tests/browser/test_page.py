@@ -55,9 +55,8 @@ def opened_at(browser, path, link="", **options):
 def type_values(page, values):
     for name, value in values.items():
         for n, entry in enumerate(np.ravel(value)):
-            field = page.get_by_label(
-                f"{name}[{n}], exactly" if np.ndim(value) else f"{name}, exactly"
-            )
+            entry_name = f"{name}[{n}]" if np.ndim(value) else name
+            field = page.get_by_label(f"{entry_name}, exactly")
             field.fill(str(entry))
             field.press("Enter")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
@@ -67,12 +66,12 @@ def new_run(name, order, values):
     """Run a loop with other values; return the numbers of all cells, and all sentences."""
     machine = machine_of(LOOPS[name].with_values(values).trace(order=order))
     keys = [[[key.moment, key.text] for key in cell.keys] for cell in machine.cells]
-    equations = [each for part in machine.parts() for each in (part, *part.by_entry)]
-    return keys, [["".join(p.text for p in each.sentence), each.exact] for each in equations]
+    equations = [e for part in machine.parts() for e in (part, *part.by_entry)]
+    return keys, [["".join(p.text for p in e.sentence), e.exact] for e in equations]
 
 
 def at_moments(keys):
-    """Return the number of a cell after each moment that changes it."""
+    """Return the keys of each cell at the moments that change its number."""
     return [
         [key for n, key in enumerate(cell) if not n or key[1] != cell[n - 1][1]] for cell in keys
     ]
@@ -90,7 +89,7 @@ def test_typed_values_give_the_numbers_of_a_new_run(browser, path, name, order):
         assert page.evaluate(BOXES) == before
 
 
-def test_the_comparison_sees_a_wrong_instruction(browser, path):
+def test_the_comparison_detects_a_wrong_instruction(browser, path):
     with opened_at(browser, path, "loop=square&order=2") as opened:
         page = opened.page
         page.evaluate(
@@ -110,8 +109,8 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
     with opened_at(browser, path, link) as opened:
         page = opened.page
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
-        wanted = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
-        page.wait_for_function("(wanted) => location.hash === wanted", arg=wanted)
+        expected = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
+        page.wait_for_function("(expected) => location.hash === expected", arg=expected)
         page.evaluate("location.hash = 'loop=gap&order=1&moment=2'")
         page.locator(".scan", has_text="1 gap").wait_for()
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "2"
@@ -133,15 +132,11 @@ def test_a_page_shows_the_example_of_a_rule_without_effect(browser, tmp_path):
         assert title.inner_text().startswith("The faulty rule changes no derivative")
         opened.page.locator(".rules button").click()
         opened.page.locator("text=With the faulty rule").wait_for()  # 46.31 instead of 25.73
-        assert [
-            opened.page.get_by_label(name).input_value() for name in ("taps of x", "order")
-        ] == [
-            "taps.x=-2,-1",
-            "order=2",
-        ]
+        for label, value in (("taps of x", "taps.x=-2,-1"), ("order", "order=2")):
+            assert opened.page.get_by_label(label).input_value() == value
 
 
-def test_undo_and_redo_take_back_choices_and_values(browser, path):
+def test_undo_and_redo_restore_choices_and_values(browser, path):
     with opened_at(browser, path) as opened:
         page = opened.page
         field = page.get_by_label("x, exactly")
@@ -182,8 +177,8 @@ def test_a_hostile_name_is_text(browser, tmp_path):
     hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
     state = lab.State("infected", 0.5)
     loop = lab.Loop(lambda infected: infected**2, (state,), n_steps=3, name=hostile, reason=hostile)
-    made = visual.Page([loop], orders=[1], costs=["last"], title=hostile).save(tmp_path / "a.html")
-    with opened_at(browser, made) as opened:
+    file = visual.Page([loop], orders=[1], costs=["last"], title=hostile).save(tmp_path / "a.html")
+    with opened_at(browser, file) as opened:
         assert opened.page.locator("img").count() == 0
         assert opened.page.locator("h1").inner_text() == hostile
         assert opened.page.get_by_label("loop").locator("option").inner_text() == hostile
@@ -216,8 +211,8 @@ def test_ten_thousand_numbers_are_printed_as_python_and_exact_decimals_do(page):
     page.add_script_tag(content=f"{{{source}; window.numberText = numberText;}}")
     random = np.random.default_rng(3)
     halves = (random.integers(1, 10**5, 3000) + 0.5) / 2.0 ** random.integers(0, 8, 3000)
-    some = [*random.normal(size=7000) * 10.0 ** random.integers(-9, 9, 7000), *halves]
-    numbers = [*SPECIAL, *map(float, some)]
+    samples = [*random.normal(size=7000) * 10.0 ** random.integers(-9, 9, 7000), *halves]
+    numbers = [*SPECIAL, *map(float, samples)]
     words = [str(number).replace("inf", "Infinity") for number in numbers]
     script = "([all, digits]) => all.map((n) => numberText(Number(n), digits))"
     for digits in (3, 4, 10, 17):

@@ -1,4 +1,4 @@
-"""The site in Chromium: from file://, with the network cut, light and dark, wide and narrow."""
+"""The site works in Chromium from file://, without a network, light and dark, wide and narrow."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ from visual.backends import dark as dark_colors
 
 @pytest.fixture
 def opened(browser):
-    """Open pages of the site; they may neither load other files nor print messages."""
+    """Open pages of the site. Check that they load no other files and print no messages."""
     with ExitStack() as stack:
 
         def open_page(name, width=1200, **options):
@@ -31,7 +31,7 @@ def opened(browser):
         yield open_page
 
 
-def test_exercises_of_a_page_have_their_own_answers(opened):
+def test_each_exercise_of_a_page_checks_its_own_answer(opened):
     page = opened("02_second.html")
     exercises = page.locator(".exercise")
     verdicts = page.locator(".verdict")
@@ -56,7 +56,7 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
 
 
 def test_lessons_can_be_searched(opened):
-    for typed, found in {
+    for typed, pages in {
         "tapestry": ["Everything a lesson can hold"],
         "gradient guess": ["What is the gradient of a loop?"],
         "WORKBENCH machine": ["Everything a lesson can hold"],
@@ -67,10 +67,10 @@ def test_lessons_can_be_searched(opened):
         page = opened("index.html")
         page.get_by_placeholder("Search").fill(typed)
         page.keyboard.press("Enter")
-        told = page.locator(".search-summary").filter(has_text=re.compile("finished|did not match"))
-        told.wait_for()
+        finished = re.compile("finished|did not match")
+        page.locator(".search-summary").filter(has_text=finished).wait_for()
         links = page.locator("#search-results li > a")
-        assert [link.split(" > ")[0] for link in links.all_text_contents()] == found, typed
+        assert [link.split(" > ")[0] for link in links.all_text_contents()] == pages, typed
 
 
 COLORS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape => {
@@ -88,13 +88,13 @@ def test_a_dark_screen_shows_the_colors_of_the_dark_theme(browser, kind):
         f"<style>:root{{color-scheme:light dark}}{dark_colors.style()}</style>"
         f"<div class='light'>{light}</div><div>{dark}</div>"
     )
-    found, wanted = (page.locator("svg").nth(n).evaluate(COLORS) for n in (0, 1))
+    actual, expected = (page.locator("svg").nth(n).evaluate(COLORS) for n in (0, 1))
     page.close()
-    assert len(found) == len(wanted) > 10
+    assert len(actual) == len(expected) > 10
     # Some roles share a light color, and have two dark colors that hardly differ.
     number = re.compile(r"\d+")
-    assert [number.sub("", a) for a in found] == [number.sub("", b) for b in wanted]
-    digits = ([int(n) for a in looks for n in number.findall(a)] for looks in (found, wanted))
+    assert [number.sub("", a) for a in actual] == [number.sub("", b) for b in expected]
+    digits = ([int(n) for a in colors for n in number.findall(a)] for colors in (actual, expected))
     assert max(abs(a - b) for a, b in zip(*digits, strict=True)) <= 28
 
 
@@ -106,7 +106,7 @@ def test_a_dark_screen_shows_the_colors_of_the_dark_theme(browser, kind):
         ("02_second.html", "dark", {"runOnly": ["color-contrast"]}),  # differs in colors only
     ],
 )
-def test_a_screen_reader_finds_nothing_wrong(opened, name, scheme, rules):
+def test_axe_finds_no_violation(opened, name, scheme, rules):
     page = opened(name, color_scheme=scheme, bypass=True)
     assert violations(page, options={"preload": False, **rules}) == []
 
@@ -124,7 +124,7 @@ def test_lines_are_readable_and_nothing_is_wider_than_the_screen(opened):
         assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
+def test_printed_pages_have_no_controls_and_pictures_fit(opened):
     page = opened("02_second.html", width=700, color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     controls = ".sidebar-drawer, .scantape-bar, form button, form > label, .toc-drawer"
@@ -141,7 +141,7 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
 SERVER = "http://lessons.test"
 
 
-def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_path):
+def test_an_embedded_page_has_no_sidebars_and_reports_its_height(browser, tmp_path):
     """The snippet for lecturers listens to the lesson only."""
     text = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"^```html\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
@@ -149,9 +149,9 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
     snippet = snippet.replace("01_loop.html", "site/01_square.html")
     stranger = "<script>parent.postMessage({scantape: 7}, '*')</script>"
     stranger = f'<iframe sandbox="allow-scripts" srcdoc="{stranger}"></iframe>'
-    told = "<script>told = []; onmessage = ({data}) => told.push(data.scantape)</script>"
-    (tmp_path / "outer.html").write_text(f"{told}{snippet}")
-    (tmp_path / "strange.html").write_text(f"{told}{snippet}{stranger}".replace("?embed", ""))
+    listener = "<script>heights = []; onmessage = ({data}) => heights.push(data.scantape)</script>"
+    (tmp_path / "outer.html").write_text(f"{listener}{snippet}")
+    (tmp_path / "strange.html").write_text(f"{listener}{snippet}{stranger}".replace("?embed", ""))
     (tmp_path / "site").symlink_to(small_site())
     page = browser.new_page()
     # The browser reads the files of this server from the folder.
@@ -161,34 +161,34 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
     page.goto(f"{SERVER}/outer.html")
     height = "parseFloat(lesson.style.height)"
     page.wait_for_function(f"{height} > 500")
-    assert page.evaluate(f"told.includes({height})")
+    assert page.evaluate(f"heights.includes({height})")
     frame = page.frames[1]
     assert not frame.locator(".sidebar-drawer").is_visible()
     assert frame.locator("h1").is_visible()
     page.goto(f"{SERVER}/strange.html")
-    page.wait_for_function("told.includes(7)")
+    page.wait_for_function("heights.includes(7)")
     assert page.evaluate("lesson.style.height") == ""
     assert page.frames[1].locator("html[data-embedded]").count() == 0
     page.close()
 
 
 def test_lessons_are_printed_with_all_their_pictures(tmp_path):
-    def printed_by(browser):
+    def print_course(browser):
         command = ["make", "-o", "site", "pdf", f"SITE={small_site()}", f"CHROMIUM={browser}"]
         command += [f"VENV={tmp_path}", f"BIN={Path(sys.executable).parent}"]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
-    done = printed_by(CHROMIUM)
-    assert done.returncode == 0, done.stderr
+    result = print_course(CHROMIUM)
+    assert result.returncode == 0, result.stderr
     course = pypdfium2.PdfDocument(small_site() / "course.pdf")
-    told = [page.get_textpage().get_text_range() for page in course]
+    texts = [page.get_textpage().get_text_range() for page in course]
     parts = [pypdfium2.PdfDocument(path) for path in sorted(small_site().glob("[0-9]*.pdf"))]
     assert len(parts) == 2
     assert len(course) == sum(map(len, parts))
-    assert "What is the gradient of a loop?" in told[0]
-    printed = "".join(told)
+    assert "What is the gradient of a loop?" in texts[0]
+    text = "".join(texts)
     scene = visual.tapes(gallery.loops["square"].trace(order=1))
-    assert all(words in printed for words in re.findall(r"dC/dx.|buf\[\d\] ← \S+", scene.text()))
-    assert "Show the answer" not in printed
-    assert "Chromium is missing" in printed_by("").stderr
-    assert "nothing did not print" in printed_by(tmp_path / "nothing").stderr
+    assert all(words in text for words in re.findall(r"dC/dx.|buf\[\d\] ← \S+", scene.text()))
+    assert "Show the answer" not in text
+    assert "Chromium is missing" in print_course("").stderr
+    assert "nothing did not print" in print_course(tmp_path / "nothing").stderr

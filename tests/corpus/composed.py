@@ -1,4 +1,4 @@
-"""Scans in Scans, in batches, in other operations, and one after another."""
+"""Graphs with nested Scans, batches of Scans, Scans in other operations, and Scans in sequence."""
 
 import numpy as np
 import pytensor
@@ -60,48 +60,48 @@ def rows_with_weights(x, w, start):
 
 
 @graph("x", x=0.9)
-def by_a_gradient_of_pytensors(x):
+def cost_with_a_gradient(x):
     """Return a cost that contains a gradient, for example a penalty on slopes."""
     cost = squares(x)
     return cost + pt.grad(cost, x) ** 2
 
 
 @graph("x", x=0.9)
-def of_one_step(x):
+def one_step(x):
     """Return a loop of one constant step; PyTensor builds the step without a Scan."""
     return squares(x, n_steps=1)
 
 
 @graph("x", x=0.9, k=0)
-def of_no_step(x, k):
+def no_step(x, k):
     return scan(lambda x: x**2, outputs_info=[x], n_steps=k).sum()
 
 
 @graph("other", x=0.9, other=0.3)
-def nothing_depends(x, other):
+def independent_cost(x, other):
     """Return a cost whose derivative with respect to the variable is zero."""
     return squares(x) + 0.0 * pt.floor(other)
 
 
 @graph("n", n=2)
-def through_whole_numbers(n):
+def integer_state(n):
     return last(lambda x: x + 1, n) * 1.0
 
 
 @graph("angle", angle=0.4)
-def through_complex_numbers(angle):
+def complex_state(angle):
     turn = pt.complex(pt.cos(angle), pt.sin(angle))
     return pt.real(last(lambda z, turn: z * turn, pt.constant(1.0 + 0.0j), 3, turn))
 
 
 @graph("x", x=LINE)
-def by_an_unknown_operation(x):
+def sorted_state(x):
     """Return a loop whose step sorts its state."""
     return (last(lambda x: pt.sort(x) * 0.9, x) * LINE).sum()
 
 
 @graph("x", x=0.5)
-def of_a_walk(x):
+def random_walk(x):
     """Return a loop whose steps draw from the same generator, without updates."""
     rng = pytensor.shared(np.random.default_rng(3), name="rng")
     draw = lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1]  # noqa: E731
@@ -109,8 +109,8 @@ def of_a_walk(x):
 
 
 @graph("x", x=0.8, u=np.full(3, 0.5))
-def in_operations(x, u):
-    """Return a loop that starts with a Scan in two operations; PyTensor loses a contribution."""
+def scan_in_operations(x, u):
+    """Return a loop that starts at a Scan in two operations; PyTensor omits a contribution."""
     a, v = pt.dscalar("a"), pt.dvector("v")
     inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
     hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])

@@ -1,4 +1,4 @@
-"""Differentiate, explain, trace, verify, compare, and draw graphs that users write."""
+"""Differentiate, explain, trace, verify, compare, and draw graphs like the graphs of users."""
 
 import inspect
 import os
@@ -37,37 +37,37 @@ def graphs(origin):
 
 
 GRAPHS = {name: function for origin in ORIGINS for name, function in graphs(origin)}
-# The refused actions of each graph, with words of the message. All other actions work.
+# The actions that raise an error for each graph, with words of the message. All others work.
 NO_STATE = {"influence": "no state is real"}
 ONLY_REAL = "expected a real floating-point variable"
 COMPLEX = "PyTensor has no gradient of complex variables"
-REFUSED = {
+ERRORS = {
     "polynomial": NO_STATE,
     "jacobian": NO_STATE,
-    "of_one_step": NO_STATE,
-    "of_no_step": {
+    "one_step": NO_STATE,
+    "no_step": {
         "machine": "expected a run with at least one step",
         "influence": "runs 0 steps",
         "stepgraph": "runs 0 steps",
     },
-    "nothing_depends": {
+    "independent_cost": {
         "ssa": "a loop overwrites no slot",
         "phases": "no Scan of this graph is a pullback",
     },
-    "through_whole_numbers": dict.fromkeys(("explain", "order 2", "order 1", "compare"), ONLY_REAL),
-    "through_complex_numbers": dict.fromkeys(("order 2", "order 1"), COMPLEX),
-    # PyTensor's own pullback fails where a generator has a gradient
-    "of_a_walk": {"agree": "agree with ours"},
+    "integer_state": dict.fromkeys(("explain", "order 2", "order 1", "compare"), ONLY_REAL),
+    "complex_state": dict.fromkeys(("order 2", "order 1"), COMPLEX),
+    # PyTensor's own pullback fails if a generator has a gradient
+    "random_walk": {"agree": "agree with ours"},
 }
 # `make test` draws these graphs, and `make corpus` draws all of them.
 SUITE = (
     *("polynomial", "sequence_taps", "double_until", "kalman", "noise", "a_batch"),
-    *("a_loop_in_a_step", "of_no_step", "through_complex_numbers"),
+    *("a_loop_in_a_step", "no_step", "complex_state"),
 )
-DIFFERENTIABLE = [name for name in GRAPHS if "order 1" not in REFUSED.get(name, {})]
+DIFFERENTIABLE = [name for name in GRAPHS if "order 1" not in ERRORS.get(name, {})]
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTensor warns of old ways to write a graph
+@pytest.mark.filterwarnings("ignore")  # PyTensor warns about deprecated calls
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_values_and_derivatives(name):
     """Compare the value with PyTensor, and two derivatives with finite differences."""
@@ -77,16 +77,16 @@ def test_values_and_derivatives(name):
         np.testing.assert_allclose(value_at(cost, given), cost.eval(given, mode=PLAIN), rtol=1e-12)
 
 
-def refusals(cost, wrt, given):
-    """Return the message of each refused action. All pictures share a study."""
-    refused = {}
+def error_messages(cost, wrt, given):
+    """Return the error message of each action that fails. All pictures share a study."""
+    errors = {}
 
     def attempt(action, function, otherwise=None):
         try:
             return function()
         except LabError as error:
             check_sentence(str(error))
-            refused[action] = str(error)
+            errors[action] = str(error)
             return otherwise
 
     report = attempt("explain", lambda: str(lab.explain(cost, wrt)))
@@ -105,21 +105,21 @@ def refusals(cost, wrt, given):
             assert scene is None or scene.width <= WIDEST, (name, scene)
     comparison = attempt("compare", lambda: lab.compare(cost, wrt, given))
     if comparison is not None and not comparison.agree:
-        refused["agree"] = str(comparison)
-    return refused
+        errors["agree"] = str(comparison)
+    return errors
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", GRAPHS if os.environ.get("CORPUS") else SUITE)
-def test_a_graph_is_drawn_or_refused(name):
+def test_a_graph_is_drawn_or_raises_the_listed_errors(name):
     with hide_progress(), pytensor.config.change_flags(cxx=""):  # C++ would compile for a minute
-        refused = refusals(*GRAPHS[name]())
-    expected = REFUSED.get(name, {})
-    assert refused.keys() == expected.keys(), refused
+        errors = error_messages(*GRAPHS[name]())
+    expected = ERRORS.get(name, {})
+    assert errors.keys() == expected.keys(), errors
     for action, words in expected.items():
-        assert words in refused[action], action
+        assert words in errors[action], action
 
 
 def test_the_tables_name_existing_graphs():
     assert len(GRAPHS) >= 30
-    assert {*SUITE, *REFUSED} <= GRAPHS.keys()
+    assert {*SUITE, *ERRORS} <= GRAPHS.keys()

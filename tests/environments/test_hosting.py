@@ -28,9 +28,9 @@ def dockerfile(folder):
         pytest.skip("jupyter-repo2docker is not installed")
     user = ["--user-id", "1000", "--user-name", "jovyan"]
     command = [tool, "--no-build", "--debug", *user, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
 
 
 def test_binder_builds_an_image_with_the_requirements(tmp_path):
@@ -42,9 +42,9 @@ def test_binder_builds_an_image_with_the_requirements(tmp_path):
     assert "apt.txt" not in log
     for name in ("runtime.txt", "postBuild"):
         (tmp_path / "binder" / name).unlink()
-    without = dockerfile(tmp_path)
-    assert "python=3.13" not in without
-    assert "RUN ./binder/postBuild" not in without
+    log_without = dockerfile(tmp_path)
+    assert "python=3.13" not in log_without
+    assert "RUN ./binder/postBuild" not in log_without
 
 
 def pinned(project, constraints):
@@ -55,17 +55,16 @@ def pinned(project, constraints):
         assert f"--extra {extra} " in constraints.splitlines()[1]
         direct += project["optional-dependencies"][extra]
     pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", constraints, flags=re.MULTILINE))
-    wanted = map(Requirement, direct)
-    return {one.name: one.specifier.contains(pins.get(one.name, "0")) for one in wanted}
+    return {r.name: r.specifier.contains(pins.get(r.name, "0")) for r in map(Requirement, direct)}
 
 
 def test_the_image_installs_pinned_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     constraints = (ROOT / "binder" / "constraints.txt").read_text(encoding="utf-8")
     assert REQUIREMENTS.splitlines()[0] == "-c constraints.txt"
-    found = pinned(project, constraints)
-    assert {"pytensor", "jupyterlab", "nbgitpuller"} <= set(found)
-    assert [name for name, fits in found.items() if not fits] == []
+    dependencies = pinned(project, constraints)
+    assert {"pytensor", "jupyterlab", "nbgitpuller"} <= set(dependencies)
+    assert [name for name, fits in dependencies.items() if not fits] == []
     head = [line for line in constraints.splitlines() if line.startswith("#")]
     assert re.search(r"uv pip compile .*--exclude-newer 20\d\d-\d\d-\d\d ", head[1])
     assert "--output-file binder/constraints.txt" in head[1]
@@ -123,9 +122,9 @@ def test_all_links_open_the_table_of_lessons():
 
 
 def test_the_citation_matches_the_package():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert cited["license"] == project["license"]
-    assert cited["abstract"] == f"{project['description']}."
-    assert {"message", "title", "type", "authors", "cff-version"} <= set(cited)
-    assert "version" not in cited  # versions are tags
+    assert citation["license"] == project["license"]
+    assert citation["abstract"] == f"{project['description']}."
+    assert {"message", "title", "type", "authors", "cff-version"} <= set(citation)
+    assert "version" not in citation  # versions are tags

@@ -1,4 +1,4 @@
-"""Python in a browser: without Graphviz, Typst, tqdm, Numba, threads, and processes.
+"""Scantape works without Graphviz, Typst, tqdm, Numba, threads, and processes, as in a browser.
 
 `FAILURES` and the page for lecturers list the functions that fail there. All other functions work.
 Widgets without anywidget are displayed, but no box can contain them.
@@ -96,26 +96,26 @@ assert not widgets[4].answered
 """
 
 
-def printed_without(modules, code, folder, **environment):
-    """Return the lines that a Python without some modules prints."""
-    done = subprocess.run(
+def run_without(modules, code, folder, **environment):
+    """Run code in a Python without some modules. Return the printed lines."""
+    result = subprocess.run(
         [sys.executable, "-c", BLOCKED + code, *modules],
         capture_output=True, text=True, cwd=folder, env={"PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
 
 
 @pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
 def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing, tmp_path):
-    messages = printed_without(missing, WIDGETS, tmp_path, **os.environ)
+    messages = run_without(missing, WIDGETS, tmp_path, **os.environ)
     assert len(messages) == 5
     assert all("anywidget is not installed. Run pip install anywidget" in m for m in messages)
 
 
 def test_only_the_listed_calls_fail(tmp_path):
     environment = {"PATH": "", "HOME": "/tmp", "MPLCONFIGDIR": get_cachedir()}
-    *_, results = printed_without(MISSING, BROWSER + CALLS, tmp_path, **environment)
+    *_, results = run_without(MISSING, BROWSER + CALLS, tmp_path, **environment)
     names, failed = json.loads(results)
     assert {f"draw {kind}" for kind in PICTURES} < set(names)
     assert {

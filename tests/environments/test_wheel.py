@@ -1,4 +1,4 @@
-"""The wheel, installed into an empty environment: the README's commands and Python work.
+"""The commands and the Python code of the README work in an empty environment with the wheel.
 
 The dependencies come from the environment of the tests, through a .pth file: pip needs no network.
 """
@@ -31,9 +31,9 @@ def run(*command, **options):
     unset = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= options.pop("env", {})
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, **options)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, **options)
+    assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
+    return result.stdout
 
 
 def project_files():
@@ -45,8 +45,8 @@ def project_files():
 def missing_files(wheel):
     """Return the files of the packages that a wheel does not contain."""
     contained = {name.partition(".data/data/share/scantape/")[2] or name for name in wheel}
-    wanted = {path for path in project_files() if path.startswith(("lab/", "visual/"))}
-    return wanted - contained
+    expected = {path for path in project_files() if path.startswith(("lab/", "visual/"))}
+    return expected - contained
 
 
 @dataclass
@@ -79,11 +79,11 @@ def environment(tmp_path_factory):
     run(*pip, "wheel", *options, "-w", str(folder), str(folder / "source"))
     (wheel,) = folder.glob("*.whl")
     run(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
-    made = Environment(wheel, folder / "env")
-    (made.packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-    install = ("--python", str(made.folder / "bin" / "python"), "install", "--no-compile")
+    env = Environment(wheel, folder / "env")
+    (env.packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    install = ("--python", str(env.folder / "bin" / "python"), "install", "--no-compile")
     run(*pip, *install, *options[:2], str(wheel))
-    return made
+    return env
 
 
 def check_user(environment):
@@ -91,8 +91,8 @@ def check_user(environment):
     for command in COMMANDS:
         environment.run(*command.split())
     sources = [*code_blocks(README, "python"), WIDGETS, "print(lab.__file__)"]
-    *_, where = environment.run("python", "-c", "\n".join(sources)).splitlines()
-    assert Path(where).is_relative_to(environment.folder), where
+    *_, location = environment.run("python", "-c", "\n".join(sources)).splitlines()
+    assert Path(location).is_relative_to(environment.folder), location
     assert "<svg" in (environment.folder / "film.svg").read_text(encoding="utf-8")
     assert "dC/dx" in (environment.folder / "sine.html").read_text(encoding="utf-8")
     environment.run("scantape", "lessons", "course", "--no-open")

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from fuzzing import arguments, texts
-from fuzzing.outcomes import SEEDS, check_sentence, tried
+from fuzzing.outcomes import SEEDS, check_sentence, count_outcomes
 
 import lab
 import visual
@@ -23,7 +23,7 @@ WORKING = {
     for f, given in arguments.CALLS.items()
     if f != VERIFY
 }
-SCORES = "kept.json"
+SCORES = "scores.json"
 LINES = {  # a valid command line for each command
     "loops": [],
     "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
@@ -45,7 +45,7 @@ def _in_a_folder_without_other_files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
-def test_everything_public_is_tried(package):
+def test_the_fuzzer_calls_every_public_name(package):
     names = {function.__qualname__.split(".")[0] for function in arguments.CALLS} | {"Trace"}
     assert set(package.__all__) - arguments.NOT_CALLED <= names
     assert LINES.keys() == COMMANDS.keys()
@@ -65,17 +65,17 @@ def test_a_correct_command_line_works(command):
 @pytest.mark.filterwarnings("ignore")  # warnings about nan, huge numbers, and many Scans
 @pytest.mark.parametrize("name", FUZZERS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_call_works_or_is_refused(name, seed):
-    calls, times, least = FUZZERS[name]
-    found = tried(calls, seed, times)
-    assert min(found.values()) >= least, found
+def test_a_random_call_works_or_raises_one_sentence(name, seed):
+    calls, times, minimum = FUZZERS[name]
+    counts = count_outcomes(calls, seed, times)
+    assert min(counts.values()) >= minimum, counts
 
 
 @pytest.mark.parametrize("odd", arguments.ODD, ids=range(len(arguments.ODD)))
 def test_an_odd_object_can_be_quoted(odd):
-    told = quote(odd)
-    check_sentence(f"it is {told}")
-    assert len(told) <= 80
+    text = quote(odd)
+    check_sentence(f"it is {text}")
+    assert len(text) <= 80
 
 
 def unnamed(steps):
@@ -93,4 +93,4 @@ FAULTS = [  # a fuzzer, a faulty function in a module, and the error that the fu
 def test_a_fault_is_detected(monkeypatch, name, owner, attribute, fault, error):
     monkeypatch.setattr(owner, attribute, fault)
     with pytest.raises(AssertionError, match=error):
-        tried(FUZZERS[name][0], 0, FUZZERS[name][1])
+        count_outcomes(FUZZERS[name][0], 0, FUZZERS[name][1])

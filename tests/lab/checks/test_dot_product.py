@@ -21,7 +21,7 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 @pytest.mark.parametrize("name", DEFINED)
 def test_the_loops_of_the_gallery(name):
-    """Compare J v with differences of the loop itself, without any derivative."""
+    """Compare the products with each other, and J v with finite differences of the loop."""
     loop = gallery.loops[name]
     if name == "newton":  # the number of steps must not change
         loop = loop.with_values({"x": 2.9})
@@ -56,12 +56,12 @@ def test_random_loops(loop, seed):
 @pytest.mark.parametrize(
     ("rule", "name"), [("never-accumulate", "gap"), ("unreversed-sequences", "square")]
 )
-def test_wrong_rules_are_seen(rule, name):
+def test_wrong_rules_are_detected(rule, name):
     with pytest.raises(check.WrongGradientError, match="should be"):
         lab.dot_product(gallery.loops[name], rule=BROKEN[rule].rule)
 
 
-def test_own_tangents_and_cotangent():
+def test_tangents_and_cotangent_can_be_passed():
     """For two squares, J v = (2 x v, 4 x³ v) and J* g = 2 x g1 + 4 x³ g2."""
     loop = gallery.loops["square"].with_steps(2)
     test = lab.dot_product(loop, tangents={"x": 3.0}, cotangent=[5.0, 7.0])
@@ -92,7 +92,7 @@ test_errors = error_test(
 )
 
 
-def test_what_does_not_move_has_no_tangent():
+def test_a_constant_exponent_needs_no_tangent():
     """At a negative x, x**p has no derivative wrt p, but it has a derivative wrt x."""
     x, v = pt.dscalar("x"), pt.dscalar("v")
     (ours,) = lab.pushforward([x**2], [x], [v])

@@ -21,7 +21,7 @@ UNROLLED = [
 
 
 @pytest.mark.parametrize("loop", UNROLLED, ids=lambda loop: loop.name)
-def test_derivatives_are_those_of_the_scan(loop):
+def test_derivatives_equal_the_derivatives_of_the_scan(loop):
     args = [value[()] for value in loop.values.values()]
     for argnum, wrt in enumerate(loop.values):
         if args[argnum].dtype.kind == "f":
@@ -69,13 +69,13 @@ RULES = {
     "sum": (np.sum, [A]),
     "sum, axis": (lambda a: np.sum(a, 0), [A]),
     "sum, axes": (lambda a: np.sum(a, (0, -1)), [STACK]),
-    "sum, kept": (lambda a: np.sum(a, axis=1, keepdims=True) * a, [A]),
+    "sum, keepdims": (lambda a: np.sum(a, axis=1, keepdims=True) * a, [A]),
     "mean": (lambda a: np.mean(a) * a, [A]),
     "mean, axis": (lambda a: a.mean(1), [STACK]),
     "mean, axes": (lambda a: np.mean(a, axis=(0, 2), keepdims=True) * a, [STACK]),
     "max": (lambda a: np.max(a) * a, [A]),
     "max, axis": (lambda a: np.max(a**2, axis=1), [A]),
-    "min, kept": (lambda a: np.min(a, axis=0, keepdims=True) * a, [A]),
+    "min, keepdims": (lambda a: np.min(a, axis=0, keepdims=True) * a, [A]),
     "dot": (np.dot, [A, B.T]),
     "dot, vectors": (np.dot, [ROW, ROW + 1]),
     "dot, number": (np.dot, [A, 1.7]),
@@ -110,11 +110,11 @@ def test_every_rule_to_second_order(function, args):
 
 
 def test_every_function_has_a_case():
-    tried = {getattr(np, key.split(",")[0], None) for key in RULES}
-    assert [name for name in np.__all__ if getattr(np, name) not in tried] == ["amax", "amin"]
+    tested = {getattr(np, key.split(",")[0], None) for key in RULES}
+    assert [name for name in np.__all__ if getattr(np, name) not in tested] == ["amax", "amin"]
 
 
-def test_ties_share_and_bounds_belong_to_x():
+def test_ties_share_the_gradient_and_clip_passes_it_at_the_bounds():
     tied = numpy.array([1.0, 3.0, 3.0])
     assert grad(np.max)(tied).tolist() == [0, 0.5, 0.5]
     assert grad(np.maximum)(2.0, 2.0) == 0.5
@@ -139,11 +139,11 @@ def program(seed, length=14):
     constants = rng.normal(size=(length, 3, 3))
 
     def run(xp, x):
-        made = [x]
+        xs = [x]
         for kind, (first, second), c in zip(kinds, picks, constants, strict=True):
-            a, b = made[first % len(made)], made[second % len(made)]
-            made.append(0.9 * xp.tanh(_operation(xp, kind, a, b, c)) + 0.1 * a)
-        return xp.sum(made[-1] * made[-2]) + xp.mean(made[length // 2]) + xp.max(made[-3] * x)
+            a, b = xs[first % len(xs)], xs[second % len(xs)]
+            xs.append(0.9 * xp.tanh(_operation(xp, kind, a, b, c)) + 0.1 * a)
+        return xp.sum(xs[-1] * xs[-2]) + xp.mean(xs[length // 2]) + xp.max(xs[-3] * x)
 
     return run
 
@@ -196,8 +196,8 @@ ORACLES = [
 def test_random_programs(oracle, seeds, length):
     for seed in seeds:
         run = program(seed, length)
-        found = both_orders(grad, np, run, X, DIRECTION)
-        for order, (ours, theirs) in enumerate(zip(found, oracle(run), strict=True), 1):
+        actual = both_orders(grad, np, run, X, DIRECTION)
+        for order, (ours, theirs) in enumerate(zip(actual, oracle(run), strict=True), 1):
             check.compare(ours, theirs, 1e-11, f"program {seed}, derivative {order}")
 
 

@@ -1,4 +1,4 @@
-"""Recordings of eager runs contain all events in order."""
+"""Recordings of eager runs contain all events in order, as plain data."""
 
 import pickle
 
@@ -37,7 +37,7 @@ def record(name):
     return recording(function, argument)
 
 
-def of(recorded, *kinds):
+def select(recorded, *kinds):
     return [event for event in recorded.events if isinstance(event, kinds)]
 
 
@@ -58,9 +58,9 @@ def test_a_recording_is_plain_data_and_changes_no_number(name):
 def test_the_last_event_of_a_node_writes_its_total_gradient(name):
     recorded = record(name)
     events = lab.events(recorded)
-    assert len(events) == len(of(recorded, Appended, Sent))
+    assert len(events) == len(select(recorded, Appended, Sent))
     last = {str(write.slot): write.new for event in events for write in event.writes}
-    for total in of(recorded, PassedOn, Summed):
+    for total in select(recorded, PassedOn, Summed):
         value = total.total.value
         if isinstance(value, numpy.ndarray) and (name := f"∇n{subscript(total.node)}") in last:
             numpy.testing.assert_allclose(last[name], value, rtol=1e-14)
@@ -109,16 +109,16 @@ def assert_sum(node, gradients, total):
     assert numpy.allclose(total.value, expected, rtol=1e-14)
 
 
-def test_setters_tell_their_places():
+def test_setters_record_their_positions():
     recorded = recording(grad(lambda a: np.sum(a[[2, 0, 0], 1:])), numpy.ones((3, 3)))
-    (event,) = (e for e in of(recorded, Sent) if isinstance(e.gradient.value, SparseValue))
+    (event,) = (e for e in select(recorded, Sent) if isinstance(e.gradient.value, SparseValue))
     assert event.gradient.value.index == "[2, 0, 0], 1:"
     assert event.gradient.value.positions.tolist() == [[7, 8], [1, 2], [1, 2]]
     assert event.gradient.value.value.tolist() == [[1, 1]] * 3
-    assert of(recorded, Summed)[-1].node == 0
+    assert select(recorded, Summed)[-1].node == 0
 
 
-def test_a_tape_holds_one_value_for_each_node():
+def test_a_tape_stores_one_value_for_each_node():
     recorded = recording(grad(square), 0.95)
     assert [node.bytes for node in recorded.nodes] == [8, 8, 8, 8]
     assert recorded.bytes(0) == 32

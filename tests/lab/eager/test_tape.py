@@ -70,7 +70,7 @@ def branching(x):
 WAVE = 2 * 1.9 * math.cos(0.7 * 1.9) - 0.7 * 1.9**2 * math.sin(0.7 * 1.9)
 SIXTH = functools.reduce(lambda f, _: grad(f), range(6), np.tanh)
 T = math.tanh(0.4)
-# A gradient, its arguments, and its value by hand.
+# A gradient, its arguments, and its exact value.
 CLOSED = {
     "sixth of tanh": (SIXTH, (0.4,), -16 * T * (1 - T**2) * (17 - 60 * T**2 + 45 * T**4)),
     "wrt an exponent": (grad(power, 1), (2.0, 3.0), 8 * math.log(2)),
@@ -84,8 +84,8 @@ CLOSED = {
         grad(lambda x, y: sum(grad(lambda a, b: a * a * b, (0, 1))(x, y))), (2.0, 3.0), 6 + 4
     ),
     "branches": (grad(branching), (2.5,), 2 * 4.5 * 2 * 4.5**2),  # (2.5 + 2)⁴
-    "of another node": (grad(lambda x: x * grad(lambda y: x * x)(2.0)), (3.0,), 0),
-    "plus that of another node": (grad(lambda x: x + grad(lambda y: x * x)(2.0)), (3.0,), 1),
+    "x · d(x²)/dy": (grad(lambda x: x * grad(lambda y: x * x)(2.0)), (3.0,), 0),
+    "x + d(x²)/dy": (grad(lambda x: x + grad(lambda y: x * x)(2.0)), (3.0,), 1),
     # no confusion of perturbations: x · d(x·y)/dy = x², and x · d(x·y²)/dy = 2x³ at y = x
     "x·d(xy)/dy": (grad(lambda x: x * grad(lambda y: x * y)(2.0)), (3.0,), 6),
     "x·d(x+y)/dy": (grad(lambda x: x * grad(lambda y: x + y)(1.0)), (3.0,), 1),
@@ -119,26 +119,26 @@ def test_a_function_that_does_not_depend_on_its_argument_gives_zeros(f):
 # --- nested tapes ------------------------------------------------------------------------
 
 
-def test_a_thread_within_a_gradient_lies_above_it():
+def test_a_gradient_in_a_new_thread_is_nested():
     def f(x):
-        found = []
-        thread = threading.Thread(target=lambda: found.append(grad(lambda y: x * y)(2.0)))
+        results = []
+        thread = threading.Thread(target=lambda: results.append(grad(lambda y: x * y)(2.0)))
         thread.start()
         thread.join()
-        return x * found[0]
+        return x * results[0]
 
     assert grad(f)(3.0) == 6
 
 
 def test_a_node_that_outlives_its_tape_is_a_constant():
-    kept = []
+    nodes = []
 
     def f(x):
-        kept.append(x * 2)
+        nodes.append(x * 2)
         return x * x
 
     grad(f)(3.0)
-    (leaked,) = kept
+    (leaked,) = nodes
     assert value_of(leaked) == 6
     assert leaked * 2 == 12
     assert not isinstance(np.sin(leaked), Node)
@@ -159,7 +159,7 @@ def no_collection():
 
 @pytest.mark.usefixtures("no_collection")
 def test_memory_is_freed_without_the_garbage_collector():
-    alive, kept = [], []
+    alive, nodes = [], []
 
     def f(x):
         for _ in range(3):
@@ -170,7 +170,7 @@ def test_memory_is_freed_without_the_garbage_collector():
 
     def independent(x):
         alive.extend((weakref.ref(x), weakref.ref(x.tape)))
-        kept.append(x * 2)
+        nodes.append(x * 2)
         return 1.0
 
     grad(f)(numpy.ones(3))
@@ -178,7 +178,7 @@ def test_memory_is_freed_without_the_garbage_collector():
     assert grad(independent)(3.0) == 0
     assert len(alive) == 10
     assert not any(reference() for reference in alive)
-    assert (kept[0] * 2, kept[0].parent_operations) == (12, ())
+    assert (nodes[0] * 2, nodes[0].parent_operations) == (12, ())
 
 
 def test_the_tape_is_emptied_while_it_is_read_backward():
@@ -214,14 +214,14 @@ def test_mutating_add_mutates_and_is_a_primitive():
     assert grad(f)(numpy.array([1.0, 2.0, 3.0])).tolist() == [2, 10, 10]
 
 
-def test_the_gradient_belongs_to_who_asked():
+def test_the_caller_can_modify_the_gradient():
     for f in (np.sum, np.mean, lambda a: np.sum(a.T), lambda a: np.sum(a.ravel())):
-        found = grad(f)(A)
-        found[0, 0] = 7.0  # NumPy's broadcast views are read-only
-        assert found[1, 2] != 7
-    given = numpy.ones(3)
-    grad(lambda a: np.sum(a + a + a[[0, 0, 0]]))(given)
-    assert (given == 1).all()
+        gradient = grad(f)(A)
+        gradient[0, 0] = 7.0  # NumPy's broadcast views are read-only
+        assert gradient[1, 2] != 7
+    argument = numpy.ones(3)
+    grad(lambda a: np.sum(a + a + a[[0, 0, 0]]))(argument)
+    assert (argument == 1).all()
 
 
 # --- indexing ----------------------------------------------------------------------------
@@ -237,17 +237,17 @@ def indices(shape):
 
 @settings(max_examples=60)
 @given(st.data())
-def test_any_index_sends_every_entry_back_to_its_place(data):
+def test_the_gradient_of_an_index_adds_to_the_selected_entries(data):
     """The gradient of Σ w·a[index] wrt a adds each w to the entry that the index selects."""
     shape = data.draw(arrays.array_shapes(min_dims=1, max_dims=3, max_side=4))
     index = data.draw(indices(shape))
-    places = numpy.arange(math.prod(shape)).reshape(shape)[index]
-    weights = numpy.random.default_rng(0).normal(size=numpy.shape(places))
+    positions = numpy.arange(math.prod(shape)).reshape(shape)[index]
+    weights = numpy.random.default_rng(0).normal(size=numpy.shape(positions))
     expected = numpy.zeros(shape)
-    for place, weight in zip(numpy.ravel(places), numpy.ravel(weights), strict=True):
-        expected.reshape(-1)[place] += weight
-    found = grad(lambda a: np.sum(a[index] * weights))(numpy.ones(shape))
-    check.compare(found, expected, 1e-13)
+    for position, weight in zip(numpy.ravel(positions), numpy.ravel(weights), strict=True):
+        expected.reshape(-1)[position] += weight
+    actual = grad(lambda a: np.sum(a[index] * weights))(numpy.ones(shape))
+    check.compare(actual, expected, 1e-13)
 
 
 @given(indices((2, 3)))
@@ -258,7 +258,7 @@ def test_indexing_to_second_order(index):
 # --- lifting functions -------------------------------------------------------------------
 
 
-def test_a_forward_pass_of_ones_own():
+def test_a_custom_forward_pass():
     """Differentiate Newton's root through its equation, not through its loop."""
 
     def root(a):
@@ -280,34 +280,34 @@ def test_a_forward_pass_of_ones_own():
 WRONG = {
     "a wrong factor": lambda y, x: [lambda g: g * 2 * np.cos(x)],
     "a wrong sign": lambda y, x: [lambda g: -g * np.cos(x)],
-    "of the result": lambda y, x: [lambda g: g * np.cos(y)],
+    "a function of the result": lambda y, x: [lambda g: g * np.cos(y)],
     "a wrong shape": lambda y, x: [lambda g: np.sum(g * np.cos(x))],
-    "right once only": lambda y, x: [lambda g: g * numpy.cos(value_of(x))],
+    "correct to order 1": lambda y, x: [lambda g: g * numpy.cos(value_of(x))],
     "not linear in g": lambda y, x: [lambda g: g * g * np.cos(x)],
 }
 
 
 @pytest.mark.parametrize("maker", WRONG.values(), ids=WRONG.keys())
 def test_the_checker_catches_a_wrong_rule(maker):
-    right = primitive(numpy.sin, lambda y, x: [lambda g: g * np.cos(x)])
-    check.eager_gradients(right, A, orders=3)
+    correct = primitive(numpy.sin, lambda y, x: [lambda g: g * np.cos(x)])
+    check.eager_gradients(correct, A, orders=3)
     with pytest.raises(check.WrongGradientError):
         check.eager_gradients(primitive(numpy.sin, maker), A)
 
 
 def test_nodes_are_shown_and_compared_by_value():
-    seen = []
+    texts = []
 
     def f(x):
         assert x == 3.0
         assert x != 2
         assert 2 < x <= 3
         assert x in {x}
-        seen.append((repr(x), f"{x:.2f}", str(np.max(x * ones))))
+        texts.append((repr(x), f"{x:.2f}", str(np.max(x * ones))))
         return numpy.float64(2.0) * x
 
     assert grad(f)(3.0) == 2
-    assert seen == [("Node(np.float64(3.0))", "3.00", "Node(np.float64(3.0))")]
+    assert texts == [("Node(np.float64(3.0))", "3.00", "Node(np.float64(3.0))")]
 
 
 # --- errors ------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def test_a_wrong_number_in_a_table_is_noticed():
         assert_twin("events-square-2", lab.events(wrong))
 
 
-def test_a_trace_keeps_its_events_and_can_be_pickled():
+def test_a_trace_caches_its_events_and_can_be_pickled():
     trace = gallery.loops["square"].trace()
     assert lab.events(trace)[0] is lab.events(trace)[0]
     assert pickle.loads(pickle.dumps(trace)) == trace
@@ -53,7 +53,7 @@ def test_only_values_that_a_requested_gradient_needs_are_saved():
         assert saved == expected
 
 
-def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():
+def test_the_role_of_a_slot_depends_on_earlier_and_later_events():
     events = lab.events(gallery.loops["square"].trace())
     roles = {
         (0, 0): "input preserved input input input input input input input saved",
@@ -66,31 +66,31 @@ def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():
     }
     for (number, row), expected in roles.items():
         slot = next(s for s in events.slots if (s.scan, s.row) == (number, row))
-        found = [events.role(slot, moment).value for moment in range(10)]
-        assert found == expected.split(), (number, row)
+        actual = [events.role(slot, moment).value for moment in range(10)]
+        assert actual == expected.split(), (number, row)
     with pytest.raises(lab.LabError, match="moment = 10"):
         events.role(events.slots[0], 10)
 
 
 def check_replay(trace, events):
     """Check that each read value, and each final value, equals the value in the slot."""
-    held = {}
-    for number, one in enumerate(trace.scans):
-        for tape in one.tapes if one.parent is None else ():
-            held |= {(number, tape.argument, row): v for row, v in enumerate(tape.initial)}
+    values = {}
+    for number, run in enumerate(trace.scans):
+        for tape in run.tapes if run.parent is None else ():
+            values |= {(number, tape.argument, row): v for row, v in enumerate(tape.initial)}
     written = set()
     for event in events:
         for read in event.reads:
             if read.slot is not None:
                 key = read.slot.scan, read.slot.argument, read.slot.row
-                np.testing.assert_array_equal(held[key], read.value)
+                np.testing.assert_array_equal(values[key], read.value)
         for write in event.writes:
             key = write.slot.scan, write.slot.argument, write.slot.row
-            held[key] = write.new
+            values[key] = write.new
             written.add(key)
     for number, argument, row in written:
         final = trace.scans[number].tape(argument).final[row]
-        np.testing.assert_array_equal(held[number, argument, row], final)
+        np.testing.assert_array_equal(values[number, argument, row], final)
 
 
 def check_sums(trace, events):
@@ -115,29 +115,29 @@ def check_sums(trace, events):
 
 def raw_rows(trace):
     """Return the role and the new value of every row in every step, from the taps only."""
-    found = {}
-    for number, one in enumerate(trace.scans):
-        for tape in one.held:
-            for step in range(one.steps):
+    rows = {}
+    for number, run in enumerate(trace.scans):
+        for tape in run.held:
+            for step in range(run.steps):
                 start = tape.tape.origin + step
                 read = {start + access.tap: access.values[step] for access in tape.reads}
                 written = {start + access.tap: access.values[step] for access in tape.writes}
                 for row, value in (read | written).items():
                     role = "overwritten" if row in written else "preserved"
                     role = role if row in read else "written"
-                    found[number + 1, step, tape.name, row] = role, value
-    return found
+                    rows[number + 1, step, tape.name, row] = role, value
+    return rows
 
 
 def check_rows(trace, rows):
     """Check that each row of a step has the keys of the table, and role and value of the trace."""
     assert all(list(row) == KEYS for row in rows)
-    found = {
+    actual = {
         (r["scan"], r["step"], r["tape"], r["row"]): (r["role"], r["new"])
         for r in rows
         if r["step"] is not None and r["role"] != "read"
     }
-    np.testing.assert_equal(found, raw_rows(trace))
+    np.testing.assert_equal(actual, raw_rows(trace))
 
 
 @settings(deadline=None, max_examples=15)
@@ -170,8 +170,8 @@ def test_the_checkers_notice_a_wrong_event():
         with pytest.raises(AssertionError):
             check(trace, tampered)
     rows = events.rows()
-    place = next(i for i, r in enumerate(rows) if r["role"] == "preserved")
-    rows[place] = rows[place] | {"role": "overwritten"}
+    index = next(i for i, r in enumerate(rows) if r["role"] == "preserved")
+    rows[index] = rows[index] | {"role": "overwritten"}
     with pytest.raises(AssertionError):
         check_rows(trace, rows)
     read = event.reads[0]
@@ -186,14 +186,14 @@ def test_each_contribution_is_a_term():
     start = {"a": a, "b": [3.0, 4.0]}
     loop = lab.Loop.from_text("a = W@a + b; b = W@a", start, (), {"W": w}, n_steps=2)
     g, ones = w.sum(axis=0) + 1, np.ones(2)  # the gradients of a₁ and b₁ for the cost Σ(a₁ + a₂)
-    found = {
+    actual = {
         write.slot.tape: [write.adds_old, *(term.value for term in write.terms)]
         for write in lab.events(loop.trace(wrt="W", cost="sum"))[-1].writes
     }
     total = np.outer(ones, loop.trace(order=0).scans[0].tapes[0].final[1])
     products = [np.outer(g, a), np.outer(ones, a)]
     expected = {"da": [True, w.T @ g, w.T @ ones], "db": [True, g], "dW": [False, total, *products]}
-    np.testing.assert_equal(found, expected)
+    np.testing.assert_equal(actual, expected)
 
 
 def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
@@ -236,11 +236,11 @@ def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
     begin, last = events.filling(1), events.filling(3)
     assert events.filling(0) is None
     assert [(t.source.slot.scan, t.source.slot.row) for t in begin.writes[0].terms] == [(0, 2)]
-    found = {
+    sources = {
         w.slot.quantity: [t.text if t.source is None else t.source.slot.quantity for t in w.terms]
         for w in last.writes
     }
-    assert found == {
+    assert sources == {
         "dC/dx₃": ["dC/ds₂"], "dC/dx₂": ["dC/dv₀", "dC/ds₁"],
         "dC/dx₁": ["dC/ds₀", "∂C/∂x₁"], "dC/dx₀": [],
     }  # fmt: skip

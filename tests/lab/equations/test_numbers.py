@@ -25,8 +25,8 @@ CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 def lines_of(trace):
     """Yield (Scan, step, formula, numbers) for every formula of every step."""
-    for number, one in enumerate(trace.scans):
-        for step in range(one.steps):
+    for number, scan in enumerate(trace.scans):
+        for step in range(scan.steps):
             for formula, numbers in formulas_at(trace, number, step):
                 yield number, step, formula, numbers
 
@@ -69,7 +69,7 @@ def conflicts(lines):
 
 
 @pytest.mark.parametrize("name", CERTAIN)
-def test_what_is_printed_is_true_and_one_symbol_has_one_value(name):
+def test_printed_equations_are_true_and_each_symbol_has_one_value(name):
     for order in (1, 3):  # a graph of order 3 also contains the Scans of order 2
         lines = list(lines_of(gallery.loops[name].trace(order=order)))
         wrong, kinds = untrue(lines)
@@ -98,7 +98,7 @@ def test_random_loops(loop):
         "⚠ nan = where(-0.1929 > 0, 1·0.5/sqrt(-0.1929), 0) + 1",
     ],
 )
-def test_the_reader_objects_to_a_line_that_is_not_true(line):
+def test_the_check_rejects_a_false_line(line):
     assert not is_true(line)
 
 
@@ -109,26 +109,26 @@ def test_a_difference_of_large_numbers_has_the_digits_it_needs():
     assert line == "1 = -999.4 + 1000.4"
 
 
-def test_of_no_number_nothing_is_printed_that_has_one():
-    """In a branch that `where` does not select, no product is printed; elsewhere, 0·∞ is nan."""
-    rooted = lab.Loop.from_text(
+def test_lines_with_nan_are_true():
+    """The gradient of sqrt is nan at −0.19, and nan stays nan in the following step."""
+    loop = lab.Loop.from_text(
         "x[t] = where(x[t-1] > 0, sqrt(x[t-1]), 0) - 0.9", {"x": 0.5}, n_steps=2
     )
-    lines = [line for *_, line in lines_of(rooted.trace(cost="sum")) if "nan" in line]
+    lines = [line for *_, line in lines_of(loop.trace(cost="sum")) if "nan" in line]
     assert len(lines) == 2
     assert all(is_true(line) for line in lines)
 
 
-def test_the_reader_objects_to_a_symbol_with_two_values():
-    once = (0, 0, "x₁ = x₀·2", "1.9 = 0.95·2")
-    assert conflicts([once])[0] == []
+def test_the_check_rejects_a_symbol_with_two_values():
+    first = (0, 0, "x₁ = x₀·2", "1.9 = 0.95·2")
+    assert conflicts([first])[0] == []
     for line in (
         (0, 1, "x₂ = x₁·2", "3.6 = 1.8·2"),
         (0, 1, "x₁ = x₀·2", "3.8 = 0.95·2"),
         (1, 0, "buf[1] ← buf[0] + buf[0]", "2 = 1 + 1.1"),
         (1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1"),
     ):
-        assert conflicts([once, line])[0]
+        assert conflicts([first, line])[0]
 
 
 def test_indices_count_from_the_initial_value_of_each_variable():
@@ -144,7 +144,7 @@ def test_parts_of_one_gradient_are_numbered():
     assert [f.split(" = ")[0] for f in formulas[1:]] == ["∂₁C/∂u₃", "∂₂C/∂u₄", "∂₃C/∂u₅"]
 
 
-def past_the_loop(order, wrt=None):
+def cost_with_other_terms(order, wrt=None):
     """Trace C = a(a·x₀²)² + 5·x₀² + a; a loop computes the first term only."""
     x0, a = pt.dscalar("x0"), pt.dscalar("a")
     xs = pytensor.scan(
@@ -155,14 +155,14 @@ def past_the_loop(order, wrt=None):
     return lab.trace(derivative, given)
 
 
-def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
+def test_a_gradient_is_a_part_if_no_scan_computes_the_rest():
     """For C = a³x₀⁴ + 5x₀² + a, Scans compute only 4a³x₀³ of dC/dx₀, and 3a²x₀⁴ of dC/da."""
-    first, parameter = past_the_loop(1), past_the_loop(1, "a")
+    first, parameter = cost_with_other_terms(1), cost_with_other_terms(1, "a")
     assert first.outputs[1] == pytest.approx(4 * 0.5**3 * 0.9**3 + 10 * 0.9)
     assert parameter.outputs[1] == pytest.approx(3 * 0.5**2 * 0.9**4 + 1)
-    held = Quantities(first, 1)
-    tape = held.scan.tapes[0]
-    labels = {held.tape_label(tape, row): value for row, value in enumerate(tape.final)}
+    quantities = Quantities(first, 1)
+    tape = quantities.scan.tapes[0]
+    labels = {quantities.tape_label(tape, row): value for row, value in enumerate(tape.final)}
     assert labels["∂₁C/∂x₀"] == pytest.approx(4 * 0.5**3 * 0.9**3)
     assert {"dC/dx₁", "dC/dx₂"} < set(labels)
     assert "dC/dx₀" not in labels
@@ -171,15 +171,15 @@ def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
     assert total.final[-1] == pytest.approx(3 * 0.5**2 * 0.9**4)
     assert any("a term that no Scan computes" in line for line in result_notes(first))
     # d²C/dx₀² = 12a³x₀² + 10, and the last tape gives the first term.
-    second = past_the_loop(2)
-    held = Quantities(second, 3)
-    labels = {held.tape_label(held.scan.tapes[0], row): row for row in range(3)}
+    second = cost_with_other_terms(2)
+    quantities = Quantities(second, 3)
+    labels = {quantities.tape_label(quantities.scan.tapes[0], row): row for row in range(3)}
     (row,) = (row for label, row in labels.items() if label.startswith("∂"))
-    assert held.scan.tapes[0].final[row] == pytest.approx(12 * 0.5**3 * 0.9**2)
+    assert quantities.scan.tapes[0].final[row] == pytest.approx(12 * 0.5**3 * 0.9**2)
     assert second.outputs[2] == pytest.approx(12 * 0.5**3 * 0.9**2 + 10)
 
 
-def by_hand(numbers):
+def evaluate_line(numbers):
     """Return the exact right side of an equation, and its printed value."""
     left, right = re.split(" [=≈] ", numbers)
     exact = re.sub(
@@ -187,9 +187,9 @@ def by_hand(numbers):
         r"Fraction('\1')",
         right.replace("·", "*").replace("−", "-"),
     )
-    body, *named = exact.split("; ")  # b + b; b := 2*3
+    body, *definitions = exact.split("; ")  # b + b; b := 2*3
     known = {"Fraction": Fraction}
-    for name, term in (one.split(" := ") for one in reversed(named)):
+    for name, term in (text.split(" := ") for text in reversed(definitions)):
         known[name] = eval(term, known)
     return eval(body, known), float(left)
 
@@ -200,23 +200,23 @@ def newton(x, a):
     return better, lab.until(abs(better - x) < 1e-9)
 
 
-def test_where_rounding_has_eaten_printed_digits_no_equation_is_claimed():
+def test_lines_with_cancelled_digits_have_an_approximate_sign():
     trace = replace(gallery.loops["newton"], step=newton).trace(order=2)
     wrong = []
     for scan, step, _, numbers in lines_of(trace):
-        exact, told = by_hand(numbers)
-        off = abs(float(exact - Fraction(told)))
+        exact, printed = evaluate_line(numbers)
+        off = abs(float(exact - Fraction(printed)))
         if off > half_a_unit(numbers.split(" ")[0]) * 1.001:
             wrong.append((scan, step, numbers))
-            assert off < abs(told) / 100
+            assert off < abs(printed) / 100
     assert wrong
     assert all(" ≈ " in numbers for *_, numbers in wrong)
-    (told,) = result_notes(trace)
-    assert told.startswith(
+    (note,) = result_notes(trace)
+    assert note.startswith(
         "cancellation: step 0 of Scan 2 writes a difference of nearly equal terms to buf[1]"
     )
     x = Fraction(float(trace.scans[0].tapes[0].final[-2]))
     written = float(trace.scans[1].tapes[0].writes[0].values[0])
     error = abs(written / float(Fraction(1, 2) - 1 / x**2) - 1)
     assert 5e-4 < error < 0.05  # the first digit is correct, the third is not
-    assert "the first digit of it and of later values can be trusted" in told
+    assert "the first digit of it and of later values can be trusted" in note

@@ -27,9 +27,9 @@ def disagreements(loop, printed, tolerance=1e-12):
     known |= {s.name: Series(s.first_values) for s in loop.states}
     known |= {s.name: Series(s.values) for s in loop.sequences}
     known |= {name: Series([]) for name in loop.outputs}
-    made = run_printed(printed, known, loop.steps)
+    steps = run_printed(printed, known, loop.steps)
     scan = loop.trace(order=0).scans[0]
-    assert made == scan.steps
+    assert steps == scan.steps
     for tape in (*scan.tapes, *scan.outputs):
         for row, value in enumerate(tape.final):
             if not np.allclose(known[tape.name][row], value, rtol=tolerance, atol=tolerance):
@@ -37,7 +37,7 @@ def disagreements(loop, printed, tolerance=1e-12):
 
 
 @pytest.mark.parametrize("name", CERTAIN)
-def test_what_is_printed_is_what_the_loop_computes(name):
+def test_printed_equations_compute_the_values_of_the_loop(name):
     loop = gallery.loops[name]
     assert list(disagreements(loop, str(loop.system()))) == []
 
@@ -45,12 +45,12 @@ def test_what_is_printed_is_what_the_loop_computes(name):
 @settings(max_examples=10, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops(loop):
-    """A formula prints six digits of a coefficient."""
+    """Formulas print six digits of a coefficient; the tolerance is larger."""
     assert list(disagreements(loop, str(loop.system()), 1e-4)) == []
 
 
 @pytest.mark.parametrize(("right", "wrong"), [("t−1", "t−2"), ("·", " + "), ("u[t+2]", "u[t+1]")])
-def test_the_reader_sees_a_wrong_equation(right, wrong):
+def test_a_wrong_equation_is_detected(right, wrong):
     text = "x[t-1]*0.5 + x[t-2]*u[t]*u[t+2]"
     loop = lab.Loop.from_text(text, {"x": [0.3, 0.6]}, {"u": [0.5, 1.5, 2.5, 3.5]})
     printed = str(loop.system())
@@ -59,7 +59,7 @@ def test_the_reader_sees_a_wrong_equation(right, wrong):
 
 
 @pytest.mark.parametrize("name", CERTAIN)
-def test_derivatives_are_systems_too(name):
+def test_printed_equations_of_derivatives_compute_their_values(name):
     """A graph of order 2 also contains the Scans of order 1."""
     assert list(backward_disagreements(gallery.loops[name], 2)) == []
 
@@ -81,7 +81,7 @@ def document():
 
 
 def parts_of_sequences():
-    """Read sequences from their end; the second one is exp(u) from row k."""
+    """Return a loop that reads sequences from their end; the second is exp(u) from row k."""
     u, x0, n, k = pt.dvector("u"), pt.dscalar("x0"), pt.lscalar("n"), pt.lscalar("k")
     xs = scan(
         lambda now, later, other, x: x + now * later**2 + other,
@@ -95,8 +95,8 @@ def parts_of_sequences():
     return xs, {u: values, x0: 0.4, n: 3, k: 3}, known
 
 
-def results_from_their_end(steps=3):
-    """Return a loop over results in reverse: indices start at the first initial value."""
+def reversed_results(steps=3):
+    """Return a loop over the reversed results of another loop, which count the initial value."""
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps, name="first")
     ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")
@@ -106,7 +106,7 @@ def results_from_their_end(steps=3):
 SYSTEMS = {
     "document": document,
     "parts": parts_of_sequences,
-    "reversed": results_from_their_end,
+    "reversed": reversed_results,
 }
 
 
@@ -121,12 +121,12 @@ def test_systems_of_graphs(name):
     state = next(iter(known))
     first = known[state].count
     run_printed(str(system), known, len(expected))
-    found = [known[state][first + k] for k in range(len(expected))]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    actual = [known[state][first + k] for k in range(len(expected))]
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_results_have_no_index_if_the_number_of_steps_is_unknown():
-    system = lab.system(scan_nodes([results_from_their_end(pt.lscalar("n"))[0]])[-1])
+    system = lab.system(scan_nodes([reversed_results(pt.lscalar("n"))[0]])[-1])
     assert system.lines() == ("v[t] = v[t−1]·s[t]",)
     assert "s = …" in str(system)
 

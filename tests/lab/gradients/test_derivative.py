@@ -25,14 +25,14 @@ def squares(x0, steps=3):
     return scan(lambda x: x**2, outputs_info=[x0], n_steps=steps)
 
 
-@pytest.mark.parametrize(("steps", "mode", "most", "tolerance"), POWERS)
-def test_every_order_of_a_power(steps, mode, most, tolerance):
+@pytest.mark.parametrize(("steps", "mode", "highest", "tolerance"), POWERS)
+def test_every_order_of_a_power(steps, mode, highest, tolerance):
     x0 = pt.dscalar("x0")
-    derivative = lab.derivative(squares(x0, steps)[-1], x0, most, mode=mode)
-    assert derivative.order == most
-    found = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
-    expected = [power_derivative(2**steps, order, X0) for order in range(most + 1)]
-    np.testing.assert_allclose(found, expected, rtol=tolerance)
+    derivative = lab.derivative(squares(x0, steps)[-1], x0, highest, mode=mode)
+    assert derivative.order == highest
+    actual = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
+    expected = [power_derivative(2**steps, order, X0) for order in range(highest + 1)]
+    np.testing.assert_allclose(actual, expected, rtol=tolerance)
 
 
 @pytest.mark.parametrize("mode", ["reverse", "taylor"])
@@ -47,17 +47,17 @@ def test_a_direction_of_a_vector(mode):
 
 
 @pytest.mark.parametrize("order", range(1, 5))
-def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(order):
+def test_pascals_triangle_counts_the_scans_of_each_derivative(order):
     """PyTensor's equality of Scans counts the distinct step functions."""
     x0 = pt.dscalar("x0")
     with hide_progress():  # the number of Scans is intentional
-        derived = lab.derivative(squares(x0, 4)[-1], x0, order)
-    counts = Counter(one.node.op for one in derived.genealogy)
+        derivative = lab.derivative(squares(x0, 4)[-1], x0, order)
+    counts = Counter(scan.node.op for scan in derivative.genealogy)
     assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
 
 
 @pytest.mark.parametrize("cost", ["last", "sum", [0.0, 2.0, 0.0, -1.0]])
-def test_the_tape_step_by_step(cost):
+def test_the_tape_has_the_expected_values_after_each_step(cost):
     seeds = {"last": [0, 0, 0, 0, 1], "sum": [0, 1, 1, 1, 1]}.get(str(cost)) or [0, *cost]
     tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
     for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):

@@ -24,21 +24,21 @@ from lab.progress import hide_progress
 from lab.traces.run import run
 
 # FAST_COMPILE changes the third derivative of the iterated clip(x, 0.1, 0.9)*x.
-AS_IT_IS = Mode("py", None)
+NO_REWRITES = Mode("py", None)
 MODES = ("reverse", "taylor")
 LOOPS = [name for name in gallery.loops if name != "undefined"]  # Taylor mode has no rule for jv
 
 
-def values(loop, order, mode, **choice):
+def values(loop, order, mode, **options):
     """Return the outputs of a run without records, which would double the time."""
     with hide_progress():
-        derived = loop.derivative(order, mode=mode, **choice)
-        found, _ = run(derived.values, derived.given, record=False)
-    return [found[value] for value in derived.values]
+        derivative = loop.derivative(order, mode=mode, **options)
+        results, _ = run(derivative.values, derivative.given, record=False)
+    return [results[value] for value in derivative.values]
 
 
-def same(one, other, tolerance=1e-9):
-    for a, b in zip(one, other, strict=True):
+def assert_close(actual, expected, tolerance=1e-9):
+    for a, b in zip(actual, expected, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * (1 + np.abs(b).max()))
 
@@ -46,11 +46,11 @@ def same(one, other, tolerance=1e-9):
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_gallery_has_the_same_derivatives(name):
     loop = gallery.loops[name]
-    of = {"wrt": loop.states[0].name}
-    same(values(loop, 3, "taylor", **of), values(loop, 3, "reverse", **of))
+    options = {"wrt": loop.states[0].name}
+    assert_close(values(loop, 3, "taylor", **options), values(loop, 3, "reverse", **options))
     for parameter in loop.parameters:
-        of = {"wrt": parameter.name, "cost": "sum"}
-        same(values(loop, 2, "taylor", **of), values(loop, 2, "reverse", **of))
+        options = {"wrt": parameter.name, "cost": "sum"}
+        assert_close(values(loop, 2, "taylor", **options), values(loop, 2, "reverse", **options))
 
 
 @settings(max_examples=8)
@@ -59,29 +59,29 @@ def test_random_loops_have_the_same_derivatives(data):
     loop = data.draw(loops())
     of, cost = data.draw(costs(loop))
     names = [n for n in loop.variables if n != "flag"]
-    choice = {"of": of, "cost": cost, "wrt": data.draw(st.sampled_from(names))}
+    options = {"of": of, "cost": cost, "wrt": data.draw(st.sampled_from(names))}
     try:
-        expected = values(loop, 2, "reverse", **choice)
+        expected = values(loop, 2, "reverse", **options)
     except lab.LabError as error:
         with pytest.raises(type(error)):
-            values(loop, 2, "taylor", **choice)
+            values(loop, 2, "taylor", **options)
         return
-    same(values(loop, 2, "taylor", **choice), expected)
+    assert_close(values(loop, 2, "taylor", **options), expected)
 
 
 def test_high_orders():
     """Compare with closed forms, also for factorials above 2**53."""
-    derived = gallery.loops["square"].derivative(10, mode="taylor")
-    assert len(derived.genealogy) == 1
+    derivative = gallery.loops["square"].derivative(10, mode="taylor")
+    assert len(derivative.genealogy) == 1
     expected = [factorial(16) / factorial(16 - k) * 0.95 ** (16 - k) for k in range(11)]
-    np.testing.assert_allclose(lab.trace(derived).outputs, expected, rtol=1e-12)
+    np.testing.assert_allclose(lab.trace(derivative).outputs, expected, rtol=1e-12)
     sine = lab.Loop(lambda x: pt.sin(x), (lab.State("x", 0.5),), n_steps=1)
     expected = np.sin(0.5 + np.arange(11) * np.pi / 2)
     np.testing.assert_allclose(values(sine, 10, "taylor"), expected, rtol=1e-12)
     moebius = lab.Loop(lambda x: x / (1 - x), states=(lab.State("x", 0.1),), n_steps=2)
-    found = float(values(moebius, 30, "taylor")[30])
+    actual = float(values(moebius, 30, "taylor")[30])
     # two steps compute x / (1 - 2x)
-    assert found == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)
+    assert actual == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)
 
 
 # Steps with initial values, for every rule of Taylor mode. PyTensor differentiates the unrolled
@@ -100,7 +100,7 @@ STEPS = {
     "log10": (lambda x: pt.log10(x) + 3, 0.4),
     "arccosh": (lambda x: pt.arccosh(x + 2) + 0.5, 1.4),
     "powers": (lambda x: x**3 + x**-2 + x**0.7 + x**0, 0.8),
-    "a power that moves": (lambda x: x**x, 0.8),
+    "a variable power": (lambda x: x**x, 0.8),
     "two to the x": (lambda x: 2.0**x, 0.8),
     "quotient": (lambda x: (x + 1) / (x * x - 3) - x, 0.4),
     "abs": (lambda x: abs(x - 1) * x, 0.4),
@@ -119,27 +119,27 @@ def unrolled(step, start, order, times=2):
     y = x
     for _ in range(times):
         y = step(y)
-    found = [y]
+    derivatives = [y]
     for _ in range(order):
-        found.append(pytensor.grad(found[-1], x, disconnected_inputs="ignore"))
-    return [*map(float, pytensor.function([x], found, mode=AS_IT_IS)(start))]
+        derivatives.append(pytensor.grad(derivatives[-1], x, disconnected_inputs="ignore"))
+    return [*map(float, pytensor.function([x], derivatives, mode=NO_REWRITES)(start))]
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop(name):
+def test_every_rule_agrees_with_the_unrolled_loop_in_pytensor(name):
     step, start = STEPS[name]
     loop = lab.Loop(lambda x: step(x), (lab.State("x", start),), n_steps=2)
     expected = unrolled(step, start, 3)
     np.testing.assert_allclose(values(loop, 3, "taylor"), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_a_wrong_rule_is_found(monkeypatch):
+def test_a_wrong_rule_is_detected(monkeypatch):
     monkeypatch.setitem(taylor.SLOPES, "Tanh", lambda x, y: 1 - y)
     with pytest.raises(AssertionError):
-        test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop("tanh")
+        test_every_rule_agrees_with_the_unrolled_loop_in_pytensor("tanh")
 
 
-def test_arrays_go_along_a_direction():
+def test_derivatives_of_arrays_along_a_direction():
     """Join, extract, set, reshape, sum, and multiply arrays, as in reverse mode."""
 
     def step(h, W):  # noqa: N803
@@ -147,12 +147,13 @@ def test_arrays_go_along_a_direction():
         return pt.set_subtensor(joined[0], (h * h).sum()) / (2 + h.reshape((3,))[0] ** 2)
 
     rng = np.random.default_rng(0)
-    weights, start, way = rng.normal(size=(3, 3)) / 3, rng.normal(size=3), rng.normal(size=3)
+    weights, start, direction = rng.normal(size=(3, 3)) / 3, rng.normal(size=3), rng.normal(size=3)
     loop = lab.Loop(step, (lab.State("h", start),), (), (lab.Parameter("W", weights),), n_steps=3)
     graph = loop.build()
     cost, h = loop.cost(graph), graph.inputs["h"]
-    derived = [lab.derivative(cost, h, 2, direction=pt.constant(way), mode=m) for m in MODES]
-    same(*(lab.trace(d.values, graph.given).outputs for d in derived), 1e-11)
+    v = pt.constant(direction)
+    derivatives = [lab.derivative(cost, h, 2, direction=v, mode=mode) for mode in MODES]
+    assert_close(*(lab.trace(d.values, graph.given).outputs for d in derivatives), 1e-11)
 
 
 def test_loops_inside_a_step():
@@ -178,7 +179,7 @@ def with_a_rule():
 
 SQUARE = gallery.loops["square"]
 TRUNCATED = replace(SQUARE, truncate_gradient=2)
-REFUSED = [
+ERRORS = [
     (lambda: SQUARE.derivative(1, mode="backwards"), UnknownNameError, "mode = 'backwards'"),
     (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
     (lambda: SQUARE.derivative(65, mode="taylor"), ArgumentError, "at most 64"),
@@ -189,17 +190,17 @@ REFUSED = [
 ]
 
 
-test_errors = error_test(*REFUSED)
+test_errors = error_test(*ERRORS)
 
 
 @pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])
-def test_a_name_with_its_number_has_one_value(name):
+def test_a_name_with_an_index_has_one_value(name):
     """A value that one Scan computes and another reads has the same name and index in both."""
     trace = lab.trace(gallery.loops[name].derivative(3, mode="taylor"))
-    for one in trace.scans:
-        names = [tape.name for tape in one.held]
+    for scan_trace in trace.scans:
+        names = [tape.name for tape in scan_trace.held]
         assert len(set(names)) == len(names)
-    tapes = [tape for one in trace.scans for tape in one.tapes if tape.axis is not None]
+    tapes = [tape for scan in trace.scans for tape in scan.tapes if tape.axis is not None]
     written = {
         (tape.axis.variable, index): value
         for tape in reversed(tapes)
@@ -207,8 +208,8 @@ def test_a_name_with_its_number_has_one_value(name):
     }
     read = [
         ((sequence.axis.variable, index), value)
-        for one in trace.scans[1:]
-        for sequence in one.sequences
+        for scan in trace.scans[1:]
+        for sequence in scan.sequences
         for index, value in zip(sequence.axis.index.tolist(), sequence.values, strict=True)
     ]
     for key, value in read:

@@ -40,11 +40,11 @@ def test_random_loops_to_third_order(data):
     graph = loop.build()
     wrt = graph.inputs[data.draw(st.sampled_from([n for n in loop.variables if n != "flag"]))]
     scalar = loop.cost(graph, cost, of)
-    if matters(scalar, wrt, graph.given):
+    if changes_with(scalar, wrt, graph.given):
         check_orders(scalar, wrt, graph.given, data.draw(st.sampled_from([1, 2, 2, 3])), 2e-7)
 
 
-def matters(cost, wrt, given):
+def changes_with(cost, wrt, given):
     """Return whether the cost changes with `wrt`, from two values of the cost."""
     rng = np.random.default_rng(0)
     moved = given[wrt] + rng.uniform(0.01, 0.1, size=np.shape(given[wrt]))
@@ -52,7 +52,7 @@ def matters(cost, wrt, given):
 
 
 @given_examples(st.data())
-def test_random_loops_as_pytensor_differentiates_them(data):
+def test_random_loops_have_the_gradients_of_pytensor(data):
     loop = data.draw(loops())
     if "flag" in loop.variables:
         if OLD_UNTIL:
@@ -86,7 +86,7 @@ def without_tapes(output):
     return clone_replace(output, replace=dict(zip(node.outputs, copy.outputs, strict=True)))
 
 
-def test_the_checker_objects_to_wrong_rules_only():
+def test_the_checker_rejects_only_wrong_rules():
     loop = gallery.loops["square"].with_steps(5)
     graph = loop.build()
     cost, x = loop.cost(graph, "sum"), graph.inputs["x"]
@@ -96,7 +96,7 @@ def test_the_checker_objects_to_wrong_rules_only():
             check_orders(cost, x, graph.given, 3, rule=BROKEN[name].rule)
 
 
-def test_the_adjoint_test_accepts_the_right_and_rejects_the_wrong():
+def test_the_adjoint_test_accepts_only_correct_products():
     """Compare <g, J v> with <Jᵀ g, v> for a matrix J."""
     jacobian, v, g = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([0.3, -0.2]), np.array([2.0, 5])
     assert check.adjoint([jacobian @ v], [g], [v], [jacobian.T @ g], 1e-9) < 1e-12
@@ -124,14 +124,14 @@ def mit_mot(reads, writes, step, extra=0):
     return model
 
 
-def counted(steps, by_sequence=False):
+def variable_steps(steps, wrt_sequence=False):
     """Return a model whose number of steps is an input."""
 
     def model():
         n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
         xs = scan(lambda u, x: x * u, sequences=[u], outputs_info=[x0], n_steps=n)
         given = {n: steps, x0: np.array([1.0, 2.0]), u: np.arange(1.0, 9).reshape(4, 2)}
-        return xs.sum(), u if by_sequence else x0, given
+        return xs.sum(), u if wrt_sequence else x0, given
 
     return model
 
@@ -145,7 +145,7 @@ def sit_sot(buffer, steps, step, until=None):
 
 
 def long_buffer(rows, until=None, initial=1):
-    """Return a model of 4 steps over a buffer of `rows` rows, of which `initial` have values."""
+    """Return a model of 4 steps over `rows` rows; the first `initial` rows have values."""
 
     def model():
         b = pt.dvector("b")
@@ -175,13 +175,11 @@ def long_sequence(cut, steps):
 
 MODELS = {
     "nonlinear in an overwritten tap": mit_mot((0, 1), (1,), lambda a, b: [pt.sin(a) * b**2]),
-    "reads what a later step overwrites": mit_mot(
-        (-1, 1), (0,), lambda a, b: [pt.sin(a) * pt.cos(b)], 2
-    ),
+    "reads before an overwrite": mit_mot((-1, 1), (0,), lambda a, b: [pt.sin(a) * pt.cos(b)], 2),
     "writes without reading": mit_mot((0,), (1,), lambda a: [pt.sin(a) + a**2], 2),
     "preserves a value": mit_mot((-1, 0), (0, -1), lambda a, b: [a * b, a], 2),
-    **{f"{steps} steps wrt a state": counted(steps) for steps in (0, 1, 4)},
-    **{f"{steps} steps wrt a sequence": counted(steps, True) for steps in (0, 1, 4)},
+    **{f"{steps} steps wrt a state": variable_steps(steps) for steps in (0, 1, 4)},
+    **{f"{steps} steps wrt a sequence": variable_steps(steps, True) for steps in (0, 1, 4)},
     **{f"{rows} rows for 4 steps": long_buffer(rows) for rows in (5, 6, 9)},
     **{f"{rows} rows, until": long_buffer(rows, lambda x: x < 0.5) for rows in (5, 6, 9)},
     **{f"{rows} initial values for 4 steps": long_buffer(rows, None, rows) for rows in (5, 7)},
@@ -215,13 +213,13 @@ def test_a_loop_that_stops_early_has_gradients_of_whole_arrays():
 def test_single_precision():
     """Compare with the same loop in double precision."""
     values = np.array([0.3, 0.9])
-    found = []
+    results = []
     for dtype in ("float32", "float64"):
         x, w = pt.vector("x", dtype=dtype), pt.vector("w", dtype=dtype)
         xs = scan(lambda x, w: pt.tanh(w * x), outputs_info=[x], non_sequences=[w], n_steps=3)
         given = {x: values.astype(dtype), w: values[::-1].astype(dtype)}
-        found.append(lab.trace(lab.derivative(xs.sum(), w, 2), given).outputs)
-    for single, double in zip(*found, strict=True):
+        results.append(lab.trace(lab.derivative(xs.sum(), w, 2), given).outputs)
+    for single, double in zip(*results, strict=True):
         assert (single.dtype, double.dtype) == ("float32", "float64")
         np.testing.assert_allclose(single, double, rtol=2e-6)
 
@@ -246,7 +244,7 @@ def test_truncated_derivatives_can_be_differentiated(limit):
     check.gradient(total.sum(), sequence, derivation.gradients[1], given, 1e-8)
 
 
-def test_an_integer_state_has_no_gradient_but_may_count():
+def test_an_integer_state_has_no_gradient_but_can_be_a_factor():
     loop = lab.Loop(
         lambda k, x: (k + 1, x * k),
         states=(lab.State("k", np.int64(1)), lab.State("x", 2.0)),
@@ -348,7 +346,7 @@ TYPES = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_types_of_gradients(name):
-    """Give a gradient to the first output of a Scan only."""
+    """Pass a gradient for the first output of the Scan only."""
     arguments, types = TYPES[name]
     results = scan(**arguments)
     node = scan_nodes(results if isinstance(results, list) else [results])[0]
@@ -360,7 +358,7 @@ def test_types_of_gradients(name):
 
 
 @pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
-def test_the_outcomes_are_pytensors_own(name):
+def test_the_outcomes_equal_the_outcomes_of_pytensor(name):
     """Compare connected, disconnected, and undefined gradients with PyTensor's pullback."""
     loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
     node = loop.build().node
@@ -409,8 +407,8 @@ def test_no_call_alters_the_users_graph(name):
     def state():
         graphs = [cost, *node.op.fgraph.outputs]
         printed = [pytensor.dprint(v, file="str", id_type="", print_type=True) for v in graphs]
-        by_pytensor = {type(n.op) for n in scan_nodes([pytensor.grad(cost, x0)])}
-        return printed, set(vars(node.op)), scan_nodes([cost]), by_pytensor
+        types = {type(n.op) for n in scan_nodes([pytensor.grad(cost, x0)])}
+        return printed, set(vars(node.op)), scan_nodes([cost]), types
 
     before = state()
     assert before[-1] == {Scan}

@@ -59,11 +59,11 @@ def test_all_inputs_of_an_operation_vary(name):
     value = symbolic(A + a * B, pt.stack([a, pt.constant(2.0, dtype="float64")]))
     value = grad(value, a) if order == 2 else value
     (tangent,) = lab.pushforward([value], [a], [da])
-    found = check.value_at(tangent, {a: 1.1, da: 2.0})
+    actual = check.value_at(tangent, {a: 1.1, da: 2.0})
     h = 1e-4
-    before, at, after = (numeric(A + x * B, [x, 2.0]) for x in (1.1 - h, 1.1, 1.1 + h))
-    expected = (before - 2 * at + after) / h**2 if order == 2 else (after - before) / (2 * h)
-    np.testing.assert_allclose(found, 2 * expected, rtol=1e-5 if order == 2 else 1e-6)
+    before, middle, after = (numeric(A + x * B, [x, 2.0]) for x in (1.1 - h, 1.1, 1.1 + h))
+    expected = (before - 2 * middle + after) / h**2 if order == 2 else (after - before) / (2 * h)
+    np.testing.assert_allclose(actual, 2 * expected, rtol=1e-5 if order == 2 else 1e-6)
 
 
 def test_a_wrong_rule_of_taylor_mode_is_noticed_by_verify(monkeypatch):

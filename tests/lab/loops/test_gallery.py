@@ -1,7 +1,8 @@
-"""Loops of the gallery: three derivatives by finite differences, and values by PyTensor."""
+"""Compare loops of the gallery with three finite differences, and with PyTensor's values."""
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytensor
@@ -25,7 +26,7 @@ def differentiable(loop):
         yield name
 
 
-# The last state as the cost is differentiated with respect to the first variable only.
+# Only the derivative wrt the first variable is also tested for the last state as the cost.
 CASES = [
     (name, wrt, cost)
     for name in NAMES
@@ -40,15 +41,15 @@ def test_three_orders_against_finite_differences(name, wrt, cost):
     if name == "newton":  # a converged value has derivative 0
         loop = loop.with_values({"x": 3.0, "a": 40.0})
     graph = loop.build()
-    made = loop.derivative(3, wrt, cost, graph=graph)
-    given = {v: np.array(x, dtype=float) if v is made.wrt else x for v, x in graph.given.items()}
-    for number in range(3):
-        target = made.values[number].sum() if made.values[number].ndim else made.values[number]
-        check.gradient(target, made.wrt, made.values[number + 1], given, tolerance=2e-7)
+    derivative = loop.derivative(3, wrt, cost, graph=graph)
+    x, given = derivative.wrt, graph.given
+    given = {**given, x: np.array(given[x], dtype=float)}
+    for value, gradient in pairwise(derivative.values):
+        check.gradient(value.sum() if value.ndim else value, x, gradient, given, tolerance=2e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_compiled_by_pytensor_the_graph_gives_the_same(name):
+def test_verify_accepts_a_trace_and_detects_a_wrong_value(name):
     derivative = gallery.loops[name].derivative(order=1)
     trace = lab.trace(derivative)
     assert derivative.verify(trace) < 1e-12
@@ -77,14 +78,14 @@ def test_traces_are_frozen_and_compared_by_value():
 
 @pytest.mark.parametrize("cost", ["last", "sum", [0.5, 0, -1], [0, -2.0, 3]])
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "newton"])
-def test_what_the_cost_is_said_to_be_is_what_it_is(name, cost):
+def test_the_name_of_the_cost_is_its_formula(name, cost):
     loop = gallery.loops[name].with_steps(3)
     trace = loop.trace(order=0, cost=cost)
     (tape, *_) = (t for t in trace.scans[0].held if t.name == next(iter(loop.states)).name)
     values = dict(zip(tape.axis.index.tolist(), tape.final, strict=True))
-    said = trace.names[0].removeprefix("C = ").replace("− ", "+ -").replace("+ -sum", "+ -1·sum")
+    formula = trace.names[0].removeprefix("C = ").replace("− ", "+ -").replace("+ -sum", "+ -1·sum")
     total = 0.0
-    for term in said.split(" + "):
+    for term in formula.split(" + "):
         factor, _, value = term.rpartition("·")
         sign = -1 if value.startswith("-") else 1
         index = re.search("([₀-₉]+)", value)[1].translate(DIGITS)
@@ -92,13 +93,13 @@ def test_what_the_cost_is_said_to_be_is_what_it_is(name, cost):
     np.testing.assert_allclose(trace.outputs[0], total, rtol=1e-12)
 
 
-def test_a_loop_that_may_stop_early_has_a_last_value_without_a_number():
+def test_a_loop_that_may_stop_early_has_a_last_value_without_an_index():
     assert gallery.loops["newton"].trace(order=0).names == ("C = the last x",)
     weighted = gallery.loops["newton"].derivative(0, cost=range(20))
     assert weighted.names == ("C = a weighted sum of all x",)
 
 
-def test_what_a_person_differentiates_has_its_own_name():
+def test_the_cost_of_a_user_has_its_own_name():
     x = pt.dscalar("x")
     cost = pytensor.scan(lambda x: x**2, outputs_info=x, n_steps=3, return_updates=False)[-1]
     assert lab.derivative(cost, x).names == ("C = your cost", "C′ = dC/dx")

@@ -63,7 +63,7 @@ def error_test(*cases, kind=lab.errors.ArgumentError, longest=LONGEST, matches=r
 words_test = partial(error_test, kind=lab.LabError, matches=lambda words, text: words in text)
 
 
-def tried(calls, seed, times):
+def count_outcomes(calls, seed, times):
     """Return the numbers of results and of errors of random calls.
 
     `calls` maps a `Random` to pairs of a function and its description. If a function raises another

@@ -33,10 +33,10 @@ class Opened:
 
     def __init__(self, browser, path, bypass=False, link="", **options):
         self.context = browser.new_context(offline=True, bypass_csp=bypass, **options)
-        self.page, self.told, self.asked = self.context.new_page(), [], []
-        self.page.on("console", lambda message: self.told.append(message.text))
-        self.page.on("pageerror", lambda error: self.told.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page, self.messages, self.requests = self.context.new_page(), [], []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(f"{path.as_uri()}#{link}" if link else path.as_uri())
 
     def __enter__(self):
@@ -47,9 +47,9 @@ class Opened:
 
     def check_quiet(self, *folders):
         """Check that the page printed no message, and loaded only files of these folders."""
-        assert self.told == []
+        assert self.messages == []
         allowed = ("data:", "blob:", *(folder.as_uri() for folder in folders))
-        assert [url for url in self.asked if not url.startswith(allowed)] == []
+        assert [url for url in self.requests if not url.startswith(allowed)] == []
 
     def section(self, number):
         return self.page.locator(".exercise").nth(number)
