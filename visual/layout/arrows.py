@@ -193,8 +193,11 @@ def _factors(
     paths = [points if arrow.is_curve else arrow.points for arrow, points in pairs]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
     chips = {n: _chips(along[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
-    for number, label in place_labels(chips, paths, occupied).items():
-        yield Group(_chip(label.room, edges[number].factor))
+    for number, (room, _) in place_labels(chips, paths, occupied).items():
+        x, y = (room.left + room.right) / 2, (room.top + room.bottom) / 2
+        chip = Box(room.left + 1, y - 6.5, room.width - 2, 13, Role.PANEL)
+        factor = edges[number].factor
+        yield Group((chip, Text(x, y + 4, factor, LETTERS, "middle", mono=True)))
 
 
 def place_labels(
@@ -234,13 +237,6 @@ def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
         for aside in (0.0, (half - 1) / 2, (1 - half) / 2):
             left = x + aside - half
             yield Label(Envelope(left, y - 7.5, left + 2 * half, y + 7.5))
-
-
-def _chip(room: Envelope, factor: str) -> tuple[Shape, ...]:
-    """Return the shapes of a factor in the middle of `room`."""
-    x, y = (room.left + room.right) / 2, (room.top + room.bottom) / 2
-    chip = Box(room.left + 1, y - 6.5, room.width - 2, 13, Role.PANEL)
-    return chip, Text(x, y + 4, factor, LETTERS, "middle", mono=True)
 
 
 def points_along(arrow: Arrow) -> list[Point]:

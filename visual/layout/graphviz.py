@@ -1,19 +1,18 @@
-"""The layout of graphs by Graphviz: from boxes and edges to positions and curves.
+"""The layout of graphs by Graphviz: from boxes and edges to a picture with curves.
 
-`draw_graph` draws the boxes of a picture. `lay_out` passes the sizes of the boxes to Graphviz,
-without labels. `dot_source` writes the graph with its labels, for other tools. The module imports
-pygraphviz, which contains Graphviz, on first use.
+`draw_graph` passes the sizes of the boxes to Graphviz, without labels. `dot_source` writes the
+graph with its labels, for other tools. The module imports pygraphviz, which contains Graphviz, on
+first use.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.errors import LabError
 from visual.scene.combinators import Piece, over, shifted, sized
 from visual.scene.shapes import Arrow, Text, walk
 
-Point = tuple[float, float]
 INCH = 72
 HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
 NO_HEADS = "edge [dir=none];"
@@ -21,20 +20,6 @@ HOW_TO_INSTALL = (
     "This picture needs Graphviz. Run: pip install pygraphviz, or, without a wheel for your "
     "system, conda install -c conda-forge pygraphviz."
 )
-
-
-@dataclass(frozen=True)
-class GraphNode:
-    """A box with a size in pixels. Nodes with the same `rank` are in the same row.
-
-    Only `dot_source` uses the label.
-    """
-
-    key: str
-    width: float
-    height: float
-    label: str = ""
-    rank: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,69 +31,38 @@ class GraphEdge:
     span: int = 1
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The size of a graph, the upper left corners of nodes by key, and the curves of edges.
-
-    Coordinates are pixels, and y points down.
-    """
-
-    width: float
-    height: float
-    corners: Mapping[str, Point]
-    curves: tuple[tuple[Point, ...], ...]
-
-
-def lay_out(
-    nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], rightwards: bool = False
-) -> Layout:
-    """Return the layout of a graph from top to bottom or, with `rightwards`, from left to right.
-
-    Raises LabError if pygraphviz is not installed.
-    """
-    try:
-        from pygraphviz import AGraph
-    except ImportError as error:
-        raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    source = dot_source(nodes, edges, labeled=False)
-    if rightwards:
-        source = source.replace("rankdir=TB", "rankdir=LR")
-    output = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
-    _, _, width, height = _numbers(output["bb"])
-    boxes = [item for item in output.get("objects", ()) if "pos" in item]  # rows have no position
-    centers = {item["name"]: _numbers(item["pos"]) for item in boxes}
-    arrows = {int(item["id"]): item for item in output.get("edges", ())}
-    corners = {}
-    for number, node in enumerate(nodes):
-        x, y = centers[f"n{number}"]
-        corners[node.key] = (x - node.width / 2, height - y - node.height / 2)
-
-    def flipped(pairs: Iterable[str]) -> tuple[Point, ...]:
-        return tuple((x, height - y) for x, y in map(_numbers, pairs))
-
-    curves = tuple(flipped(arrows[number]["pos"].split()) for number in range(len(edges)))
-    return Layout(width, height, corners, curves)
-
-
 def draw_graph(
     boxes: Mapping[str, Piece],
     edges: Sequence[GraphEdge],
     ranks: Mapping[str, str],
     rightwards: bool = False,
 ) -> tuple[Piece, str]:
-    """Draw boxes and arrows with the layout of `lay_out`. Also return the graph as DOT source.
+    """Draw a graph from top to bottom or, with `rightwards`, from left to right.
 
-    `boxes` and `ranks` have the keys of the nodes. The label of a node is the text in its box.
+    `boxes` and `ranks` have the keys of the nodes. Boxes of the same rank are in the same row. Also
+    return the graph in the DOT language. Raises LabError if pygraphviz is not installed.
     """
-    nodes = list[GraphNode]()
-    for key, box in boxes.items():
-        label = "\n".join(s.content for s in walk(box.shapes) if isinstance(s, Text))
-        size = box.envelope.width, box.envelope.height
-        nodes.append(GraphNode(key, *size, label, ranks.get(key, "")))
-    layout = lay_out(nodes, edges, rightwards)
-    arrows = sized(layout.width, layout.height, *map(Arrow, layout.curves))
-    placed = (shifted(box, *layout.corners[key]) for key, box in boxes.items())
-    return over(arrows, *placed), dot_source(nodes, edges)
+    try:
+        from pygraphviz import AGraph
+    except ImportError as error:
+        raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
+    source = dot_source(boxes, edges, ranks, labeled=False)
+    if rightwards:
+        source = source.replace("rankdir=TB", "rankdir=LR")
+    output = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
+    _, _, width, height = _numbers(output["bb"])
+    centers = {item["name"]: item["pos"] for item in output.get("objects", ()) if "pos" in item}
+    curves = {int(item["id"]): item["pos"].split() for item in output.get("edges", ())}
+    arrows = (
+        Arrow(tuple((x, height - y) for x, y in map(_numbers, curves[number])))
+        for number in range(len(edges))
+    )
+    placed = []
+    for number, box in enumerate(boxes.values()):
+        x, y = _numbers(centers[f"n{number}"])
+        left, top = x - box.envelope.width / 2, height - y - box.envelope.height / 2
+        placed.append(shifted(box, left, top))
+    return over(sized(width, height, *arrows), *placed), dot_source(boxes, edges, ranks)
 
 
 def quote_label(label: str) -> str:
@@ -118,20 +72,26 @@ def quote_label(label: str) -> str:
     return f'"{plain}"'
 
 
-def dot_source(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labeled: bool = True) -> str:
-    """Return the graph in the DOT language, with the labels of boxes if `labeled`."""
-    names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
+def dot_source(
+    boxes: Mapping[str, Piece],
+    edges: Sequence[GraphEdge],
+    ranks: Mapping[str, str],
+    labeled: bool = True,
+) -> str:
+    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label."""
+    names = {key: f"n{number}" for number, key in enumerate(boxes)}
     lines = ["digraph {", HEAD]
     lines += ["node [shape=box];"] if labeled else ["node [shape=box fixedsize=true];", NO_HEADS]
-    for node in nodes:
-        size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
-        label = quote_label(node.label) if labeled else '""'
-        lines.append(f"{names[node.key]} [label={label} {size}];")
+    for key, box in boxes.items():
+        size = f"width={box.envelope.width / INCH:.4f} height={box.envelope.height / INCH:.4f}"
+        words = [s.content for s in walk(box.shapes) if isinstance(s, Text)] if labeled else []
+        label = quote_label("\n".join(words))
+        lines.append(f"{names[key]} [label={label} {size}];")
     for number, edge in enumerate(edges):
         span = f" minlen={edge.span}" if edge.span > 1 else ""
         lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{span}];')
-    for rank in sorted({node.rank for node in nodes} - {""}):
-        members = " ".join(names[node.key] for node in nodes if node.rank == rank)
+    for rank in sorted({ranks.get(key, "") for key in boxes} - {""}):
+        members = " ".join(names[key] for key in boxes if ranks.get(key) == rank)
         lines.append(f"{{ rank=same; {members} }}")
     return "\n".join([*lines, "}", ""])
 
