@@ -5,11 +5,18 @@ and a row is a tape. A machine in which at most `MOST_TALL` rows are not low has
 machines have `COMPACT` rows. The width of the sheet determines the distance between the columns.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from visual.layout.columns import Gap
-from visual.pictures.machine.content import LISTED, MachineContent, PartKind, SlotCell
+from visual.pictures.machine.content import (
+    LISTED,
+    MachineContent,
+    Movement,
+    Part,
+    PartKind,
+    SlotCell,
+)
 from visual.pictures.machine.states import states
 from visual.scene.fonts import text_width
 
@@ -137,7 +144,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
         box_width = (0.86 if is_narrow else 0.76) * pitch
         usual = replace(usual, below=max(LOW, usual.below))
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    bows, densities, listed = rows_with_bows(machine), list[Density](), set[int]()
+    # The rows in which a line passes over other cells.
+    bows = {machine.cells[p.target].row for p, _, apart in _level_terms(machine) if apart > 1}
+    densities, listed = list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
         density = OUTPUT if row.is_low and not is_tall else usual
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
@@ -181,22 +190,23 @@ def _widest_number(machine: MachineContent) -> float:
     return max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
 
 
+def _level_terms(machine: MachineContent) -> Iterator[tuple[Part, Movement, int]]:
+    """Yield the terms between cells of a row, with their parts and the distance in columns."""
+    for part in machine.parts():
+        for term in part.terms:
+            if term.source is not None:
+                source, target = machine.cells[term.source], machine.cells[part.target]
+                if source.row == target.row:
+                    yield part, term, abs(source.column - target.column)
+
+
 def _widest_factor(machine: MachineContent, is_tall: bool) -> float:
     """Return the largest width of a factor between two neighboring cells of a row, in pixels.
 
     The width includes a margin of a pixel at each side.
     """
-    cells = machine.cells
-    sums = (part for part in machine.parts() if part.kind is PartKind.SUM)
-    pairs = ((cells[part.target], term) for part in sums for term in part.terms)
-    labels = (
-        term.label
-        for target, term in pairs
-        if term.source is not None
-        and cells[term.source].row == target.row
-        and abs(cells[term.source].column - target.column) == 1
-    )
-    size = FACTOR_SIZES[is_tall]
+    terms, size = _level_terms(machine), FACTOR_SIZES[is_tall]
+    labels = (t.label for part, t, apart in terms if part.kind is PartKind.SUM and apart == 1)
     return max((text_width(label, size, bold=True) + 10 for label in labels), default=0.0)
 
 
@@ -225,15 +235,3 @@ def _rows(
             headings.append(Heading(row.scan, x, at, text, is_bold, is_second, room=room))
         y += density.box + density.below
     return heights, headings, y
-
-
-def rows_with_bows(machine: MachineContent) -> set[int]:
-    """Return the rows in which a line passes over other cells."""
-    cells = machine.cells
-    pairs = [
-        (cells[term.source], cells[part.target])
-        for part in machine.parts()
-        for term in part.terms
-        if term.source is not None
-    ]
-    return {a.row for a, b in pairs if a.row == b.row and abs(a.column - b.column) > 1}
