@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain
 
 import numpy as np
 
@@ -108,20 +108,13 @@ class Run:
 
         Of a series of hidden events, only the last event is shown.
         """
-        run, columns, shown = self.wording.run, self.columns, list[Event]()
-        every = columns.addresses.items()
-        slots = [place for place, (row, _) in every if not columns.rows[row].taps]
-        numbers = list(range(1, len(run) + 1))
-        if not columns.places.keys() >= {*slots}:  # without the events of hidden slots only
-            cells = [run.slot(*place) for place in slots if place in columns.places]
-            touched = {n for slot in cells for n in run.moments(slot)}
-            numbers = sorted(touched | {n - 1 for n in touched if n > 1} | {len(run)})
-        for is_hidden, series in groupby(
-            (run[number - 1] for number in numbers),
-            lambda event: event.step is not None and not self._writes(event),
-        ):
-            shown += [*series][-1 if is_hidden else 0 :]
-        return {(e.scan, -1 if e.step is None else e.step): e for e in shown}
+        run, columns = self.wording.run, self.columns
+        tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)
+        touched = sorted({n for place in tapes for n in run.moments(run.slot(*place))})
+        shown = [n for n in touched if run[n - 1].step is None or self._writes(run[n - 1])]
+        last = (n - 1 for n in shown if n > 1)
+        played = [run[n - 1] for n in sorted({*shown, *last, len(run)})]
+        return {(event.scan, -1 if event.step is None else event.step): event for event in played}
 
     def _writes(self, event: Event) -> list[Write]:
         """Return the writes of an event to slots with cells."""
