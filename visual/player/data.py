@@ -63,8 +63,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     data |= _plain(arrangement, 2, without=("machine", "boxes", "is_cramped"))
     data["cells"] = [_plain(box, 2) | _cell(machine, box) for box in arrangement.boxes]
     for plain, event in zip(data["events"], machine.events, strict=True):
-        groups = zip(plain["groups"], event.groups, spans(event), strict=True)
-        for plain_group, group, (start, end) in groups:
+        for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):
             plain_group |= {"start": start, "end": end}
             tracks = zip(plain_group["parts"], group_tracks(arrangement, group), strict=True)
             for part, lines in tracks:

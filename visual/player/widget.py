@@ -101,7 +101,13 @@ def machine(
                 "other and rule: expected at most one of them, and a Trace as the first run."
             )
     if rule is not None:
-        trace = _by_rule(trace, rule)
+        known = derivative_of(trace) if isinstance(trace, Trace) else None
+        if known is None:
+            raise ArgumentError(
+                f"rule = {quote(rule)}: expected a trace of a derivative that was recorded in this "
+                "process. Pass lab.break_rule(loop, rule, order) as the trace instead."
+            )
+        trace = Truth(*known).broken_by(rule)
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             check_integer(name, number)
@@ -117,17 +123,6 @@ def machine(
         content, run = machine_of(trace, around, entry), trace
     shown = Machine(content, run, contributor)
     return shown if moment is None else shown.scene(moment)
-
-
-def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
-    """Return the derivatives of a run by the correct rule and by a faulty `rule`."""
-    known = derivative_of(trace) if isinstance(trace, Trace) else None
-    if known is None:
-        raise ArgumentError(
-            f"rule = {quote(rule)}: expected a trace of a derivative that was recorded in this "
-            "process. Pass lab.break_rule(loop, rule, order) as the trace instead."
-        )
-    return Truth(*known).broken_by(rule)
 
 
 class Machine(Widget):

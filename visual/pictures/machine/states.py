@@ -7,7 +7,7 @@ all p. A still picture and the player show the same states.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate
 from math import ceil
 
 from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
@@ -36,19 +36,17 @@ def locate(machine: MachineContent, p: float) -> Moment:
     number = ceil(p - 1e-9)
     event = machine.events[number - 1] if number else None
     past = p - number + 1
-    for group, (start, end) in zip(event.groups, spans(event), strict=True) if event else ():
+    for group, start, end in spans(event) if event else ():
         if past <= end + 1e-9:
             return Moment(p, number, event, group, min(1.0, (past - start) / (end - start)))
     return Moment(p, number, event, None)
 
 
-def spans(event: MachineEvent) -> list[tuple[float, float]]:
-    """Return the start and the end of each group, relative to the duration of the event."""
-    ends, past = [0.0], 0.0
-    for group in event.groups:
-        past += group.weight
-        ends.append(past / event.weight)
-    return list(pairwise([*ends[:-1], 1.0]))
+def spans(event: MachineEvent) -> Iterator[tuple[PartGroup, float, float]]:
+    """Yield each group with its start and its end, relative to the duration of the event."""
+    past = list(accumulate((group.weight for group in event.groups), initial=0.0))
+    ends = [*(time / event.weight for time in past[:-1]), 1.0]
+    return zip(event.groups, ends, ends[1:], strict=False)
 
 
 def states(machine: MachineContent) -> list[tuple[Key, ...]]:
@@ -68,7 +66,7 @@ def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> It
     resting = resting_role(new.role)
     before = resting if value.role in COLORED else value.role
     yield replace(value, moment=moment - 1 + AFTER, role=before)
-    for group, (start, end) in zip(event.groups, spans(event), strict=True):
+    for group, start, end in spans(event):
         written = [part for part in group.parts if part.target == number]
         if written or any(number in part.reads for part in group.parts):
             yield replace(value, moment=moment - 1 + start + AFTER, role=new.role)

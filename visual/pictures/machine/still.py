@@ -124,7 +124,7 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
     first = derivative.events.start + 1 if derivative else 0
     yield first
     for past, event in enumerate(machine.events[first:], start=first):
-        for group, (start, end) in zip(event.groups, spans(event), strict=True):
+        for group, start, end in spans(event):
             shares = [1.0]
             if any(part.kind is PartKind.SUM for part in group.parts):
                 is_added = any(part.is_addition for part in group.parts)
