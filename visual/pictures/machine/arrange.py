@@ -18,6 +18,7 @@ from visual.pictures.machine.content import (
     SlotCell,
 )
 from visual.pictures.machine.states import states
+from visual.scene.combinators import Envelope
 from visual.scene.fonts import text_width
 
 Point = tuple[float, float]
@@ -71,24 +72,10 @@ class CellBox(SlotCell):
     is_listed: bool
 
     @property
-    def left(self) -> float:
-        """The left edge."""
-        return self.x - self.width / 2
-
-    @property
-    def right(self) -> float:
-        """The right edge."""
-        return self.x + self.width / 2
-
-    @property
-    def top(self) -> float:
-        """The upper edge."""
-        return self.y - self.height / 2
-
-    @property
-    def bottom(self) -> float:
-        """The lower edge."""
-        return self.y + self.height / 2
+    def area(self) -> Envelope:
+        """The rectangle of the box."""
+        left, top = self.x - self.width / 2, self.y - self.height / 2
+        return Envelope(left, top, self.x + self.width / 2, self.y + self.height / 2)
 
 
 @dataclass(frozen=True)

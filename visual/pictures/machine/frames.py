@@ -75,7 +75,7 @@ def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
         is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan
         is_lit = arrangement.is_tall or is_near or place.at(moment.p).role in COLORED
         if place.label and is_lit:
-            yield Text(place.x, place.top - 4, place.label, 11, "middle", muted=True)
+            yield Text(place.x, place.area.top - 4, place.label, 11, "middle", muted=True)
 
 
 def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
@@ -151,14 +151,14 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    inside: list[Shape] = [Box(left, place.top, wide, high, role)]
+    inside: list[Shape] = [Box(left, place.area.top, wide, high, role)]
     if share >= ADDED:
-        x, y = place.x, place.top + high - (high - 14) / 2 + size * 0.42
-        inside.append(fitted(x, place.top + 12, equation, wide - 6, 11, "middle", role=role))
+        x, y = place.x, place.area.top + high - (high - 14) / 2 + size * 0.42
+        inside.append(fitted(x, place.area.top + 12, equation, wide - 6, 11, "middle", role=role))
         inside.append(Text(x, y, part.new, size + 2, "middle", bold=True, role=role))
         return Shapes(tuple(inside))
     for n, text in enumerate(summands):
-        y = place.top + 3 + line * (n + 0.8)
+        y = place.area.top + 3 + line * (n + 0.8)
         if n:
             inside.append(Text(left + 6, y, "+", size, bold=True, role=role))
         inside.append(Text(left + wide - 7, y, text, size, "end", bold=True, role=role))
@@ -171,7 +171,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
         key = place.at(moment.p)
         is_wrong = place.wrong_from is not None and place.wrong_from <= moment.p
         look = Role.WRONG if is_wrong else ROLES.get(key.role, Role.INTERMEDIATE)
-        left, top = place.left, place.top
+        left, top = place.area.left, place.area.top
         inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
         if key.role in NEW:
             inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
@@ -181,7 +181,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             inside.append(Polyline(((x, y + size), (x, y), (x + size, y), (x, y + size))))
         if number not in adders:
             if key.role == "restored":
-                inside.append(Text(place.right - 3, top + 11, "↺", 11, "end", role=look))
+                inside.append(Text(place.area.right - 3, top + 11, "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
         title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
         yield Shapes(tuple(inside), title=title)
@@ -207,5 +207,5 @@ def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
     largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values)) or 1.0
     apart = (place.width - 8) / len(values)
     for n, share in enumerate(np.clip(np.nan_to_num(values / largest, nan=0.0), -1, 1).tolist()):
-        x = place.left + 4 + apart * (n + 0.5)
+        x = place.area.left + 4 + apart * (n + 0.5)
         yield Polyline(((x, place.y), (x, place.y - (place.height / 2 - 3) * share)))

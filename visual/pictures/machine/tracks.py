@@ -15,7 +15,7 @@ from visual.pictures.machine.arrange import (
     CellBox,
     Point,
 )
-from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind, SlotCell
+from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
@@ -49,7 +49,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     is space. Otherwise, of two overlapping factors, only the first is shown; the sentences contain
     both.
     """
-    boxes = [Envelope(box.left, box.top, box.right, box.bottom) for box in arrangement.boxes]
+    boxes = [box.area for box in arrangement.boxes]
     factors = list[Envelope]()
 
     def placed(part: Part, term: Movement) -> Track:
@@ -109,31 +109,31 @@ def split_line(
 
 def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term, without the lines from saved values."""
-    to, cell = sheet.boxes[part.target], sheet.machine.cells[part.target]
+    to = sheet.boxes[part.target]
     if part.kind is PartKind.FILL and term.source is None:
         # The line starts above the names of the next row.
-        below = to.bottom + (14 if sheet.is_tall else 7)
-        return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
-    side = _side(sheet, to, cell)
+        below = to.area.bottom + (14 if sheet.is_tall else 7)
+        return Track(((to.x, below), (to.x, to.area.bottom)), turn=0.0)
+    side = _side(sheet, to)
     if term.source is None:
         entrance = _entrance(sheet, to, side)
         return Track(entrance, entrance[0], 0.3)
-    start, source = sheet.boxes[term.source], sheet.machine.cells[term.source]
+    start = sheet.boxes[term.source]
     if term.source == part.target:
-        return Track(((to.x, to.top - 14), (to.x, to.top)), (side, to.y))
-    way = 1 if cell.column > source.column else -1
-    apart = abs(cell.column - source.column)
-    is_level = source.row == cell.row
+        return Track(((to.x, to.area.top - 14), (to.x, to.area.top)), (side, to.y))
+    way = 1 if to.column > start.column else -1
+    apart, is_level = abs(to.column - start.column), start.row == to.row
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
-        low = start.bottom + UNDER
+        low = start.area.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-        return _bent((first, start.bottom), (first, low), (last, low), (last, to.bottom))
+        return _bent((first, start.area.bottom), (first, low), (last, low), (last, to.area.bottom))
     if is_level and apart > 1:  # a bow above the boxes between source and target
-        high = start.top - NAME - 3 - LANE * (1 + source.column % 2)
+        high = start.area.top - NAME - 3 - LANE * (1 + start.column % 2)
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
-        x, up = to.x - way * sheet.pitch / 2, start.top - high
+        x, up = to.x - way * sheet.pitch / 2, start.area.top - high
         turn = (up + abs(x - first)) / (2 * up + abs(last - first))
-        return _bent((first, start.top), (first, high), (last, high), (last, to.top), turn=turn)
+        ends = (first, start.area.top), (last, to.area.top)
+        return _bent(ends[0], (first, high), (last, high), ends[1], turn=turn)
     if apart == 0:  # the line passes through the gap at the side
         right = 1 if side > to.x else -1
         first, last = start.x + right * start.width / 2, to.x + right * to.width / 2
@@ -150,17 +150,17 @@ def _bent(*points: Point, turn: float = 0.5) -> Track:
 def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
     """Return the line of a value without a cell. The line starts beside or below the target."""
     if not sheet.is_cramped:
-        return (x, to.y), (to.left if x < to.x else to.right, to.y)
-    low, edge = to.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width
-    return (x, low), (edge, low), (edge, to.bottom)
+        return (x, to.y), (to.area.left if x < to.x else to.area.right, to.y)
+    low, edge = to.area.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width
+    return (x, low), (edge, low), (edge, to.area.bottom)
 
 
-def _side(sheet: Arrangement, to: CellBox, cell: SlotCell) -> float:
+def _side(sheet: Arrangement, to: CellBox) -> float:
     """Return the x of the middle of the gap between a box and the next box of its row.
 
     If the next gap is not on the sheet, return the middle of the gap on the other side.
     """
-    scan = sheet.machine.scans[sheet.machine.rows[cell.row].scan - 1]
+    scan = sheet.machine.scans[sheet.machine.rows[to.row].scan - 1]
     way = -1 if scan.is_backward else 1
     x = to.x + way * sheet.pitch / 2
     is_on_sheet = to.width / 2 < x < sheet.width - 18
@@ -177,8 +177,8 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     if abs(box.x - chip[0]) < 1:
         x = box.x
     if chip[1] > box.y:
-        turn = box.bottom + 5 + 3 * number
-        return (box.x, box.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
+        turn = box.area.bottom + 5 + 3 * number
+        return (box.x, box.area.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
     corner = box.width * 0.42 * (1 if x > box.x else -1)  # beside the name above the box
-    first, turn = box.x + corner, box.top - NAME - 3 - 3 * number
-    return (first, box.top), (first, turn), (x, turn), (x, chip[1] + reach)
+    first, turn = box.x + corner, box.area.top - NAME - 3 - 3 * number
+    return (first, box.area.top), (first, turn), (x, turn), (x, chip[1] + reach)
