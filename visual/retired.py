@@ -62,9 +62,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
 }
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as `visual.tapes`
-    **{
-        name: instead for name, instead in RETIRED_OPTIONS.items() if "." in name or name == "phase"
-    },
+    **{old: new for old, new in RETIRED_OPTIONS.items() if "." in old or old == "phase"},
     "eager.unfold": "a recording of fewer steps",
     "routing.all": "a part of the arrays",
     "unrolled.all_direct": RETIRED_OPTIONS["all_direct"],

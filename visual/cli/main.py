@@ -90,6 +90,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors have one line and name the replacement of a removed option."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter  # for the examples
         super().__init__(*args, **kwargs)
         self._negative_number_matcher = re.compile("-[0-9]")  # so that -2,-1 is not an option
 
@@ -140,15 +141,10 @@ def _versions() -> str:
 
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser for the command in ``arguments[0]``, or for all commands."""
-    parser = _Parser(
-        prog="scantape",
-        description="See the tapes of PyTensor's Scan gradients.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--version", action="version", version=_versions(), help="print the versions and exit"
-    )
+    description = "See the tapes of PyTensor's Scan gradients."
+    parser = _Parser("scantape", description=description, epilog=EXAMPLES)
+    versions = "print the versions and exit"
+    parser.add_argument("--version", action="version", version=_versions(), help=versions)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     selected = [COMMANDS[name] for name in arguments[:1] if name in COMMANDS]

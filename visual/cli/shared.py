@@ -47,8 +47,7 @@ def add_command(
     commands: Commands, name: str, run: Run, summary: str, examples: str | None = None
 ) -> argparse.ArgumentParser:
     """Add the command `name`, which calls `run` with its options; return its empty parser."""
-    lines = argparse.RawDescriptionHelpFormatter  # preserves the line breaks of the examples
-    parser = commands.add_parser(name, help=summary, epilog=examples, formatter_class=lines)
+    parser = commands.add_parser(name, help=summary, epilog=examples)
     parser.set_defaults(run=run)
     return parser
 

@@ -13,7 +13,7 @@ from html import escape
 from inspect import signature
 from math import atan2, cos, sin
 from pathlib import Path
-from typing import ParamSpec, TypedDict, TypeVar, Unpack, cast
+from typing import TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from visual.scene.fonts import text_width
 from visual.scene.formats import SUFFIXES, WRITERS, check_scale, picture_path, write_whole
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
-Options = ParamSpec("Options")
-Result = TypeVar("Result")
+Draw = TypeVar("Draw", bound=Callable[..., object])
 CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns"}  # types of arguments
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
@@ -395,7 +394,7 @@ class Scene:
         return {**page, "text/plain": self.text()}
 
 
-def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
+def picture_function(draw: Draw) -> Draw:
     """Return `draw` with three additions.
 
     It rejects removed options, and arguments that do not have the types in `CHECKED`. Its scene has
@@ -404,7 +403,7 @@ def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Resul
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 
     @wraps(draw)
-    def draw_with_trace(*arguments: Options.args, **options: Options.kwargs) -> Result:
+    def draw_with_trace(*arguments: object, **options: object) -> object:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
             refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
@@ -412,13 +411,12 @@ def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Resul
             if name in kinds:
                 check_type(name, value, kinds[name], CHECKED[kinds[name]])
         result = draw(*arguments, **options)
-        if isinstance(result, Scene):  # some functions return matplotlib axes
-            values = (*arguments, *options.values())
-            traces = (value for value in values if isinstance(value, Trace))
-            return replace(result, trace=next(traces, result.trace))
-        return result
+        if not isinstance(result, Scene):
+            return result  # the axes of matplotlib
+        traces = (v for v in (*arguments, *options.values()) if isinstance(v, Trace))
+        return replace(result, trace=next(traces, result.trace))
 
-    return draw_with_trace
+    return cast(Draw, draw_with_trace)
 
 
 def fitted(
