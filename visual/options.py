@@ -191,21 +191,6 @@ def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:
     return name.strip(), tuple(map(int, words(taps) or [""]))
 
 
-def _read_steps(text: str) -> int | str:
-    """Return a number of steps, or a range of steps such as ``2:5`` as text."""
-    return text if ":" in text else int(text)
-
-
-def _check_cost(_: str, value: object) -> str | tuple[float, ...]:
-    """Return the weights, or the name of a cost, which the loop checks."""
-    return value if isinstance(value, str) else tuple(as_weights(value).tolist())
-
-
-def _read_cost(text: str) -> str | list[float]:
-    """Return the name of a cost, or the weights in a text such as ``0,0,1,0.5``."""
-    return text if text in COSTS else [float(weight) for weight in text.split(",")]
-
-
 def check_shown(name: str, value: object) -> range:
     """Return the steps to show, such as ``2:5``, as a range; the trace checks the bounds."""
     text = value if isinstance(value, str) else ""
@@ -281,7 +266,7 @@ STEPS = Whole(
     "steps",
     "number of steps, or a range of steps to show (2:5)",
     "steps",
-    reader=_read_steps,
+    reader=lambda text: text if ":" in text else int(text),
     expected=STEPS_OR_SOME,
     least=1,
     most=MOST,
@@ -294,8 +279,8 @@ COST = Choice(
     "cost",
     metavar="COST",
     default="last",
-    checker=_check_cost,
-    reader=_read_cost,
+    checker=lambda _, value: value if isinstance(value, str) else (*as_weights(value).tolist(),),
+    reader=lambda text: text if text in COSTS else [*map(float, text.split(","))],
     expected=f"{', '.join(COSTS)}, or a weight for each step, as in 0,0,1,0.5",
     known=COSTS,
 )

@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
@@ -130,21 +131,15 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 
-def _versions() -> str:
-    """Return the versions of Scantape and PyTensor; both versions affect the numbers."""
-    try:
-        own = version("scantape")
-    except PackageNotFoundError:
-        own = "(not installed)"
-    return f"scantape {own}, PyTensor {version('pytensor')}"
-
-
 def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser for the command in ``arguments[0]``, or for all commands."""
     description = "See the tapes of PyTensor's Scan gradients."
     parser = _Parser("scantape", description=description, epilog=EXAMPLES)
-    versions = "print the versions and exit"
-    parser.add_argument("--version", action="version", version=_versions(), help=versions)
+    own, help = "(not installed)", "print the versions and exit"
+    with suppress(PackageNotFoundError):
+        own = version("scantape")
+    versions = f"scantape {own}, PyTensor {version('pytensor')}"  # both affect the numbers
+    parser.add_argument("--version", action="version", version=versions, help=help)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     selected = [COMMANDS[name] for name in arguments[:1] if name in COMMANDS]
