@@ -66,13 +66,12 @@ def _loops(_: argparse.Namespace) -> None:
 
 def _draw(options: argparse.Namespace) -> None:
     check_scale(options.scale)
-    to_screen = options.out == "-"
-    if not to_screen:
+    if options.out != "-":
         picture_path(options.out, options.animate)
     elif options.animate:
         raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
     scene = _picture(options)
-    if to_screen:
+    if options.out == "-":
         show(scene.text(), end="")
     else:
         scene.save(options.out, options.scale, options.animate)

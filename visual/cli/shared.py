@@ -98,9 +98,8 @@ def drawing_arguments(
     order, values = about.pop(ORDER.name, ORDER.default), about.pop(AT.name, {})
     for choice in map(DERIVATIVE.__getitem__, about):
         if choice is not STEPS or isinstance(about[choice.name], int):
-            raise ArgumentError(
-                f"{choice.option}: only for a loop. For a graph, pass --order or --at."
-            )
+            advice = "only for a loop. For a graph, pass --order or --at."
+            raise ArgumentError(f"{choice.option}: {advice}")
     return derivative(cost, wrt, order), _with_values(name, cost, given, values), about
 
 
@@ -113,10 +112,8 @@ def _with_values(
     bound = {**(given or {}), **named}
     missing = [key for key, variable in inputs.items() if variable not in bound]
     if missing:
-        raise ArgumentError(
-            f"{name}: no value for {listing(missing)}. Use --at {missing[0]}=…, or return "
-            "(cost, wrt, given)."
-        )
+        advice = f"Use --at {missing[0]}=…, or return (cost, wrt, given)."
+        raise ArgumentError(f"{name}: no value for {listing(missing)}. {advice}")
     return bound
 
 

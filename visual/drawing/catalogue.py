@@ -88,12 +88,11 @@ def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
 def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     numbered = enumerate(map(derivation_of, study.scans))
     derivations = {number: item for number, item in numbered if item is not None}
+    if not derivations and not study.order:
+        raise GraphError("order = 0: expected 1 or more, because phases build a derivative.")
     if not derivations:
-        at_order_0 = "order = 0: expected 1 or more, because phases build a derivative."
-        no_pullback = (
-            "phases: no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
-        )
-        raise GraphError(no_pullback if study.order else at_order_0)
+        advice = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
+        raise GraphError(f"phases: {advice}")
     number = selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
