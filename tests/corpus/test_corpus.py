@@ -2,8 +2,10 @@
 
 import inspect
 import os
+from dataclasses import replace
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 
 import numpy as np
 import pytensor
@@ -18,6 +20,7 @@ from lab.errors import LabError
 from lab.progress import hide_progress
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import study_of
+from visual.scene.shapes import Scene
 
 # Use all rewrites but no compiler; Numba would compile for two minutes. Without rewrites,
 # PyTensor 3.0 computes wrong gradients.
@@ -118,6 +121,25 @@ def test_a_graph_is_drawn_or_raises_the_listed_errors(name):
     assert errors.keys() == expected.keys(), errors
     for action, words in expected.items():
         assert words in errors[action], action
+
+
+def test_the_checker_notices_wrong_values_pictures_and_messages(monkeypatch):
+    graph, trace = GRAPHS["polynomial"](), lab.trace
+
+    def unreadable(_):
+        raise LabError("two\nlines")
+
+    for draw in (lambda _: Scene(WIDEST + 1, 9, (), "", ""), unreadable):
+        monkeypatch.setitem(globals(), "PICTURES", {"faulty": SimpleNamespace(draw=draw)})
+        with pytest.raises(AssertionError):
+            refusals(*graph)
+    monkeypatch.setitem(globals(), "PICTURES", {})
+    assert refusals(*graph) == {}
+    monkeypatch.setattr(lab, "compare", lambda *_: SimpleNamespace(agree=False))
+    assert refusals(*graph).keys() == {"agree"}
+    monkeypatch.setattr(lab, "trace", lambda *graph: replace(trace(*graph), outputs=(0.0,) * 3))
+    with pytest.raises(AssertionError):
+        refusals(*graph)
 
 
 def test_the_tables_name_existing_graphs():

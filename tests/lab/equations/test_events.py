@@ -235,7 +235,9 @@ def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
     check_replay(trace, events)
     begin, last = events.filling(1), events.filling(3)
     assert events.filling(0) is None
-    assert [(t.source.slot.scan, t.source.slot.row) for t in begin.writes[0].terms] == [(0, 2)]
+    (source,) = (term.source.slot for term in begin.writes[0].terms)
+    assert (source.scan, source.row) == (0, 2)
+    assert events.role(source, begin.number) is SlotRole.SAVED
     sources = {
         w.slot.quantity: [t.text if t.source is None else t.source.slot.quantity for t in w.terms]
         for w in last.writes

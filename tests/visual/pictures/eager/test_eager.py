@@ -117,9 +117,12 @@ def hidden_nodes(scene):
     ],
 )
 def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
+    check_nodes(name, options, visual.eager(recorded(name), **options))
+
+
+def check_nodes(name, options, scene):
     """The open tape has the gradients of its nodes; the nodes of other tapes are small."""
     run, tape = recorded(name), options.get("tape")
-    scene = visual.eager(run, **options)
     (nodes, totals), hidden = boxes(scene), hidden_nodes(scene)
     assert nodes.keys() | hidden == set(range(len(run.nodes)))
     assert not nodes.keys() & hidden
@@ -132,6 +135,12 @@ def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
         {(g.cell, value_in(g.title)) for g, *_ in cell_groups(s)} for s in (scene, drawn(name))
     )
     assert {key for key, _ in shown - everything} & {key for key, _ in everything} == set()
+
+
+@pytest.mark.parametrize("other", ["square", "closure"])
+def test_a_picture_with_other_nodes_is_noticed(other):
+    with pytest.raises(AssertionError):
+        check_nodes("program", {}, drawn(other))
 
 
 # How it looks.

@@ -1,5 +1,7 @@
 """The routing picture: every number, mark and arrow against numpy, and against moved names."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,8 @@ from structural_cases import Case, cases
 from twins import assert_twin
 
 import visual
-from visual.scene.shapes import Text, walk
+from visual.scene.shapes import Arrow, Box, Group, Text, walk
+from visual.scene.theme import Role
 
 
 def check_all(case, scene):
@@ -47,6 +50,31 @@ def test_a_picture_of_the_opposite_condition_is_detected(check):
     opposite = Case("where", case.inputs, {"condition": ~case.metadata["condition"]})
     with pytest.raises(AssertionError):
         check(case, drawn(opposite))
+
+
+FAULTS = [  # the class and an attribute of a shape in a picture of "where, vectors", and a change
+    (check_numbers, Text, {"content": "15"}, {"content": "14"}),
+    (check_marks, Text, {"content": "← y[0]"}, {"content": "← x[0]"}),
+    (check_marks, Box, {"role": Role.FIRST}, {"role": Role.SECOND}),
+    (check_arrows, Arrow, {}, {"points": ((0.0, 0.0), (9.0, 9.0))}),
+]
+
+
+@pytest.mark.parametrize(("check", "kind", "known", "change"), FAULTS)
+def test_a_single_fault_of_a_picture_is_detected(check, kind, known, change):
+    case = DRAWN["where, vectors"]
+    scene = drawn(case)
+    shapes = (s for s in walk(scene.shapes) if isinstance(s, kind))
+    wrong = next(shape for shape in shapes if known.items() <= vars(shape).items())
+
+    def changed(shape):
+        if isinstance(shape, Group):
+            return replace(shape, shapes=tuple(map(changed, shape.shapes)))
+        return replace(shape, **change) if shape is wrong else shape
+
+    check(case, scene)
+    with pytest.raises(AssertionError):
+        check(case, replace(scene, shapes=tuple(map(changed, scene.shapes))))
 
 
 # Own tangents, formats, errors
