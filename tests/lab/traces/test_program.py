@@ -58,31 +58,24 @@ def test_what_is_no_straight_line_is_refused(name, words):
         made(gallery.loops[name], 1)
 
 
-A, V = Leaf("a", None, -1), Leaf("v", None, -1)
-GIVEN = {"a": np.array([[2.0, 3.0], [5.0, 7.0]]), "v": np.array([11.0, 13.0])}
-TERMS = [  # the operation, its arguments, and the value by NumPy
-    ("Dot", (A, V), GIVEN["a"] @ GIVEN["v"]),
-    ("Dot", (Number("2"), V), 2 * GIVEN["v"]),
-    ("outer", (V, V), np.outer(GIVEN["v"], GIVEN["v"])),
-    ("transpose", (A,), GIVEN["a"].T),
-    ("Sub", (A, V), GIVEN["a"] - GIVEN["v"]),
-]
-
-
-@pytest.mark.parametrize(("name", "arguments", "expected"), TERMS)
-def test_a_formula_is_computed_entry_by_entry(name, arguments, expected):
-    instructions, formula = (
-        Instructions(),
-        Let((Binding("p", Call(name, arguments)),), SharedTerm("p")),
-    )
+def test_a_formula_is_computed_entry_by_entry():
+    """Compare p v with NumPy, where p is aᵀ a v + 2 v and the product is an outer product."""
+    given = {"a": np.array([[2.0, 3.0], [5.0, 7.0]]), "v": np.array([11.0, 13.0])}
+    a, v = Leaf("a", None, -1), Leaf("v", None, -1)
+    product = Call("Dot", (Call("transpose", (a,)), Call("Dot", (a, v))))
+    total = Call("Add", (product, Call("Dot", (Number("2"), v))))
+    formula = Let((Binding("p", total),), Call("outer", (SharedTerm("p"), v)))
+    lines = Instructions()
 
     def read(leaf):
-        array = GIVEN[leaf.variable]
-        places = [instructions.add("input", leaf.variable, n) for n in range(array.size)]
+        array = given[leaf.variable]
+        places = [lines.add("input", leaf.variable, n) for n in range(array.size)]
         return np.reshape(places, array.shape)
 
-    places = instructions.term(formula, read).astype(int)
-    np.testing.assert_array_equal(np.array(computed(instructions.lines, GIVEN))[places], expected)
+    places = lines.term(formula, read).astype(int)
+    p = given["a"].T @ given["a"] @ given["v"] + 2 * given["v"]
+    found = np.array(computed(lines.lines, given))[places]
+    np.testing.assert_array_equal(found, np.outer(p, given["v"]))
 
 
 def test_both_branches_are_computed():

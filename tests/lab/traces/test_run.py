@@ -12,7 +12,6 @@ import lab
 from lab.loops import gallery
 from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import FedRow
 
 
 @pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
@@ -49,16 +48,6 @@ def test_the_last_backward_step_reads_the_first_values_of_the_loop():
     trace = lab.Loop.from_text("x*u", {"x": 1.0}, {"u": [1.0, 2.0]}).trace(wrt="u")
     read = {s.name: ScanOf(trace, 1).value_read(s, 1) for s in trace.scans[1].sequences}
     assert read == {"u": (0, "u", -1, 0, 0), "x": (0, "x", 1, 0, 0)}
-
-
-def test_a_sum_of_two_gradients_comes_from_two_scans():
-    """The initial value of the loop y, and its sequence, are values of the loop x."""
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=2)
-    ys = scan(lambda u, y: u * y, sequences=[xs], outputs_info=[xs[0]])
-    trace = lab.trace(lab.derivative(ys[-1], x0), {x0: 0.9})
-    fed = [row for feed in trace.scans[3].feeds if feed.into == 1 for row in feed.rows]
-    assert fed == [FedRow(1, 2, True), *(FedRow(n, n, True) for n in (0, 1))]
 
 
 def test_formulas_are_cut_after_five_levels():
