@@ -132,14 +132,14 @@ def test_the_checker_notices_wrong_values_pictures_and_messages(monkeypatch):
     for draw in (lambda _: Scene(WIDEST + 1, 9, (), "", ""), unreadable):
         monkeypatch.setitem(globals(), "PICTURES", {"faulty": SimpleNamespace(draw=draw)})
         with pytest.raises(AssertionError):
-            refusals(*graph)
+            error_messages(*graph)
     monkeypatch.setitem(globals(), "PICTURES", {})
-    assert refusals(*graph) == {}
+    assert error_messages(*graph) == {}
     monkeypatch.setattr(lab, "compare", lambda *_: SimpleNamespace(agree=False))
-    assert refusals(*graph).keys() == {"agree"}
+    assert error_messages(*graph).keys() == {"agree"}
     monkeypatch.setattr(lab, "trace", lambda *graph: replace(trace(*graph), outputs=(0.0,) * 3))
     with pytest.raises(AssertionError):
-        refusals(*graph)
+        error_messages(*graph)
 
 
 def test_the_tables_name_existing_graphs():
