@@ -34,7 +34,7 @@ const NEW = { tries: 0, points: 0, done: false };
 class Exercise {
   // `keep` stores the record after each try.
   constructor(section, answer, number, keep) {
-    Object.assign(this, { answer, keep, explained: `${answer.solution}. ${answer.working}` });
+    Object.assign(this, { answer, keep, record: {}, explained: `${answer.solution}. ${answer.working}` });
     const [name, form, verdict, show] = [".question", "form", ".verdict", ".show"].map((part) => section.querySelector(part));
     Object.assign(this, { name: name.textContent, form, verdict, revealed: section.querySelector(".revealed") });
     section.querySelector(".number").textContent += ` ${number}`;
@@ -46,10 +46,9 @@ class Exercise {
     });
     show.addEventListener("click", () => {
       if (this.record.done) return;
-      this.set({ ...this.record, done: true }, "given", `Answer: ${this.explained}`);
+      this.show({ ...this.record, done: true }, "given", `Answer: ${this.explained}`);
       keep(this);
     });
-    this.show(NEW);
   }
 
   submit(typed) {
@@ -59,21 +58,16 @@ class Exercise {
       right: { tries, points: Math.max(0, 2 - tries), done: true },
       wrong: { ...NEW, tries: tries + 1 },
     }[outcome];
-    this.set(record ?? this.record, outcome, `${outcome[0].toUpperCase()}${outcome.slice(1)}. ${reason}`);
+    this.show(record ?? this.record, outcome, `${outcome[0].toUpperCase()}${outcome.slice(1)}. ${reason}`);
     if (record) this.keep(this);
   }
 
-  // Show a stored record; a finished question shows its answer.
-  show(record) {
-    this.form.reset();
-    const { points, done } = record;
-    this.set(record, "given", done ? `Answered before, for ${points} of 2 points: ${this.explained}` : "");
-  }
-
-  set(record, outcome, words) {
-    const { done } = this.record = record;
-    this.verdict.dataset.outcome = outcome;
-    this.verdict.textContent = words;
+  // Show a record and the outcome of a try. Without an outcome, a finished question shows its answer.
+  show(record, outcome, words) {
+    const { points, done } = this.record = record;
+    if (!outcome) this.form.reset();
+    this.verdict.dataset.outcome = outcome ?? "given";
+    this.verdict.textContent = words ?? (done ? `Answered before, for ${points} of 2 points: ${this.explained}` : "");
     for (const input of this.form.querySelectorAll("input")) input[input.type === "radio" ? "disabled" : "readOnly"] = done;
     // With the attribute `disabled`, a button would lose the focus.
     for (const button of this.form.querySelectorAll("button")) button.ariaDisabled = done ? "true" : null;
@@ -145,10 +139,10 @@ export function start(root, answers, results = store) {
     const progress = results.load();
     for (const exercise of exercises) {
       delete progress[exercise.name];
-      exercise.show(NEW);
+      exercise.record = {}; // shows the question again, without feedback
     }
     results.save(progress);
-    showScore();
+    follow();
     sections[0].querySelector("input").focus();
   });
   if (results === store)

@@ -36,7 +36,6 @@ from visual.scene.shapes import Scene
 
 NUMBER = "a number; three digits are enough"
 NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
-Given = float | str | tuple[float, ...]
 OF_SLOTS = {kind: partial(slots, kind=kind) for kind in ("overwritten", "preserved")}
 CANDIDATES: Mapping[str, Callable[[Trace], Iterator[Candidate]]] = Registry(
     "kind", {**OF_SLOTS, "taps": taps}
@@ -81,7 +80,7 @@ class Question(Single):
     def __init__(
         self,
         question: str,
-        answer: Given,
+        answer: float | str | tuple[float, ...],
         why: str,
         choices: tuple[str, ...] = (),
         hint: str | tuple[str, ...] = "",

@@ -64,17 +64,14 @@ const MAKERS = {
   tabs(control, ask) {
     const tabs = control.options.slice(0, MAIN).map(([value, title]) =>
       actionButton(value, () => ask(value), { role: "tab", title }));
-    const others = createOptions(control.options.slice(MAIN));
-    const more = element("select", { "aria-label": `more ${control.label}` }, element("option", { value: "" }, "more …"), ...others);
+    const others = createOptions([["", "more …"], ...control.options.slice(MAIN)]);
+    const more = element("select", { "aria-label": `more ${control.label}` }, ...others);
     more.addEventListener("change", () => more.value && ask(more.value));
     const set = (value) => {
-      const focusable = tabs.find((tab) => tab.textContent === value) ?? tabs[0];
-      for (const tab of tabs) {
-        tab.setAttribute("aria-selected", tab.textContent === value);
-        tab.tabIndex = tab === focusable ? 0 : -1;
-      }
-      more.value = others.some((option) => option.value === value) ? value : "";
-      more.toggleAttribute("data-shown", Boolean(more.value));
+      const chosen = tabs.findIndex((tab) => tab.textContent === value), focusable = Math.max(0, chosen);
+      tabs.forEach((tab, n) => setAttributes(tab, { "aria-selected": n === chosen, tabindex: n === focusable ? 0 : -1 }));
+      more.value = chosen < 0 ? value : "";
+      more.toggleAttribute("data-shown", chosen < 0);
     };
     const list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" }, ...tabs);
     list.addEventListener("keydown", (event) => {

@@ -315,11 +315,11 @@ class GraphBench(Bench):
                     "for anything else."
                 )
         bench = super().changed(**changes)
-        names: list[tuple[str, str | None]] = [("at", name) for name in bench.state.at]
+        expected = "the inputs of this graph are {}."
+        for name in bench.state.at:
+            check_choice("at", name, self.inputs, expected)
         if bench.state.wrt != self.usual.wrt:
-            names.append(("wrt", bench.state.wrt))
-        for argument, chosen in names:
-            check_choice(argument, chosen, self.inputs, "the inputs of this graph are {}.")
+            check_choice("wrt", bench.state.wrt, self.inputs, expected)
         return bench
 
     def study(self, order: int) -> Study:

@@ -235,29 +235,29 @@ class Workbench(ChoiceTraits, Widget):
             case {"number": int(number), "key": [*key], "value": value}:
                 with self._lock, self._reporting(key):
                     self._number = number
-                    self._handle(key, value)
+                    match key:
+                        case ["undo" | "redo" as way]:
+                            getattr(self, way)()
+                        case ["cancel"]:
+                            self._cancel()
+                            self._update_form()
+                        case ["save"]:
+                            self._send_file(str(value))
+                        case _:
+                            self._request(changed(self._cancel(), key, value), key)
             case _:
                 why = "expected a number, a key, and a value."
                 self._update_form(text=str(argument_error("message", message, why)))
 
-    def _handle(self, key: Key, value: object) -> None:
-        match key:
-            case ["undo" | "redo" as way]:
-                getattr(self, way)()
-            case ["cancel"]:
-                self._cancel()
-                self._update_form()
-            case ["save"]:
-                suffix = str(value)
-                if suffix not in FORMATS:
-                    raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
-                content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
-                name = "-".join(re.findall(r"\w+", self._title))[:LONGEST] or "picture"
-                file = content.encode() if isinstance(content, str) else content
-                self.send({"file": f"{name}.{suffix}"}, buffers=[file])
-                self._update_form()
-            case _:
-                self._request(changed(self._cancel(), key, value), key)
+    def _send_file(self, suffix: str) -> None:
+        """Send the picture to the page, as a file whose name is derived from the title."""
+        if suffix not in FORMATS:
+            raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
+        content = Job().run(lambda: self.picture.rendered(f".{suffix}", SCALE))
+        name = "-".join(re.findall(r"\w+", self._title))[:LONGEST] or "picture"
+        file = content.encode() if isinstance(content, str) else content
+        self.send({"file": f"{name}.{suffix}"}, buffers=[file])
+        self._update_form()
 
     def _request(self, bench: Bench, key: Key) -> None:
         """Start to draw a bench that the control `key` has requested."""
