@@ -38,7 +38,9 @@ class Unrolling(QuantityNodes):
         for value, write in self.flow.writes.items():
             target = self.of.get(value)
             for read in write.sources if target is not None and value.scan in chosen else ():
-                source = self.node_of(read)
+                if read not in self.of and (read.argument < 0 or read.scan not in chosen):
+                    self._join([read], self._input(read))
+                source = self.of.get(read)
                 if source is not None and target is not None and source != target:
                     self.uses.setdefault((source, target), []).append((value, read))
         self.edges = tuple(dict.fromkeys([*self.parts, *self.uses]))

@@ -78,35 +78,25 @@ class QuantityNodes:
             if source != write.old
         }
         for named in (NamedScan(trace, number) for number in chosen):
+            is_loop = self.is_loop(named.number)
             for tape in named.scan.held:
-                self._add_tape(named, tape)
+                if tape.is_total:  # a single node
+                    row = len(tape.final) - 1
+                    chains = (self.flow.chain(named.number, tape, n) for n in range(row + 1))
+                    node = slot_node(named, tape, row, Role.INTERMEDIATE)
+                    node = replace(node, index=None, value=tape.final[row], lasting=True)
+                    self._join([value for chain in chains for value in chain], node)
+                    continue
+                reached = reached_rows(named, tape) if is_loop else set()
+                if is_loop and all_direct and tape.tape.reads:
+                    reached = {*range(tape.tape.origin, len(tape.initial))}
+                for row in range(len(tape.initial)):
+                    role = Role.SEED if row in reached else Role.INTERMEDIATE
+                    self._add_slot(named, tape, row, role)
 
     def is_loop(self, number: int) -> bool:
         """Return whether the picture shows a Scan as a loop, not as a derivative."""
         return self.trace.scans[number].parent not in self.chosen
-
-    def node_of(self, value: Value) -> int | None:
-        """Return the number of the node of a value. Add a node if the value is a new input."""
-        if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
-            self._join([value], self._input(value))
-        return self.of.get(value)
-
-    def _add_tape(self, named: NamedScan, tape: TapeTrace) -> None:
-        """Add nodes for all values of a tape. A running total has a single node."""
-        size, is_loop = len(tape.initial), self.is_loop(named.number)
-        if tape.is_total:
-            row = len(tape.final) - 1
-            node = slot_node(named, tape, row, Role.INTERMEDIATE)
-            chains = (self.flow.chain(named.number, tape, n) for n in range(row + 1))
-            node = replace(node, index=None, value=tape.final[row], lasting=True)
-            self._join([v for chain in chains for v in chain], node)
-            return
-        reached = reached_rows(named, tape) if is_loop else set()
-        if is_loop and self.all_direct and tape.tape.reads:
-            reached = {*range(tape.tape.origin, size)}
-        for row in range(size):
-            role = Role.SEED if row in reached else Role.INTERMEDIATE
-            self._add_slot(named, tape, row, role)
 
     def _add_slot(self, named: NamedScan, tape: TapeTrace, row: int, role: Role) -> None:
         """Add nodes with a `role` for all values of a slot. The initial value is an input or seed.
