@@ -131,7 +131,14 @@ class EagerTable(Table):
                 continue
             nodes = [self.nodes[number] for number in next(left)]
             lines = [line for n in nodes for line in self._lines(n, n.record.tape not in headed)]
-            yield Row(lines=lines, edges=[edge for node in nodes for edge in _edges(node)])
+            edges = list[Edge]()  # from parents to a node, and from its gradient to contributions
+            for node in nodes:
+                own, start = node.record.number, node.appended
+                for parent in dict.fromkeys(node.record.parents):
+                    edges.append(Edge(("node", parent), ("node", own), plain=True, moment=start))
+                for sent in node.sent:
+                    edges.append(Edge(("total", own), ("received", sent), moment=sent))
+            yield Row(lines=lines, edges=edges)
             headed |= {node.record.tape for node in nodes}
 
     def _heading(self) -> TableHeading:
@@ -211,18 +218,6 @@ class EagerTable(Table):
         cell = value_cell(role, sent.gradient, title, label + factor, key)
         id, short = ("received", moment), label if factor else ""
         return replace(cell, id=id, moment=moment, digits=node.digits, short=short)
-
-
-def _edges(node: NodeEvents) -> Iterator[Edge]:
-    """Yield the arrows to a node from its parents, and from its gradient to contributions.
-
-    A contribution is a gradient that the node sends to a parent.
-    """
-    number = node.record.number
-    for parent in dict.fromkeys(node.record.parents):
-        yield Edge(("node", parent), ("node", number), plain=True, moment=node.appended)
-    for moment in node.sent:
-        yield Edge(("total", number), ("received", moment), moment=moment)
 
 
 def _role(node: NodeEvents) -> Role:

@@ -62,7 +62,9 @@ def influence(
     wide = high = min(WIDEST, sheet.line) - LABELS
     if max(rows, columns) <= WRITTEN:
         wide, high = min(wide, columns * CELL[0]), rows * CELL[1]
-    label, last = report.derivative_label("t", "s"), _last(report)
+    last = Series(report.derivative_label(report.end, "k"), report.index, report.last)
+    last = last.sizes if report.is_scalar else last
+    label = report.derivative_label("t", "s")
     name = f"{label}: t, of {report.of}, down; s, of {report.by}, across"
     fill = partial(draw, table=shown.sizes, heads=(shown.rows, shown.columns))
     heat_map = draw_panel(wide + LABELS, high, name, fill, right=0.0)
@@ -75,15 +77,9 @@ def influence(
         (*report.summary(), *(_notes(report, shown) if sheet.legend else ())),
         [above(heat_map, curve) if is_narrow else beside(heat_map, curve, apart=APART)],
         "A map of all pairs of values, its last row, and the losses of truncation.",
-        (*report.summary(), *_tables(report)),
+        (*report.summary(), *_tables(report, last)),
         sheet,
     )
-
-
-def _last(report: Influence) -> Series:
-    """Return the sizes of the derivatives of the final value wrt all values."""
-    last = Series(report.derivative_label(report.end, "k"), report.index, report.last)
-    return last.sizes if report.is_scalar else last
 
 
 def _notes(report: Influence, shown: Influence) -> Iterator[str]:
@@ -97,8 +93,8 @@ def _notes(report: Influence, shown: Influence) -> Iterator[str]:
     yield from _block_note("a cell", shown)
 
 
-def _tables(report: Influence) -> Iterator[Section]:
-    """Yield a table of all derivatives, with at most `WRITTEN` columns, and one of the last row."""
+def _tables(report: Influence, last: Series) -> Iterator[Section]:
+    """Yield a table of derivatives, with at most `WRITTEN` columns, and a table of the last row."""
     columns = [
         Series(f"wrt {value_symbol(report.by, s)}", report.rows, report.sizes[:, j], "t")
         for j, s in enumerate(report.columns.tolist())
@@ -106,7 +102,7 @@ def _tables(report: Influence) -> Iterator[Section]:
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
     note = _block_note("an entry", report)
     yield Section(report.derivative_label("t", "s"), (*note, table_of(columns)))
-    yield Section("Last row", (table_of([replace(_last(report), across="k")]),))
+    yield Section("Last row", (table_of([replace(last, across="k")]),))
 
 
 def _block_note(subject: str, pairs: Influence) -> tuple[str, ...]:

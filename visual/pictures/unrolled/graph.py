@@ -44,7 +44,10 @@ class Unrolling(QuantityNodes):
                 if source is not None and target is not None and source != target:
                     self.uses.setdefault((source, target), []).append((value, read))
         self.edges = tuple(dict.fromkeys([*self.parts, *self.uses]))
-        results, numbered = {*self._results()}, [*enumerate(self.nodes)]
+        results, numbered = set[int](), [*enumerate(self.nodes)]
+        for of in (ScanOf(trace, number) for number in chosen if not self.is_loop(number)):
+            for tape in filter(of.is_passed_on, of.scan.held):
+                results |= {*self._last_nodes(of.number, tape, of.wanted_rows(tape))}
         seeds = {number for number, node in numbered if node.role is Role.SEED}
         sources: dict[int, list[int]] = {}
         for before, after in self.edges:
@@ -59,13 +62,6 @@ class Unrolling(QuantityNodes):
     def block(self, lane: Lane) -> int:
         """Return the index in `chosen` of the Scan of a lane, or 0 for an input."""
         return self.chosen.index(lane.scan) if lane.scan in self.chosen else 0
-
-    def _results(self) -> Iterator[int]:
-        """Yield the nodes of gradients that are outputs, or that other Scans accumulate."""
-        for of in (ScanOf(self.trace, number) for number in self.chosen):
-            for tape in of.scan.held if not self.is_loop(of.number) else ():
-                if of.is_passed_on(tape):
-                    yield from self._last_nodes(of.number, tape, of.wanted_rows(tape))
 
     def _further_goals(self) -> Iterator[int]:
         """Yield the nodes of tapes with unknown readers. Yield none if all Scans are loops."""

@@ -20,10 +20,10 @@ from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import feeding
 from visual.pictures.unrolled.placing import FOLD, Placing, Room
-from visual.pictures.unrolled.quantities import Lane, QuantityNode
+from visual.pictures.unrolled.quantities import QuantityNode
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, folded, shortened
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # fraction of `narrowest`; least gap for factors
@@ -71,7 +71,13 @@ class Picture(Placing):
                 words.append(shifted(self._heading(self.chosen[block]), 0, y))
                 y = words[-1].envelope.bottom
             tops.append(y)
-            words.append(piece(*self._lane_name(lane, y + HEIGHT / 2 + 4)))
+            is_bold, end = bool(lane.variable) and not lane.direct, self.room.left - 12
+            size, room = 13 if is_bold else self.room.small, end - self.room.sheet.margin
+            names = [lane.name] if is_bold else folded(lane.name, room, size)
+            look = TextLook(bold=is_bold, muted=not is_bold)
+            for n, name in enumerate(names):
+                low = y + HEIGHT / 2 + 4 + 13 * (n - (len(names) - 1) / 2)
+                words.append(piece(fitted(end, low, name, room, size, "end", **look)))
             y += HEIGHT + 20 + self.tracks.room(number) + self._below(number)
         widths = [FOLD if isinstance(column, Gap) else self.width for column in self.columns]
         lefts = [*accumulate((w + self.between for w in widths), initial=self.room.left)][:-1]
@@ -82,8 +88,8 @@ class Picture(Placing):
             faded = node.faded and not (self.room.open and is_first)
             corner = lefts[spot.column], tops[spot.lane]
             boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
-            look = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
-            cells.append(draw_cell(replace(look, moment=self._moment(node)), box))
+            cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
+            cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
         shapes = [*self._arrows(grid, boxes), *cells]
         right = max(lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
         for left, column in zip(lefts, self.columns, strict=True):
@@ -145,15 +151,6 @@ class Picture(Placing):
         below = enumerate(lines, start=1)
         texts = [fitted(margin, 15 * n, line, wide, room.small, muted=True) for n, line in below]
         return sized(0, 15 * len(lines) + 8, title, *texts)
-
-    def _lane_name(self, lane: Lane, y: float) -> Iterator[Text]:
-        """Yield the lines of the name of a lane, to the left of the boxes around height `y`."""
-        right, strong = self.room.left - 12, bool(lane.variable) and not lane.direct
-        size, room = 13 if strong else self.room.small, right - self.room.sheet.margin
-        lines = [lane.name] if strong else folded(lane.name, room, size)
-        for number, line in enumerate(lines):
-            low = y + 13 * (number - (len(lines) - 1) / 2)
-            yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _below(self, lane: int) -> float:
         """Return the space below a lane for the factors on its arrows and on diagonal arrows."""
