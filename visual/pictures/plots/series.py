@@ -49,14 +49,9 @@ class Series:
     @property
     def sizes(self) -> "Series":
         """The absolute values of numbers, or the norms of arrays, without overflow or underflow."""
-        sizes = np.abs(self.table)
-        largest = sizes.max(axis=1, initial=0.0)
-        usable = np.isfinite(largest) & (largest > 0)
-        scale = np.where(usable, largest, 1.0)
         with np.errstate(invalid="ignore", over="ignore"):
-            norms = scale * np.linalg.norm(sizes / scale[:, None], axis=1)
+            values = np.hypot.reduce(np.abs(self.table), axis=1)
         bars = "|" if self.is_scalar else "‖"
-        values = np.where(usable, norms, largest)
         return replace(self, name=f"{bars}{self.name}{bars}", values=values)
 
 
