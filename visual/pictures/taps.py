@@ -6,7 +6,7 @@ below the picture explains the rules (`tap_rules`) that convert a read or a writ
 read or a write of the gradient.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from lab.errors import argument_error, check_integer, listing
@@ -53,6 +53,11 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     named = _named(tapes, name)
     strips = [[*generations(tape, names[0], orders)] for tape, names in named.items()]
     everything = ", ".join(chain.from_iterable(named.values()))
+    rules: dict[TapRule, str] = {}  # a sentence about the first slot with this rule
+    for before, after in chain.from_iterable(map(pairwise, strips)):
+        for tap, rule in after.rules.items():
+            slots = tap_symbol(before.name, tap), tap_symbol(after.name, -tap)
+            rules.setdefault(rule, rule.sentence(*slots))
     occurring = {each.tape.kind for strip in strips for each in strip}
     kinds = (f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return table_scene(
@@ -61,7 +66,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        sentences=[*_rules(strips), " · ".join(kinds)],
+        sentences=[*(rules[rule] for rule in TapRule if rule in rules), " · ".join(kinds)],
     )
 
 
@@ -131,17 +136,6 @@ def _reversal(tape: Tape) -> str:
         "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "
         f"change sign{example}."
     )
-
-
-def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
-    """Return a sentence for each rule that applies, about the first slot with this rule."""
-    sentences: dict[TapRule, str] = {}
-    for line in lines:
-        for before, after in pairwise(line):
-            for tap, rule in after.rules.items():
-                names = tap_symbol(before.name, tap), tap_symbol(after.name, -tap)
-                sentences.setdefault(rule, rule.sentence(*names))
-    return [sentences[rule] for rule in TapRule if rule in sentences]
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:

@@ -73,7 +73,10 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
             return above(name, *(beside(gap(INDENT), each) for each in (part, *more)))
         return beside(name, over(gap(widest + 20), part), *more)
 
-    for phase, sentence in zip(record.phases, sentences(record, pieces.source), strict=True):
+    of, source = pieces.of, "the cost"  # the origin of the initial gradients
+    if of is not None and of.seeded_by():
+        source = of.seeds.removeprefix("output of ")
+    for phase, sentence in zip(record.phases, sentences(record, source), strict=True):
         number, muted = phase.number, sentence.startswith(NOTHING)
         digits = Text(12, 15, str(number), SMALL, "middle", bold=True, muted=muted)
         sign, purpose = piece(outline(0, 2, 24, 18), digits), PURPOSES[number - 1]

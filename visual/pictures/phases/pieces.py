@@ -43,13 +43,6 @@ class Pieces:
         ends = (re.escape(name) + r"(?!\w)" * (not name.endswith("]")) for name in names)
         self.names = re.compile(rf"(?<!\w)({'|'.join(ends) or '$.'})")
 
-    @property
-    def source(self) -> str:
-        """The origin of the initial gradients of the backward Scan."""
-        if self.of is None or not self.of.seeded_by():
-            return "the cost"
-        return self.of.seeds.removeprefix("output of ")
-
     def draw(self, phase: int) -> Piece:
         """Draw the part of the step that a phase adds, or a dash if the phase adds no part."""
         pieces = [*self._draw(phase)] or [self.words("—", muted=True)]
