@@ -51,17 +51,17 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
         raise argument_error("orders", orders, f"expected {expected}.")
     named = _named(tapes, name)
-    strips = [[*generations(tape, names[0], orders)] for tape, names in named.items()]
+    strips = {names: [*generations(tape, names[0], orders)] for tape, names in named.items()}
     everything = ", ".join(chain.from_iterable(named.values()))
     rules: dict[TapRule, str] = {}  # a sentence about the first slot with this rule
-    for before, after in chain.from_iterable(map(pairwise, strips)):
+    for before, after in chain.from_iterable(map(pairwise, strips.values())):
         for tap, rule in after.rules.items():
             slots = tap_symbol(before.name, tap), tap_symbol(after.name, -tap)
             rules.setdefault(rule, rule.sentence(*slots))
-    occurring = {each.tape.kind for strip in strips for each in strip}
+    occurring = {each.tape.kind for strip in strips.values() for each in strip}
     kinds = (f"{kind}: {words}" for kind, words in KINDS.items() if kind in occurring)
     return table_scene(
-        TapsTable([*named.values()], strips),
+        TapsTable(strips),
         WORDS,
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
@@ -71,18 +71,19 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
 
 
 class TapsTable(Table):
-    """A strip for each different tape, with a row for the tape and a row for each gradient."""
+    """A strip for each different tape, with a row for the tape and a row for each gradient.
+
+    The keys of `strips` are the names of the variables with the same tape.
+    """
 
     parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
 
-    def __init__(
-        self, names: Sequence[tuple[str, ...]], strips: Sequence[Sequence[Generation]]
-    ) -> None:
-        self.names, self.strips = names, strips
+    def __init__(self, strips: Mapping[tuple[str, ...], Sequence[Generation]]) -> None:
+        self.strips = strips
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the heading and the rows of every strip."""
-        for number, (names, strip) in enumerate(zip(self.names, self.strips, strict=True)):
+        for number, (names, strip) in enumerate(self.strips.items()):
             tape = strip[0].tape
             notes = [] if number or not strip[1:] else [_reversal(tape)]
             if names[1:]:
@@ -90,12 +91,12 @@ class TapsTable(Table):
             title = f"{', '.join(names)} · {tape.kind}"
             title = title if number else f"{title}: what a step reads and writes"
             yield Row(heading=TableHeading(title, notes))
-            for order in range(len(strip)):
-                yield self._row(number, order)
+            for order, each in enumerate(strip):
+                yield self._row(number, order, each, strip[0])
 
-    def _row(self, number: int, order: int) -> Row:
+    def _row(self, number: int, order: int, each: Generation, first: Generation) -> Row:
         """Return the slots of a step, with curved arrows from reads to writes."""
-        first, each, sign = self.strips[number][0], self.strips[number][order], (-1) ** order
+        sign = (-1) ** order
         cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
         times = {*first.tape.taps}  # and the times between taps that are not far apart
         for before, after in pairwise(first.tape.taps):
