@@ -5,6 +5,7 @@ The other tools then print text or a graph, which is less than a picture. Lines 
 compare the times of equal gradients. Run ``make bench`` on a machine that does nothing else.
 """
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -106,10 +107,23 @@ def fresh_processes(folder):
             print(f"fresh process to order-2 SVG : {name}: not installed")
 
 
-def changes():
+def seconds(work, clock=time.perf_counter):
+    start = clock()
+    work()
+    return clock() - start
+
+
+def second_gradient():
+    """Build a loop and its second derivative with PyTensor, without compiling or running it."""
     import pytensor
     import pytensor.tensor as pt
 
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=4, return_updates=False)
+    pytensor.grad(pytensor.grad(xs[-1], x0), x0)
+
+
+def changes():
     import visual
     from lab.loops import gallery
 
@@ -121,18 +135,8 @@ def changes():
         for order in (1, 2)
     ]
 
-    def seconds(work):
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    def grad():
-        x0 = pt.dscalar("x0")
-        xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=4, return_updates=False)
-        pytensor.grad(pytensor.grad(xs[-1], x0), x0)
-
     seconds(lambda: visual.draw(square, order=2, steps=3).svg())
-    theirs = statistics.median(seconds(grad) for _ in range(20))
+    theirs = statistics.median(seconds(second_gradient) for _ in range(20))
     new = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
     repeated = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
     second = [t for t, c in zip(new, choices, strict=True) if c["order"] == 2]
@@ -144,6 +148,26 @@ def changes():
     )
     report("  order 2 only", statistics.median(second), theirs, "≤ 100 ms")
     report("  seen before", statistics.median(repeated), theirs, "≤ 5 ms")
+
+
+def tape_pictures():
+    """Measure the first and the second picture of the tapes of a trace, in processor time."""
+    import pickle
+
+    import visual
+    from lab.loops import gallery
+
+    for order, limit in ((1, "≤ 0.34"), (2, "≤ 0.40"), (3, "≤ 0.46")):
+        new, runs = pickle.dumps(gallery.loops["coupled"].trace(order)), []
+        for _ in range(21):
+            works = 2 * [functools.partial(visual.tapes, pickle.loads(new))]
+            works.append(second_gradient)
+            runs.append([seconds(work, time.process_time) for work in works])
+        first, second, theirs = map(statistics.median, zip(*runs[1:], strict=True))
+        report(
+            f"tapes of coupled, order {order} : PyTensor's grad of order 2", first, theirs, limit
+        )
+        report("  the same trace again", second, theirs, "≤ 0.30")
 
 
 DEEP = """
@@ -477,6 +501,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         fresh_processes(Path(folder))
         changes()
+        tape_pictures()
         pages()
         eager_tapes()
         high_orders()
