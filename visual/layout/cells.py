@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Unpack
 
@@ -323,6 +324,7 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
     return more if text_width(more, text.size, True, text.bold) <= room else text.content
 
 
+@lru_cache(maxsize=4096)  # the cells of a quantity have the same name in every row
 def quantity(name: str) -> str:
     """Return the quantity that a name refers to: ``dC/dh`` for ``∂C/∂h₃``.
 

@@ -93,7 +93,7 @@ def terms_of(
     unknown = [t for t in drafts if t.value.shape != new.shape]
     with np.errstate(all="ignore"):
         left = new - sum((term.value for term in known), start)
-        size = max(np.max(np.abs(v), initial=0) for v in (new, start, *(t.value for t in known)))
+        size = np.max(np.abs([new, start, *(term.value for term in known)]), initial=0)
     if unknown:
         return (*known, _merge(unknown, left))
     close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
