@@ -35,7 +35,6 @@ from visual.pictures.machine.content import (
     PartGroup,
     PartKind,
     SlotCell,
-    TapeRow,
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
@@ -69,7 +68,7 @@ def machine_of(
     machine = MachineContent(
         title="",
         scans=tuple(scan_rows(shown.wording, shown.columns, clock)),
-        rows=shown.rows,
+        rows=shown.columns.rows,
         events=tuple(shown.event(tick, index) for tick in clock),
         cells=tuple(shown.cells(clock, shown.columns.shown)),
         times=shown.columns.shown,
@@ -96,11 +95,6 @@ class Run:
                 f"trace: the run has {len(self.columns.rows):,} tapes; the machine plays at most "
                 f"{MOST_ROWS}. Choose a lower order, or draw the tapes of one Scan."
             )
-
-    @cached_property
-    def rows(self) -> tuple[TapeRow, ...]:
-        """The rows with their names."""
-        return tuple(row.shown for row in self.columns.rows)
 
     @cached_property
     def ticks(self) -> dict[Tick, Event]:
@@ -139,12 +133,9 @@ class Run:
         `numbers` has the number of the event at each moment, or None for a rest.
         """
         slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
-        has_seed = any(
-            scan.parent is not None and np.any(tape.initial[slot.row : slot.row + 1])
-            for tape in scan.tapes
-            if tape.argument == slot.argument and tape.tape.reads
-        )
-        keys = keys_of(self.wording, self._states(slot, numbers))
+        tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
+        seed = tape.initial[slot.row : slot.row + 1] if tape and tape.tape.reads else ()
+        has_seed = scan.parent is not None and bool(np.any(seed))
         return SlotCell(0, 0, slot.position, self.wording.quantity(slot), keys, has_seed)
 
     def _states(self, slot: Slot, numbers: Sequence[int | None]) -> Iterator[State]:

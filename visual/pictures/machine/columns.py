@@ -5,14 +5,14 @@ the title, the names of rows and Scans, the results, and the sentence about a fi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, SequenceTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
 from visual.pictures.machine.content import (
     LISTED,
@@ -34,19 +34,22 @@ MOST_LISTED = 12  # the most entries of a result as text
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A tape or a sequence of a Scan, and the time of each value, which determines its column.
+@dataclass(frozen=True)
+class Row(TapeRow):
+    """A row with the argument of its variable, and the time of each value, which has this column.
 
     The keys of `times` are the rows of the tape, or the time indices of the sequence. Initial
     values have negative times. `taps` are all taps of a sequence, and empty for a tape.
     """
 
-    scan: int
-    variable: TapeTrace | SequenceTrace
-    shown: TapeRow
-    times: Mapping[int, int]
-    taps: tuple[SequenceTrace, ...] = ()
+    _: KW_ONLY
+    argument: int
+    times: Mapping[int, int] = field(compare=False)
+    taps: tuple[SequenceTrace, ...] = field(default=(), compare=False)
+
+    def address(self, key: int) -> Address:
+        """Return the address of the value whose key in `times` is `key`."""
+        return self.scan - 1, self.argument, key
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +61,15 @@ class Columns:
     most: int = MOST_COLUMNS
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> tuple[Row, ...]:
         """The rows of each Scan: tapes (no unused results of derivatives), then given sequences."""
-        return [row for named in Quantities.each(self.trace) for row in _rows(named)]
+        return tuple(row for named in Quantities.each(self.trace) for row in _rows(named))
 
     @cached_property
     def addresses(self) -> dict[Address, tuple[int, int]]:
         """The row and the time of every slot and every given value."""
         return {
-            (row.scan, row.variable.argument, key): (number, time)
+            row.address(key): (number, time)
             for number, row in enumerate(self.rows)
             for key, time in row.times.items()
         }
@@ -100,8 +103,8 @@ class Columns:
         if sequence is None or read.index is None:
             return None
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
-        rows = (row for row in self.rows if row.scan == reader.number and tap in row.taps)
-        return next(((row.scan, row.variable.argument, read.index) for row in rows), None)
+        rows = (row for row in self.rows if row.scan == reader.number + 1 and tap in row.taps)
+        return next((row.address(read.index) for row in rows), None)
 
 
 def address_of(slot: Slot) -> Address:
@@ -126,17 +129,15 @@ def _rows(named: Quantities) -> Iterator[Row]:
     for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         name = named.whole_label(tape, None) if tape.collects else ""
-        name = name or named.row_name(tape)
-        shown = TapeRow(named.number + 1, tape.name, name, is_low=not tape.tape.reads)
-        yield Row(named.number, tape, shown, total or times[tape.argument])
+        shown = named.number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads
+        yield Row(*shown, argument=tape.argument, times=total or times[tape.argument])
     for taps in given_sequences(scan):
         order, now = taps[0].axis.index, taps[0].now
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
         given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
-        name = named.row_name(taps[0])
-        shown = TapeRow(named.number + 1, taps[0].axis.variable, name, is_low=True)
-        yield Row(named.number, taps[0], shown, given, taps)
+        shown = named.number + 1, taps[0].axis.variable, named.row_name(taps[0]), True
+        yield Row(*shown, argument=taps[0].argument, times=given, taps=taps)
 
 
 def _total_times(
@@ -203,7 +204,7 @@ def scan_rows(
 ) -> Iterator[ScanRows]:
     """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first."""
     for number, scan in enumerate(columns.trace.scans):
-        times = (row.times for row in columns.rows if row.scan == number and not row.taps)
+        times = (row.times for row in columns.rows if row.scan == number + 1 and not row.taps)
         first, *_, last = next(([*each.values()] for each in times if len(each) > 1), (0, 0))
         own = [n for n, tick in enumerate(clock) if tick[0] == number]
         taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)

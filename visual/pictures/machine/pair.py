@@ -175,15 +175,15 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     others = [*_with_twins(runs, cells, second.cells(clock, times), is_faulty)]
     differing = {c.row for twin, c in others if twin is None or c.wrong_from is not None}
     mark = f"{signs[1]} " if is_faulty else ""
-    names = {(row.scan, row.name): n for n, row in enumerate(first.rows)}
+    names = {(row.scan, row.name): n for n, row in enumerate(first.columns.rows)}
     # The rows, by the number of the run and their own number; and the Scan and the row above.
-    rows = {(0, n): row for n, row in enumerate(first.rows)}
+    rows = {(0, n): row for n, row in enumerate(first.columns.rows)}
     above = {place: (row.scan, place[1]) for place, row in rows.items()}
-    for n, row in enumerate(second.rows):
+    for n, row in enumerate(second.columns.rows):
         if n in differing or not is_faulty:
             scan, name = row.scan + below, mark + row.name
             rows[1, n] = replace(row, scan=scan, name=name, is_second=True)
-            above[1, n] = scan, names.get((scan, row.name), len(first.rows))
+            above[1, n] = scan, names.get((scan, row.name), len(first.columns.rows))
     places = sorted(rows, key=lambda place: (above[place], place))
     cells = [replace(cell, row=places.index((0, cell.row))) for cell in cells]
     index: Index = {place: n for n, place in enumerate(first.columns.places)}
@@ -231,7 +231,7 @@ def _with_twins(
 
     def place(run: Run, cell: SlotCell) -> tuple[object, ...]:
         """Return a key that is equal for twins."""
-        row = run.rows[cell.row]
+        row = run.columns.rows[cell.row]
         return row.scan, row.name, cell.column, cell.name if is_faulty else ""
 
     known = {place(runs[0], cell): n for n, cell in enumerate(cells)}
