@@ -26,7 +26,6 @@ from visual.pictures.machine.columns import (
     address_of,
     filling_sentence,
     results,
-    scan_rows,
     title_of,
 )
 from visual.pictures.machine.content import (
@@ -34,6 +33,7 @@ from visual.pictures.machine.content import (
     MachineEvent,
     PartGroup,
     PartKind,
+    ScanRows,
     SlotCell,
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
@@ -67,7 +67,7 @@ def machine_of(
     index: Index = {place: n for n, place in enumerate(shown.columns.places)}
     machine = MachineContent(
         title="",
-        scans=tuple(scan_rows(shown.wording, shown.columns, clock)),
+        scans=tuple(shown.scans(clock)),
         rows=shown.columns.rows,
         events=tuple(shown.event(tick, index) for tick in clock),
         cells=tuple(shown.cells(clock, shown.columns.shown)),
@@ -113,6 +113,26 @@ class Run:
     def _writes(self, event: Event) -> list[Write]:
         """Return the writes of an event to slots with cells."""
         return [write for write in event.writes if address_of(write.slot) in self.columns.places]
+
+    def scans(self, clock: Clock, label: str = "") -> Iterator[ScanRows]:
+        """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first.
+
+        `label` is the sign of the run in the names of its Scans.
+        """
+        for number, scan in enumerate(self.columns.trace.scans):
+            rows = (row for row in self.columns.rows if row.scan == number + 1 and not row.taps)
+            times = next(([*row.times.values()] for row in rows if len(row.times) > 1), (0, 0))
+            own = [n for n, tick in enumerate(clock) if tick[0] == number]
+            yield ScanRows(
+                number + 1,
+                self.wording.named[number].scan_label,
+                f"{scan.name} {scan.id}".strip(),
+                is_backward=scan.parent is not None and times[0] > times[-1],
+                order=scan.order,
+                events=range(own[0], own[-1] + 1) if own else range(0),
+                taps="\n".join(f"{tape.name} {tape.tape}" for tape in scan.held),
+                run=label,
+            )
 
     # Cells.
 

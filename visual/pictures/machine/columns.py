@@ -1,10 +1,10 @@
 """The rows, the columns, the names, and the results of a machine.
 
 `Columns` selects the values that have cells, and their rows and columns. The functions below return
-the title, the names of rows and Scans, the results, and the sentence about a filled tape.
+the title, the results, and the sentence about a filled tape.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
@@ -14,15 +14,7 @@ from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import ScanTrace, SequenceTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
-from visual.pictures.machine.content import (
-    LISTED,
-    Ink,
-    MachineContent,
-    PartKind,
-    Phrase,
-    ScanRows,
-    TapeRow,
-)
+from visual.pictures.machine.content import LISTED, Ink, MachineContent, PartKind, Phrase, TapeRow
 from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
@@ -197,27 +189,6 @@ def title_of(trace: Trace, machine: MachineContent) -> str:
     if not factor or set(factor) & set(INDEX) or len(factor) > MOST_FACTOR:
         factor = "the local derivative"
     return f"Each backward step multiplies by {factor} and adds"
-
-
-def scan_rows(
-    wording: Wording, columns: Columns, clock: Sequence[Tick], run: str = ""
-) -> Iterator[ScanRows]:
-    """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first."""
-    for number, scan in enumerate(columns.trace.scans):
-        times = (row.times for row in columns.rows if row.scan == number + 1 and not row.taps)
-        first, *_, last = next(([*each.values()] for each in times if len(each) > 1), (0, 0))
-        own = [n for n, tick in enumerate(clock) if tick[0] == number]
-        taps = "\n".join(f"{tape.name} {tape.tape}" for tape in scan.held)
-        yield ScanRows(
-            number + 1,
-            wording.named[number].scan_label,
-            f"{scan.name} {scan.id}".strip(),
-            scan.parent is not None and first > last,
-            scan.order,
-            range(own[0], own[-1] + 1) if own else range(0),
-            taps,
-            run,
-        )
 
 
 def results(wording: Wording) -> Iterator[tuple[str, tuple[str, ...]]]:

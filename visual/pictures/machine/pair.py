@@ -18,7 +18,7 @@ from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
 from visual.layout.columns import numbers, with_gaps
 from visual.pictures.machine.build import Index, Run
-from visual.pictures.machine.columns import Address, Columns, results, scan_rows
+from visual.pictures.machine.columns import Address, Columns, results
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
@@ -204,10 +204,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
         named = event if tick in first.ticks else other
         events.append(replace(named, scan=scan, groups=tuple(pairs)))
     labels = ("", "") if is_faulty else signs
-    scans = [
-        [*scan_rows(run.wording, run.columns, clock, label)]
-        for run, label in zip(runs, labels, strict=True)
-    ]
+    scans = [[*run.scans(clock, label)] for run, label in zip(runs, labels, strict=True)]
     return MachineContent(
         title="",
         runs=signs,
