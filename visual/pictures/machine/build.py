@@ -38,7 +38,7 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
-from visual.pictures.machine.states import resting_role
+from visual.pictures.machine.states import RESTING
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the most tapes of a machine
@@ -164,7 +164,7 @@ class Run:
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
         for moment, number in enumerate(numbers):
             if number is None:
-                yield moment, resting_role(role), value
+                yield moment, RESTING.get(role, role), value
             elif (count := bisect_right(changes, number)) > past:
                 past, role, value = count, run.role(slot, number), run.value(slot, number)
                 yield moment, role, value

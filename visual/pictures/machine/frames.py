@@ -43,7 +43,10 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
         tracks = group_tracks(arrangement, moment.group)
         for part, ways in zip(moment.group.parts, tracks, strict=True):
             for term, way in zip(part.terms, ways, strict=True):
-                _add_move(arrangement, term, way, frame)
+                frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
+                frame["move"].append(Arrow(way.points, accent=True, straight=True))
+                if way.chip is not None and term.label:
+                    frame["pill"] += factor_pill(arrangement, term, way.chip)
                 if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
                     frame["travel"].append(_travel(term, way))
             if added := _adder(arrangement, part, moment.share):
@@ -105,14 +108,6 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
                 if arrangement.is_tall or rows[term.source] == rows[part.target]:
                     points = track(arrangement, part, term).points
                     yield Arrow(points, faint=is_past, faded=not is_past, straight=True)
-
-
-def _add_move(arrangement: Arrangement, term: Movement, way: Track, frame: Frame) -> None:
-    """Add the lines of a term with the factor on the line."""
-    frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
-    frame["move"].append(Arrow(way.points, accent=True, straight=True))
-    if way.chip is not None and term.label:
-        frame["pill"] += factor_pill(arrangement, term, way.chip)
 
 
 def _travel(term: Movement, way: Track) -> Shapes:

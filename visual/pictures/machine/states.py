@@ -13,6 +13,8 @@ from math import ceil
 from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 
 COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
+# The roles of cells while no sum uses the cell; other roles stay.
+RESTING = {**dict.fromkeys(COLORED, "intermediate"), "read": "input"}
 AFTER = 0.001  # the difference between p and a state that begins just after p
 MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive and when a sum is complete
 
@@ -63,7 +65,7 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
 def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> Iterator[Key]:
     """Yield the keys of a cell during an event. A cell has a color while a group uses the cell."""
     value, new = cell.at(moment - 1), cell.at(moment)
-    resting = resting_role(new.role)
+    resting = RESTING.get(new.role, new.role)
     before = resting if value.role in COLORED else value.role
     yield replace(value, moment=moment - 1 + AFTER, role=before)
     for group, start, end in spans(event):
@@ -76,10 +78,3 @@ def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> It
             yield replace(new, moment=moment - 1 + start + (end - start) * share)
         yield replace(value, moment=moment - 1 + end + AFTER, role=resting)
     yield replace(new, moment=moment)
-
-
-def resting_role(role: str) -> str:
-    """Return the role of a cell while no sum uses the cell."""
-    if role == "read":
-        return "input"
-    return "intermediate" if role in COLORED else role
