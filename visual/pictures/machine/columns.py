@@ -69,11 +69,10 @@ class Columns:
     @cached_property
     def shown(self) -> tuple[int | Gap, ...]:
         """The times of the shown columns, and the gaps between them, in order."""
-        every = sorted({time for row in self.rows for time in row.times.values()})
-        if len(every) > self.most:
-            every = sorted({t for row in self.rows if not row.taps for t in row.times.values()})
-        if len(every) <= self.most:
-            return tuple(every)
+        for rows in (self.rows, [row for row in self.rows if not row.taps]):
+            every = sorted({time for row in rows for time in row.times.values()})
+            if len(every) <= self.most:
+                return tuple(every)
         ends = ENDS_ALONE if self.around is None else ENDS
         ends = max(1, min(ends, (self.most - 1) // 2))
         columns = {*every[:ends], *every[-ends:]}

@@ -140,20 +140,17 @@ def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterato
         for is_shown, series in groupby(shape in shapes for shapes in within):
             end = start + len([*series])
             if is_shown and is_travel and isinstance(shape, Shapes):
-                yield from _timed_values(shape, start, end)
+                # Each moving value has its share of the time.
+                share = (end - start) / len(shape.shapes)
+                for n, value in enumerate(shape.shapes):
+                    if isinstance(value, Shapes):
+                        times = start + share * n, start + share * (n + 1)
+                        yield replace(value, step=times[0], until=times[1])
             elif is_shown and end - start == len(layers):
                 yield shape
             elif is_shown:
                 yield Shapes((shape,), start, until=None if end == len(layers) else end)
             start = end
-
-
-def _timed_values(travel: Shapes, start: int, until: int) -> Iterator[Shape]:
-    """Yield a group for each moving value. The groups follow each other from `start` to `until`."""
-    share = (until - start) / len(travel.shapes)
-    for n, value in enumerate(travel.shapes):
-        if isinstance(value, Shapes):
-            yield replace(value, step=start + share * n, until=start + share * (n + 1))
 
 
 def _sentence_lines(arrangement: Arrangement) -> int:
