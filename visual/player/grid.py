@@ -4,7 +4,7 @@ Start with `choice_grid`. `CHOICES` declares the orders, costs, and rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
@@ -24,7 +24,7 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
 from lab.reports.breaking.rules import BROKEN
-from visual.options import COST, ORDER, RULE, Argument, Choice, Value, words
+from visual.options import COST, ORDER, RULE, Choice, Value, words
 from visual.player.state import as_text
 
 # Default tap patterns for steps that take any number of taps, one tap, or two taps.
@@ -123,42 +123,30 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     return checked_values(argument, named, (), lambda taps: pattern_of(loop, taps, names))
 
 
-@dataclass(frozen=True)
-class Several(Choice):
-    """An option with several values of `one`. The reader of a page chooses among the values."""
-
-    _: KW_ONLY
-    one: Choice
-    usual: tuple[object, ...]
-
-    @property
-    def argument(self) -> Argument:
-        """The keyword arguments of `add_argument`; the help ends with the default."""
-        usual = ",".join(map(str, self.usual))
-        words = {"metavar": f"{self.one.metavar},…", "help": f"{self.help} (default: {usual})"}
-        return {**super().argument, **words}
-
-    def check(self, value: object) -> Value:
-        """Return the checked values, or for None the default values."""
-        one = replace(self.one, name=self.name)
-        return checked_values(self.name, value, self.usual, one.check)
-
-    def parse(self, text: Value) -> Value:
-        """Return the values in a text as integers or texts; None for an empty text."""
-        return [int(word) if word.isdecimal() else word for word in words(text)] or None
+def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> Choice:
+    """Return an option with several values of `one`, among which the reader of a page chooses."""
+    check = replace(one, name=name).check
+    return Choice(
+        name,
+        about,
+        metavar=f"{one.metavar},…",
+        default=",".join(map(str, usual)),
+        checker=lambda argument, given: checked_values(argument, given, usual, check),
+        reader=lambda text: [int(w) if w.isdecimal() else w for w in words(text)] or None,
+    )
 
 
 COSTS = Registry("costs", dict.fromkeys(COST.known))  # a page has no weights of the steps
 RULES = Registry("rules", {CORRECT: None, **BROKEN})
 CHOICES = (
-    Several("orders", "orders of the derivative", one=ORDER, usual=(1, 2)),
-    Several(
+    _several("orders", "orders of the derivative", one=ORDER, usual=(1, 2)),
+    _several(
         "costs",
         "sum and last",
         one=Choice("costs", "", metavar=COST.metavar, default="last", known=COSTS),
         usual=("sum", "last"),  # with "sum", more steps add to a seed, which is not 0
     ),
-    Several(
+    _several(
         "rules",
         f"correct, {RULE.help}",
         one=replace(RULE, default=CORRECT, known=RULES),
