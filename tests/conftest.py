@@ -10,8 +10,7 @@ from in_browser.chromium import CHROMIUM, FLAGS
 from in_browser.jupyter_lab import jupyter_lab
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
-generate_only = {"phases": (Phase.explicit, Phase.generate)}  # report a failure without a search
-settings.register_profile("mutants", settings.get_profile("suite"), **generate_only)
+settings.register_profile("mutants", settings.get_profile("suite"), phases=[Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # The import of this module takes two seconds. jsonschema, a library of Jupyter, works without it.

@@ -148,7 +148,7 @@ def initial_gradient(task: Task, state: LoopVariable, tape: TensorVariable) -> T
     if _has_exact_rows(task, state):
         is_whole = task.forward.until is None
         return tape if is_whole else _padded(tape, as_tensor(state.outer_input))
-    buffer = pt.zeros_like(state.outer_input, dtype=tape.type.dtype)
+    buffer = pt.zeros_like(state.outer_input)
     if state.kind is not Kind.MIT_MOT:
         # The steps overwrite all other rows before any read.
         origin = state.tape.origin

@@ -26,7 +26,7 @@ from lab.scans.buffers import as_tensor
 # missing gradient are quoted unchanged.
 NO_GRADIENT = re.compile(
     r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
-    r"(not implemented|mathematically undefined)\.?(.*)",
+    r"(not implemented|(?:mathematically )?undefined)\.?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 PREAMBLE = "This variable is Null because "  # the start of PyTensor's reasons
@@ -95,10 +95,11 @@ def _reason(why_null: str) -> str:
     match = NO_GRADIENT.match(why_null)
     if match is None:
         return why_null
-    number, name, why, more = match.groups()
+    number, name, why, comment = match.groups()
     place = {1: "1st", 2: "2nd", 3: "3rd"}.get(int(number) + 1, f"{int(number) + 1}th")
-    lacks = "There is no" if why == "mathematically undefined" else "PyTensor has no"
-    return f"{lacks} derivative of {name} with respect to its {place} argument{more}"
+    lacks = "There is no" if why.endswith("undefined") else "PyTensor has no"
+    reason = f"{lacks} derivative of {name} with respect to its {place} argument"
+    return f"{reason}. {comment}" if comment else reason
 
 
 def marker(status: Disconnected | Undefined) -> Variable:

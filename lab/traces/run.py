@@ -253,31 +253,22 @@ class _Step:
         self.ready, self.progress = ready, Progress()
         self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
-        self.shared: list[SharedVariable] = []
-        for variable in (v for node in self.nodes for v in node.inputs):
+        for variable in (*self.results, *(v for node in self.nodes for v in node.inputs)):
             if isinstance(variable, Constant):
                 self.cells[variable] = [ready.known(variable)]
-            elif isinstance(variable, SharedVariable):
-                self.cells[variable] = [None]
-                self.shared.append(variable)
-        for result in self.results:
-            if isinstance(result, Constant):
-                self.cells[result] = [ready.known(result)]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
         self.recordings: list[ScanRecording] | None = None  # from Scans inside the current step
         self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
     def begin(self, progress: Progress, keep: bool) -> None:
-        """Reset the step for a run of the loop, with the current values of shared variables.
+        """Reset the step for a run of the loop.
 
         With `keep`, Scans inside the step are recorded for each step.
         """
         self.progress, self.recordings = progress, [] if keep and self.has_scans else None
         for result in (v for node in self.nodes for v in node.outputs):
             self.cells[result][0] = None
-        for variable in self.shared:
-            self.cells[variable][0] = self.ready.known(variable)
 
     def _call(self, node: Apply) -> Thunk:
         for variable in (*node.inputs, *node.outputs):

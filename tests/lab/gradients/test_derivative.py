@@ -1,5 +1,6 @@
 """Derivatives and their tapes, compared with derivatives of a power and with plain Python."""
 
+import re
 from collections import Counter
 from math import comb
 
@@ -9,8 +10,10 @@ import pytensor.tensor as pt
 import pytest
 from graphs import scan
 from oracles import power_derivative, square_tape
+from pytensor.gradient import grad_not_implemented, grad_undefined
 
 import lab
+from lab.gradients.status import status_of
 from lab.loops import gallery
 from lab.progress import hide_progress
 from lab.scans.replacing import scan_nodes
@@ -62,6 +65,20 @@ def test_the_tape_has_the_expected_values_after_each_step(cost):
     tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
     for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):
         np.testing.assert_allclose(tape.contents(step)[::-1], expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "reason"),
+    [
+        (grad_undefined, "There is no derivative"),
+        (grad_not_implemented, "PyTensor has no derivative"),
+    ],
+)
+def test_the_reason_for_a_missing_gradient(gradient, reason):
+    x = pt.dvector("x")
+    status = status_of(gradient(pt.sort(x).owner.op, 1, x, "It jumps."))
+    expected = rf"{reason} of \S+ with respect to its 2nd argument. It jumps\."
+    assert re.fullmatch(expected, status.reason)
 
 
 def test_the_derivation_has_eleven_phases():

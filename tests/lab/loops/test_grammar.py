@@ -117,6 +117,7 @@ REFUSED = [
     ("1j*x", "1j", "not a number"),
     ("1e999*x", "1e999", "too large"),
     ("x**1001", "x**1001", "expected at most 1000"),
+    ("x**-1001", "x**-1001", "expected at most 1000"),
     ("x[t-1001]", "x[t-1001]", "at most 1000 steps"),
     ("x[t-99999999999999999999999]", "x[t-9", "at most 1000 steps"),
     ("[x][0]", "[x][0]", "such as x[t-1]"),

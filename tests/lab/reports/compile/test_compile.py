@@ -24,7 +24,6 @@ from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 
 MODES = ["CVM", "NUMBA"]
-GAP = gallery.loops["gap"]
 R = Retention
 MERGED = object()
 # The numbers of Scans before and after, the merged Scans or the effect on a Scan that does not
