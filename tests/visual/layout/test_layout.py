@@ -149,3 +149,12 @@ def test_a_strip_of_zeros_has_an_edge_that_is_seen(theme, faded):
         assert len(entries) == 3
         around = envelope_of(edge)
         assert all(envelope_of(one).around(around) == around for one in entries)
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 3), (100,), (40, 50)])
+def test_a_strip_has_entries_of_the_array_in_order_and_both_ends(shape):
+    value = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    _, *patches = strip(Box(0, 0, 200, 90, Role.SPENT), value, 0.0)
+    shown = [patch.heat for patch in patches]
+    assert shown == (value.ravel().tolist() if value.size < 8 else sorted({*shown}))
+    assert (shown[0], shown[-1]) == (1, value.size)
