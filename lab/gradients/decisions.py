@@ -159,36 +159,46 @@ class Reading(BackwardVariable):
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
-    """The reverse derivative of one Scan: the results of all phases.
+class Relation:
+    """The relation of a backward Scan to the forward Scan that it differentiates.
 
-    `gradients` has an entry for every outer input of the forward Scan, in the order of the inputs.
-    `node` is the backward Scan; None if no gradient depends on the steps.
+    `order` is the order of the derivative. Each variable of the backward Scan that contains
+    gradients or values of a forward variable is in `states`, `readings`, or `totals`.
     """
 
     forward: ScanParts
     backward: ScanParts
     order: int
-    steps: StepCount
-    classes: Classification
-    step: StepGradients
-    states: tuple[ReverseState, ...]
+    states: tuple[BackwardVariable, ...]
     readings: tuple[Reading, ...]
     totals: tuple[BackwardVariable, ...]
-    node: Apply | None = None
-    gradients: tuple[Variable, ...] = ()
 
     @property
     def parent(self) -> Apply:
         """The node of the forward Scan."""
-        outputs = (v.outer_output for v in self.forward.variables)
-        return next(output.owner for output in outputs if output is not None)
+        return self.forward.node
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
         """A map from each backward variable to the forward variable of its values or gradients."""
         built = (*self.readings, *self.states, *self.totals)
         return {each.variable: each.source for each in built}
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions(Relation):
+    """The reverse derivative of one Scan: the results of all phases.
+
+    `gradients` has an entry for every outer input of the forward Scan, in the order of the inputs.
+    `node` is the backward Scan; None if no gradient depends on the steps.
+    """
+
+    states: tuple[ReverseState, ...]
+    steps: StepCount
+    classes: Classification
+    step: StepGradients
+    node: Apply | None = None
+    gradients: tuple[Variable, ...] = ()
 
 
 def decisions_of(op: Op) -> Decisions | None:

@@ -160,8 +160,8 @@ def _build_derivation(task: Task) -> Derivation:
     readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
     backward = _assemble(task, (*readings, *states, *totals))
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
-    decided = task.steps, classes, step, states, readings, totals
-    derivation = Derivation(task.forward, backward, task.order, *decided, node)
+    relation = task.forward, backward, task.order, states, readings, totals
+    derivation = Derivation(*relation, task.steps, classes, step, node)
     pause()
     return replace(derivation, gradients=_reorder(task, derivation))  # phase 11
 

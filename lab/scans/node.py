@@ -97,6 +97,11 @@ class ScanParts:
         return tuple(variable for variable in self.variables if variable.kind in kinds)
 
     @property
+    def node(self) -> Apply:
+        """The node of the Scan, for parts that were read from a node."""
+        return next(v.outer_output.owner for v in self.variables if v.outer_output is not None)
+
+    @property
     def states(self) -> tuple[LoopVariable, ...]:
         """The states with a buffer: mit-mots, mit-sots, and sit-sots."""
         return self.of_kind(*STATES)

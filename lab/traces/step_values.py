@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
-from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.gradients.decisions import ReadingGroup, Relation
 from lab.gradients.step import Numbering
 from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
@@ -56,16 +56,18 @@ def _expressions(node: Apply, parts: ScanParts) -> tuple[Expression, ...]:
 
 
 def step_values(
-    recording: ScanRecording, parent: ScanRecording | None, numbers: Numbering
+    recording: ScanRecording,
+    relation: Relation | None,
+    parent: ScanRecording | None,
+    numbers: Numbering,
 ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
     """Return the operations and the results of a Scan's step.
 
     `numbers` numbers the values of all Scans; process the `parent` of a Scan before the Scan.
     """
     parts = recording.parts
-    derivation = decisions_of(recording.node.op)
-    if derivation is not None and parent is not None:
-        _number_arguments(numbers, derivation, parts, parent.parts)
+    if relation is not None and parent is not None:
+        _number_arguments(numbers, relation, parts, parent.parts)
     known = {}
     if parent is not None:
         known = {numbers.number_of(v): i for i, v in reversed(list(enumerate(parent.inside)))}
@@ -109,16 +111,16 @@ def step_values(
 
 
 def _number_arguments(
-    numbers: Numbering, derivation: Decisions, parts: ScanParts, parent: ScanParts
+    numbers: Numbering, relation: Relation, parts: ScanParts, parent: ScanParts
 ) -> None:
     """Number the arguments of a backward step that contain values of the parent's step.
 
     Each such argument receives the number of the value.
     """
-    held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
-    places = {part: number for number, part in enumerate(derivation.forward.variables)}
+    held = {r.variable: (r.group, r.source, r.tap) for r in relation.readings}
+    places = {part: number for number, part in enumerate(relation.forward.variables)}
     above = parent.variables
-    for built, part in zip(derivation.backward.variables, parts.variables, strict=True):
+    for built, part in zip(relation.backward.variables, parts.variables, strict=True):
         if built in held:
             group, source, tap = held[built]
             part_above = above[places[source]]

@@ -10,7 +10,7 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import argument_error, check_sequence, check_type, printable
-from lab.gradients.decisions import ReadingGroup, decisions_of, scan_names
+from lab.gradients.decisions import ReadingGroup, Relation, scan_names
 from lab.gradients.derivative import Derivative
 from lab.gradients.step import Numbering
 from lab.notation import Leaf, tap_symbol
@@ -25,6 +25,7 @@ from lab.tape import Kind
 from lab.traces.faults import outer_faults
 from lab.traces.loop_run import InnerRun, ScanRecording
 from lab.traces.origins import RowOrigins, feeds
+from lab.traces.recognition import relations
 from lab.traces.rewritten import rewrite_scans
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import step_equations, step_values, targets
@@ -138,11 +139,12 @@ def build_trace(
     ends: dict[tuple[int | None, int], Variable] = {}
     names_of_scans = scan_names([recording.node for recording in recordings])
     rows = RowOrigins(filled, recordings, values)
-    for number, recording in enumerate(recordings):
+    related = relations([recording.parts for recording in recordings])
+    for number, (recording, relation) in enumerate(zip(recordings, related, strict=True)):
         pause()
         node, parts = recording.node, recording.parts
-        above, derivation = _parent(recording, recordings[:number]), decisions_of(node.op)
-        traced_variables = list(_variables(recording, above, values, axes, used))
+        above = _parent(relation, recordings[:number])
+        traced_variables = list(_variables(recording, above, relation, values, axes, used))
         tapes = [v for v in traced_variables if isinstance(v, TapeTrace)]
         variables = list(enumerate(parts.variables))
         computed_outputs = [
@@ -150,13 +152,13 @@ def build_trace(
             for i, v in variables
             if v.kind is not Kind.NIT_SOT
         ]
-        inside, step_results = step_values(recording, above, numbers)
+        inside, step_results = step_values(recording, relation, above, numbers)
         first, n_steps = recording.first, int(values[parts.n_steps])
         scans.append(
             ScanTrace(
                 name=names_of_scans[number] + (f", from step {first:,}" if first else ""),
                 steps=recording.steps,
-                order=derivation.order if derivation is not None else 0,
+                order=relation.order if relation is not None else 0,
                 parent=index[above.node] if above is not None else None,
                 tapes=tuple(tape for tape in tapes if tape.kind is not Kind.NIT_SOT),
                 sequences=tuple(v for v in traced_variables if isinstance(v, SequenceTrace)),
@@ -192,17 +194,16 @@ def _nested(parts: ScanParts, step: InnerRun) -> Trace:
     )
 
 
-def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRecording | None:
+def _parent(relation: Relation | None, before: Sequence[ScanRecording]) -> ScanRecording | None:
     """Return the recording in `before` of the Scan that a derivative differentiates, or None.
 
     If `before` does not contain this Scan, as inside a step, the result is the latest recording of
     an equal Scan.
     """
-    derivation = decisions_of(recording.node.op)
-    if derivation is None:
+    if relation is None:
         return None
-    own = (scan for scan in before if scan.node is derivation.parent)
-    alike = (scan for scan in reversed(before) if scan.node.op == derivation.parent.op)
+    own = (scan for scan in before if scan.node is relation.parent)
+    alike = (scan for scan in reversed(before) if scan.node.op == relation.parent.op)
     return next(chain(own, alike), None)
 
 
@@ -219,6 +220,7 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 def _variables(
     recording: ScanRecording,
     above: ScanRecording | None,
+    relation: Relation | None,
     values: Values,
     axes: dict[Variable, Axis],
     used: set[Variable],
@@ -227,19 +229,19 @@ def _variables(
 
     `above` is the recording of the Scan that the Scan differentiates.
     """
-    parts, node, derivation = recording.parts, recording.node, decisions_of(recording.node.op)
+    parts, node = recording.parts, recording.node
     filled_by = outer_outputs(parts, node)
     built = parts.variables
     sources: dict[LoopVariable, LoopVariable] = {}
     origins: dict[LoopVariable, tuple[Leaf, ReadingGroup]] = {}
-    if derivation is not None:  # both lists have the same order
-        built, sources = derivation.backward.variables, derivation.sources
-        places = {part: i for i, part in enumerate(derivation.forward.variables)}
+    if relation is not None:  # both lists have the same order
+        built, sources = relation.backward.variables, relation.sources
+        places = {part: i for i, part in enumerate(relation.forward.variables)}
         origins = {
             r.variable: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
-            for r in derivation.readings
+            for r in relation.readings
         }
-        if above is not None and above.node is not derivation.parent:  # a copy of the parent
+        if above is not None and above.node is not relation.parent:  # a copy of the parent
             sources = {v: above.parts.variables[places[s]] for v, s in sources.items()}
     for position, (part, variable) in enumerate(zip(parts.variables, built, strict=True)):
         source = sources.get(variable)
@@ -249,7 +251,7 @@ def _variables(
             axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
             shown = _cut(axis, read.rows + recording.first)
             origin, group = origins.get(variable, (None, None))
-            now = 0 if derivation is not None else current_row(cut_of(part.outer_input).base)
+            now = 0 if relation is not None else current_row(cut_of(part.outer_input).base)
             held = freeze(read.values)
             yield SequenceTrace(part.name, position, held, shown, origin, group, now)
         elif part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):

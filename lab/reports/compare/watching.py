@@ -19,7 +19,6 @@ from pytensor.scan.op import Scan
 from lab.gradients.decisions import (
     BackwardVariable,
     Classification,
-    Reading,
     ReadingGroup,
     ReverseState,
     StepCount,
@@ -37,9 +36,9 @@ from lab.scans.node import (
     read_node,
     read_scan,
 )
-from lab.scans.slices import cut_of
 from lab.tape import Kind
 from lab.traces.origins import sources
+from lab.traces.recognition import GROUPS, reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +114,7 @@ def identify(call: PullbackCall, order: int) -> None:
             for v, source in tapes.items()
             if v.kind is Kind.MIT_MOT
         ),
-        readings=tuple(_reading(v, new[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
+        readings=tuple(reading(v, new[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
         totals=tuple(
             BackwardVariable(source, new[v])
             for v, source in tapes.items()
@@ -125,23 +124,6 @@ def identify(call: PullbackCall, order: int) -> None:
         gradients=call.gradients,
     )
     label(node.op, labels, derivation)
-
-
-def _reading(
-    variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
-) -> Reading:
-    """Return the `Reading` of a sequence of the backward Scan.
-
-    The reading contains the tap at which the forward step read or wrote the values of the sequence.
-    """
-    tap = 0
-    if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
-        cut = cut_of(variable.outer_input)
-        from_end = cut.first + 1 if cut.base is source.filled and cut.stride == -1 else 0
-        tap = max(source.tape.taps) + from_end
-        if tap in source.tape.writes and tap not in source.tape.reads:
-            group = ReadingGroup.RESULT
-    return Reading(source, new, group, tap, "unknown")
 
 
 def _gradient_tapes(
@@ -189,12 +171,3 @@ def _value_reads(
         if source is not None:
             reads[variable] = origin[source]
     return reads
-
-
-GROUPS = {
-    Kind.SIT_SOT: ReadingGroup.SIT_SOT,
-    Kind.MIT_SOT: ReadingGroup.TAPS,
-    Kind.MIT_MOT: ReadingGroup.TAPS,
-    Kind.NIT_SOT: ReadingGroup.RESULT,
-    Kind.UNTRACED: ReadingGroup.RESULT,
-}

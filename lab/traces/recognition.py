@@ -1,0 +1,150 @@
+"""Relate a Scan that PyTensor's own pullback has built to the Scan that it differentiates.
+
+A graph that contains the result of `pytensor.grad` has such Scans. The graph does not store the
+relation: it follows from the names, the variables, and the arrays that the Scans read.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+
+from pytensor.graph.basic import Variable
+
+from lab.gradients.decisions import (
+    BackwardVariable,
+    Reading,
+    ReadingGroup,
+    Relation,
+    decisions_of,
+)
+from lab.records import find_reachable
+from lab.scans.node import LoopVariable, ScanParts, is_scan
+from lab.scans.slices import cut_of, links
+from lab.tape import Kind
+
+PREFIX = "grad_of_"
+GROUPS = {
+    Kind.SEQUENCE: ReadingGroup.SEQUENCE,
+    Kind.SIT_SOT: ReadingGroup.SIT_SOT,
+    Kind.MIT_SOT: ReadingGroup.TAPS,
+    Kind.MIT_MOT: ReadingGroup.TAPS,
+    Kind.NIT_SOT: ReadingGroup.RESULT,
+    Kind.UNTRACED: ReadingGroup.RESULT,
+}
+
+
+def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
+    """Return the relation of each Scan to the Scan that it differentiates, or None for a loop.
+
+    `scans` are in topological order. If the relation of one of PyTensor's derivatives is not
+    certain, all of them count as loops, because their orders depend on each other.
+    """
+    built = [decisions_of(scan.node.op) for scan in scans]
+    known: list[Relation | None] = []
+    orders: dict[Variable | None, int] = {}
+    for number, scan in enumerate(scans):
+        relation: Relation | None = built[number]
+        if relation is None and scan.name.startswith(PREFIX):
+            possible = (_match(forward, scan) for forward in reversed(scans[:number]))
+            relation = next(filter(None, possible), None)
+            if relation is None:
+                return [*built]
+            relation = replace(relation, order=_order(relation, orders))
+        known.append(relation)
+        orders |= dict.fromkeys(scan.node.outputs, relation.order if relation else 0)
+    return known
+
+
+def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
+    """Return the relation of two Scans, or None if `backward` is no pullback of `forward`.
+
+    A pullback has a mit-mot for each state, a nit-sot for each connected sequence, and a sit-sot
+    for each connected parameter, in this order. Its sequences are reversed rows of the arrays of
+    the loop, or gradients of all outputs. The order of the result is not yet known.
+    """
+    if backward.name != PREFIX + forward.name or forward.until is not None:
+        return None
+    arrays = {v.outer_output: v for v in (*forward.states, *forward.of_kind(Kind.NIT_SOT))}
+    arrays |= {v.outer_input: v for v in forward.of_kind(Kind.SEQUENCE)}
+    sources = {v: _source(v, arrays) for v in backward.of_kind(Kind.SEQUENCE)}
+    others = [variable for variable, source in sources.items() if source is None]
+    outputs = forward.of_kind(Kind.NIT_SOT) if others else ()
+    tapes, states = backward.of_kind(Kind.MIT_MOT), forward.states
+    # A mit-mot starts with a reversed gradient of the cost, or with zeros.
+    seeded = [s for s, v in zip(states, tapes, strict=False) if any(links(v.outer_input))]
+    connected = [*_connected(forward, [v.outer_output for v in (*seeded, *outputs)])]
+    pairs = (
+        (states, tapes),
+        ([v for v in connected if v.kind is Kind.SEQUENCE], backward.of_kind(Kind.NIT_SOT)),
+        ([v for v in connected if v.kind is Kind.PARAMETER], backward.of_kind(Kind.SIT_SOT)),
+        (outputs, others),
+    )
+    if any(len(forwards) != len(variables) for forwards, variables in pairs):
+        return None
+    gradients, nit_sots, sit_sots, received = (
+        tuple(map(BackwardVariable, forwards, variables)) for forwards, variables in pairs
+    )
+    if not all(map(_has_reversed_taps, gradients)):
+        return None
+    readings = [reading(v, v, s, GROUPS[s.kind]) for v, s in sources.items() if s is not None]
+    group = ReadingGroup.NIT_SOT_GRADIENT
+    readings += [Reading(each.source, each.variable, group, 0, "") for each in received]
+    return Relation(forward, backward, 1, gradients, tuple(readings), (*nit_sots, *sit_sots))
+
+
+def reading(
+    variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
+) -> Reading:
+    """Return the `Reading` of a sequence of the backward Scan.
+
+    The reading contains the tap at which the forward step read or wrote the values of the sequence.
+    """
+    tap = 0
+    if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
+        cut = cut_of(variable.outer_input)
+        from_end = cut.first + 1 if cut.base is source.filled and cut.stride == -1 else 0
+        tap = max(source.tape.taps) + from_end
+        if tap in source.tape.writes and tap not in source.tape.reads:
+            group = ReadingGroup.RESULT
+    return Reading(source, new, group, tap, "unknown")
+
+
+def _source(
+    variable: LoopVariable, arrays: Mapping[Variable | None, LoopVariable]
+) -> LoopVariable | None:
+    """Return the forward variable from whose array a sequence is cut, or None."""
+    bases = (link.base for link in links(variable.outer_input))
+    return next((arrays[base] for base in bases if base in arrays), None)
+
+
+def _connected(forward: ScanParts, outputs: Container[Variable | None]) -> Iterator[LoopVariable]:
+    """Yield the variables whose outer inputs affect some of the `outputs` of a Scan."""
+    pattern = forward.node.op.connection_pattern(forward.node)[1:]
+    for variable, affected in zip(forward.variables, pattern, strict=True):
+        if any(output in outputs for output in compress(forward.node.outputs, affected)):
+            yield variable
+
+
+def _has_reversed_taps(pair: BackwardVariable) -> bool:
+    """Return whether a mit-mot has the taps of the gradient of a state."""
+    state, gradient = pair.source.tape, pair.variable.tape
+    written = {*gradient.writes} == {-tap for tap in state.reads}
+    return written and {*gradient.reads} == {-tap for tap in state.taps}
+
+
+def _order(relation: Relation, orders: Mapping[Variable | None, int]) -> int:
+    """Return the order of a derivative; `orders` has the orders of the outputs of other Scans.
+
+    The order is larger than the order of the forward Scan, and at least the order of the Scans that
+    compute the gradients that the backward Scan receives.
+    """
+
+    def before(variable: Variable) -> Iterable[Variable]:
+        is_end = variable.owner is None or is_scan(variable.owner)
+        return () if is_end else variable.owner.inputs
+
+    is_gradient = ReadingGroup.NIT_SOT_GRADIENT
+    received = [pair.variable.outer_input for pair in relation.states]
+    received += [r.variable.outer_input for r in relation.readings if r.group is is_gradient]
+    least = orders[relation.parent.outputs[0]] + 1
+    return max(least, *(orders.get(variable, 0) for variable in find_reachable(received, before)))
