@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Apply, Variable
 
 from lab.gradients.decisions import (
     BackwardVariable,
@@ -16,13 +16,15 @@ from lab.gradients.decisions import (
     ReadingGroup,
     Relation,
     decisions_of,
+    symbol,
 )
 from lab.records import find_reachable
-from lab.scans.node import LoopVariable, ScanParts, is_scan
+from lab.scans.node import LoopVariable, ScanParts, is_scan, label, read_node
 from lab.scans.slices import cut_of, links
 from lab.tape import Kind
 
 PREFIX = "grad_of_"
+OF_OUTPUT = ReadingGroup.NIT_SOT_GRADIENT
 GROUPS = {
     Kind.SEQUENCE: ReadingGroup.SEQUENCE,
     Kind.SIT_SOT: ReadingGroup.SIT_SOT,
@@ -31,6 +33,23 @@ GROUPS = {
     Kind.NIT_SOT: ReadingGroup.RESULT,
     Kind.UNTRACED: ReadingGroup.RESULT,
 }
+
+
+def label_derivatives(nodes: Iterable[Apply]) -> None:
+    """Label the Scans of PyTensor's own pullback with the names of their values and gradients.
+
+    `nodes` are all Scans of a graph in topological order.
+    """
+    scans = [read_node(node) for node in nodes]
+    names: dict[LoopVariable, str] = {}
+    for scan, relation in zip(scans, relations(scans), strict=True):
+        if relation is None or decisions_of(scan.node.op) is not None:
+            continue
+        values = {r.variable for r in relation.readings if r.group is not OF_OUTPUT}
+        for variable, source in relation.sources.items():
+            name = names.get(source, source.name)
+            names[variable] = name if variable in values else symbol(relation.order, name)
+        label(scan.node.op, tuple(names.get(v, v.name) for v in scan.variables))
 
 
 def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
@@ -62,7 +81,7 @@ def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
     for each connected parameter, in this order. Its sequences are reversed rows of the arrays of
     the loop, or gradients of all outputs. The order of the result is not yet known.
     """
-    if backward.name != PREFIX + forward.name or forward.until is not None:
+    if backward.name != PREFIX + forward.name:
         return None
     arrays = {v.outer_output: v for v in (*forward.states, *forward.of_kind(Kind.NIT_SOT))}
     arrays |= {v.outer_input: v for v in forward.of_kind(Kind.SEQUENCE)}
@@ -86,27 +105,24 @@ def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
     )
     if not all(map(_has_reversed_taps, gradients)):
         return None
-    readings = [reading(v, v, s, GROUPS[s.kind]) for v, s in sources.items() if s is not None]
-    group = ReadingGroup.NIT_SOT_GRADIENT
-    readings += [Reading(each.source, each.variable, group, 0, "") for each in received]
+    readings = [_reading(v, source) for v, source in sources.items() if source is not None]
+    readings += [Reading(each.source, each.variable, OF_OUTPUT, 0, "unknown") for each in received]
     return Relation(forward, backward, 1, gradients, tuple(readings), (*nit_sots, *sit_sots))
 
 
-def reading(
-    variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
-) -> Reading:
+def _reading(variable: LoopVariable, source: LoopVariable) -> Reading:
     """Return the `Reading` of a sequence of the backward Scan.
 
     The reading contains the tap at which the forward step read or wrote the values of the sequence.
     """
-    tap = 0
-    if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
+    tap, group = 0, GROUPS[source.kind]
+    if group is not ReadingGroup.SEQUENCE:
         cut = cut_of(variable.outer_input)
         from_end = cut.first + 1 if cut.base is source.filled and cut.stride == -1 else 0
         tap = max(source.tape.taps) + from_end
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
-    return Reading(source, new, group, tap, "unknown")
+    return Reading(source, variable, group, tap, "unknown")
 
 
 def _source(
@@ -143,8 +159,7 @@ def _order(relation: Relation, orders: Mapping[Variable | None, int]) -> int:
         is_end = variable.owner is None or is_scan(variable.owner)
         return () if is_end else variable.owner.inputs
 
-    is_gradient = ReadingGroup.NIT_SOT_GRADIENT
     received = [pair.variable.outer_input for pair in relation.states]
-    received += [r.variable.outer_input for r in relation.readings if r.group is is_gradient]
+    received += [r.variable.outer_input for r in relation.readings if r.group is OF_OUTPUT]
     least = orders[relation.parent.outputs[0]] + 1
     return max(least, *(orders.get(variable, 0) for variable in find_reachable(received, before)))

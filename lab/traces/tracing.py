@@ -19,13 +19,13 @@ from lab.records import freeze
 from lab.scans.backtraces import printed_ids
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
-from lab.scans.replacing import as_scans, require_scan
+from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
 from lab.traces.faults import outer_faults
 from lab.traces.loop_run import InnerRun, ScanRecording
 from lab.traces.origins import RowOrigins, feeds
-from lab.traces.recognition import relations
+from lab.traces.recognition import label_derivatives, relations
 from lab.traces.rewritten import rewrite_scans
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import step_equations, step_values, targets
@@ -91,6 +91,7 @@ def trace(
     inputs = list(explicit_graph_inputs(everything))
     if rewritten:
         everything, origins = rewrite_scans(everything)
+    label_derivatives(scan_nodes(everything))
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     if keep == "all":
         check_memory(everything, given)

@@ -12,7 +12,6 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import toposort
-from pytensor.scan.op import Scan
 
 from lab.checks.check import value_at
 from lab.errors import first_line
@@ -27,9 +26,8 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.records import freeze
-from lab.reports.compare.watching import identify, record_pullbacks
-from lab.scans.node import TapeScan, is_scan
-from lab.scans.replacing import scan_nodes, with_plain, with_tapes
+from lab.scans.node import is_scan
+from lab.scans.replacing import with_plain, with_tapes
 from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
@@ -48,32 +46,12 @@ class Side:
     """The derivatives by one of the two pullbacks, on its copy of the graph.
 
     `gradients` has a list for every order, with an entry for each input: a graph, or a marker with
-    the reason for a missing gradient.  `known` contains the Scans of the cost and of its
-    derivatives.
+    the reason for a missing gradient.
     """
 
-    kind: type[Scan]
     cost: Variable
     wrt: tuple[Variable, ...]
     gradients: list[list[Variable]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.known = {*scan_nodes([self.cost])}
-
-    def differentiate(self, target: Variable) -> None:
-        """Append the gradients of `target` wrt all inputs, and label PyTensor's new Scans."""
-        order = len(self.gradients) + 1
-        with record_pullbacks(self.kind) as calls:
-            gradients = _gradients(target, self.wrt)
-        self.gradients.append(gradients)
-        nodes = set(scan_nodes(list(filter(_is_number, gradients))))
-        for call in calls:
-            node = call.backward()
-            if call.parent not in self.known or node not in nodes or node in self.known:
-                continue  # this Scan is inside a step, or no gradient needs it
-            self.known.add(node)
-            if not isinstance(node.op, TapeScan):
-                identify(call, order)
 
     def sum_of(self, places: Sequence[int]) -> Variable:
         """Return the sum of all entries of gradients of the highest order.
@@ -125,13 +103,13 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
     the next order.
     """
     cost, *wrt = with_plain([cost, *wrt])
-    theirs = Side(Scan, cost, tuple(wrt))
+    theirs = Side(cost, tuple(wrt))
     cost, *wrt = with_tapes([cost, *wrt])
-    ours = Side(TapeScan, cost, tuple(wrt))
+    ours = Side(cost, tuple(wrt))
     targets, summed = (ours.cost, theirs.cost), []
     for _ in range(order):
         for side, target in zip((ours, theirs), targets, strict=True):
-            side.differentiate(target)
+            side.gradients.append(_gradients(target, side.wrt))
         pairs = zip(ours.gradients[-1], theirs.gradients[-1], strict=True)
         places = tuple(place for place, pair in enumerate(pairs) if all(map(_is_number, pair)))
         summed.append(places)
