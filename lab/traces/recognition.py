@@ -4,12 +4,12 @@ A graph that contains the result of `pytensor.grad` has such Scans. The graph do
 relation: it follows from the names, the variables, and the arrays that the Scans read.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
 
 from pytensor.graph.basic import Apply, Variable
 
+from lab.errors import LabError
 from lab.gradients.decisions import (
     BackwardVariable,
     Reading,
@@ -18,6 +18,8 @@ from lab.gradients.decisions import (
     decisions_of,
     symbol,
 )
+from lab.gradients.status import Connected
+from lab.gradients.step import classify, differentiate_step
 from lab.records import find_reachable
 from lab.scans.node import LoopVariable, ScanParts, is_scan, label, read_node
 from lab.scans.slices import cut_of, links
@@ -77,21 +79,21 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
 def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
     """Return the relation of two Scans, or None if `backward` is no pullback of `forward`.
 
-    A pullback has a mit-mot for each state, a nit-sot for each connected sequence, and a sit-sot
-    for each connected parameter, in this order. Its sequences are reversed rows of the arrays of
-    the loop, or gradients of all outputs. The order of the result is not yet known.
+    A pullback has a mit-mot for each state, a nit-sot for each sequence with a gradient, and a
+    sit-sot for each parameter with a gradient, in this order. Its sequences are reversed rows of
+    the arrays of the loop, or gradients of all outputs. The order of the result is not yet known.
     """
-    if backward.name != PREFIX + forward.name:
+    tapes, states = backward.of_kind(Kind.MIT_MOT), forward.states
+    if backward.name != PREFIX + forward.name or len(tapes) != len(states):
         return None
     arrays = {v.outer_output: v for v in (*forward.states, *forward.of_kind(Kind.NIT_SOT))}
     arrays |= {v.outer_input: v for v in forward.of_kind(Kind.SEQUENCE)}
     sources = {v: _source(v, arrays) for v in backward.of_kind(Kind.SEQUENCE)}
     others = [variable for variable, source in sources.items() if source is None]
     outputs = forward.of_kind(Kind.NIT_SOT) if others else ()
-    tapes, states = backward.of_kind(Kind.MIT_MOT), forward.states
     # A mit-mot starts with a reversed gradient of the cost, or with zeros.
-    seeded = [s for s, v in zip(states, tapes, strict=False) if any(links(v.outer_input))]
-    connected = [*_connected(forward, [v.outer_output for v in (*seeded, *outputs)])]
+    seeded = [s for s, v in zip(states, tapes, strict=True) if any(links(v.outer_input))]
+    connected = [*_connected(forward, [v.filled for v in (*seeded, *outputs)])]
     pairs = (
         (states, tapes),
         ([v for v in connected if v.kind is Kind.SEQUENCE], backward.of_kind(Kind.NIT_SOT)),
@@ -133,11 +135,16 @@ def _source(
     return next((arrays[base] for base in bases if base in arrays), None)
 
 
-def _connected(forward: ScanParts, outputs: Container[Variable | None]) -> Iterator[LoopVariable]:
-    """Yield the variables whose outer inputs affect some of the `outputs` of a Scan."""
-    pattern = forward.node.op.connection_pattern(forward.node)[1:]
-    for variable, affected in zip(forward.variables, pattern, strict=True):
-        if any(output in outputs for output in compress(forward.node.outputs, affected)):
+def _connected(forward: ScanParts, outputs: Iterable[Variable]) -> Iterator[LoopVariable]:
+    """Yield the variables whose gradients are numbers if the `outputs` of a Scan have gradients."""
+    try:
+        step = differentiate_step(
+            forward, classify(forward, {output: output for output in outputs})
+        )
+    except LabError:  # PyTensor cannot differentiate the step again
+        return
+    for variable in forward.variables:
+        if any(isinstance(step.statuses.get(v), Connected) for v in variable.inner_inputs):
             yield variable
 
 

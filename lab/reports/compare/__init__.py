@@ -1,5 +1,5 @@
 """Compare our pullback of Scan with PyTensor's own.
 
 Start with `compare`; `comparison` contains the report.  `sides` differentiates the cost by both
-pullbacks, and `watching` records the Scans that PyTensor's pullback builds.
+pullbacks.
 """

@@ -7,9 +7,12 @@ import pytest
 from graphs import scan
 from oracles import numpy_loop
 from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.traversal import explicit_graph_inputs
 
 import lab
+from lab.equations.quantities import Quantities
 from lab.loops import gallery
+from lab.scans.replacing import with_plain
 from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
 
@@ -70,15 +73,53 @@ def test_symbolic_steps():
     assert loop.trace(order=1).scans[1].steps == 3
 
 
-def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
-    gradient = pytensor.grad(xs[-1], x0)
-    trace = lab.trace(gradient, {x0: 0.95})
-    np.testing.assert_allclose(trace.outputs[0], 16 * 0.95**15, rtol=1e-15)
-    backward = trace.scans[-1].tapes[0]
-    assert (backward.tape.reads, backward.tape.writes) == ((0, 1), (1,))
-    assert backward.axis is None
+def quantities_of(trace):
+    """Map the order and the name of each value of a derivative to the values of this name."""
+    values = {}
+    for named in Quantities.each(trace):
+        for tape in named.scan.tapes if named.scan.order else ():
+            for row, value in enumerate(tape.final if tape.used else ()):
+                key = named.scan.order, named.tape_label(tape, row)
+                values.setdefault(key, []).append(value)
+    return values
+
+
+def gradient_by_pytensor(loop, order, **cost):
+    """Return the derivative of a loop by `pytensor.grad`, and the values of its inputs."""
+    (cost,) = with_plain([loop.cost(loop.build(), **cost)])
+    inputs = {v.name: v for v in explicit_graph_inputs([cost])}
+    wrt = inputs[loop.states[0].name]
+    for _ in range(order):
+        cost = pytensor.grad(cost.sum(), wrt)
+    return cost, {variable: loop.values[name] for name, variable in inputs.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "of"),
+    [
+        *((name, 1, None) for name in ("sequence", "fibonacci", "window")),
+        *((name, 2, None) for name in ("gap", "coupled", "logistic", "rnn", "newton")),
+        *(("square", 3, None), ("extra", 3, None), ("extra", 2, "cube")),
+    ],
+)
+def test_a_trace_names_the_derivatives_in_a_graph_of_pytensor(name, order, of):
+    """The same names have the same values as in derivatives by our pullback."""
+    loop = gallery.loops[name]
+    theirs = lab.trace(*gradient_by_pytensor(loop, order, cost="sum", of=of))
+    ours = loop.trace(order=order, cost="sum", of=of)
+    assert [s.parent for s in theirs.scans] == [s.parent for s in ours.scans]
+    values = quantities_of(theirs)  # with quantities that PyTensor computes without need
+    for key, expected in quantities_of(ours).items():
+        np.testing.assert_allclose(np.sort(values[key], 0), np.sort(expected, 0), rtol=1e-9)
+
+
+def test_an_uncertain_derivative_in_a_graph_of_pytensor_counts_as_a_loop():
+    """At order 3, a Scan reads one of two gradients of outputs; its other names are uncertain."""
+    gradient = gradient_by_pytensor(gallery.loops["extra"], 3, cost="sum", of="cube")
+    trace = lab.trace(*gradient)
+    assert {scan.order for scan in trace.scans} == {0}
+    expected = gallery.loops["extra"].trace(order=3, cost="sum", of="cube").outputs[3]
+    np.testing.assert_allclose(trace.outputs[0], expected, rtol=1e-9)
 
 
 def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
