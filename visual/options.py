@@ -10,6 +10,7 @@ import re
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 from lab.errors import (
@@ -149,17 +150,11 @@ class Whole(Choice):
         return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else text
 
 
-def switch(name: str, value: object) -> bool:
-    """Return a Boolean; raise ArgumentError for other values."""
-    if not isinstance(value, bool):
-        raise argument_error(name, value, "expected True or False.")
-    return value
-
-
 def boolean(name: str, help: str, label: str = "") -> Choice:
     """Return an option that is False unless the command line contains it."""
     as_switch: Mapping[str, Any] = {"reader": bool, "kind": "check", "action": "store_true"}
-    return Choice(name, help, label, default=False, checker=switch, **as_switch)
+    is_boolean = partial(check_type, kind=bool, expected="True or False")
+    return Choice(name, help, label, default=False, checker=is_boolean, **as_switch)
 
 
 def check_entries(name: str, value: object) -> Mapping[str, Value]:

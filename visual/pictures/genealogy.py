@@ -16,7 +16,6 @@ from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.options import switch
 from visual.scene.combinators import Piece, above, gap, over, piece
 from visual.scene.shapes import Box, Group, Scene, Text, folded, picture_function
 from visual.scene.theme import Role
@@ -42,7 +41,7 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     orders, reasons = [scan.order for scan in trace.scans], explanation(trace)
     most = max(Counter(orders).values(), default=1)
     tree, dot = _tree(trace, most, sheet)
-    while tree.envelope.width > sheet.line and most > 1 and not switch("all", all):
+    while tree.envelope.width > sheet.line and most > 1 and not all:
         most -= 1
         tree, _ = _tree(trace, most, sheet)
     title = f"{counted(len(orders), 'Scan')}: which Scan differentiates which"

@@ -25,7 +25,8 @@ from visual.scene.formats import SUFFIXES, WRITERS, check_scale, picture_path, w
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Draw = TypeVar("Draw", bound=Callable[..., object])
-CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns"}  # types of arguments
+# The types of arguments that all picture functions check.
+CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns", bool: "True or False"}
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
 LEAST_WIDTH = 0.27  # the width of the narrowest letter, in em

@@ -19,7 +19,6 @@ from visual.layout.arrows import Edge
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.options import switch
 from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, same_as, value_cell
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -66,7 +65,6 @@ def eager(recording: Recording, tape: int | None = None, all: bool = False) -> S
     expected = f"the number of a tape, 0 to {last}"
     if tape is not None and check_integer("tape", tape, expected) not in range(last + 1):
         raise argument_error("tape", tape, f"expected {expected}.")
-    all = switch("all", all)
     table = EagerTable(recording, None if all or last <= 0 else tape or 0)
     nodes, tapes = counted(len(recording.nodes), "node"), counted(last + 1, "tape")
     return table_scene(

@@ -23,7 +23,6 @@ from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.options import switch
 from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import QuantityNode
@@ -98,7 +97,7 @@ def two_tapes(
     return table_scene(
         TwoTapes(title, sides, steps, step),
         WORDS,
-        all=switch("all", all),
+        all=all,
         title=title,
         description=" ".join((title, *sums)),
         sentences=sums,

@@ -13,7 +13,7 @@ from lab.reports.tables import Section
 from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.options import scan_index, switch
+from visual.options import scan_index
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene, series_of, table_of
 from visual.scene.combinators import words
 from visual.scene.shapes import picture_function
@@ -53,7 +53,7 @@ def values(
     steps = sheet.steps and sheet.steps_of(trace.scans[0].steps, loop)
     scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
     known = [*_quantities(scans, steps)]
-    most = len(known) if switch("all", all) or number is not None else MOST
+    most = len(known) if all or number is not None else MOST
     first = sorted(known, key=lambda quantity: quantity.rank)[:most]
     shown = [quantity for quantity in known if quantity in first]
     from visual.pictures.plots.axes import draw_on, multiples

@@ -18,7 +18,7 @@ from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet
-from visual.options import check_step, selected_scan, switch
+from visual.options import check_step, selected_scan
 from visual.pictures.tapes.backward import Backward
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.unrolled.overview import overview
@@ -42,7 +42,6 @@ def tapes(
     the requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture
     of any size. Raises ArgumentError for an unknown Scan or step.
     """
-    all = switch("all", all)
     number = selected_scan(
         trace, scan, [n for n, each in enumerate(trace.scans) if _has_tape(each)]
     )
