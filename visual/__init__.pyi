@@ -1,8 +1,8 @@
 """The names that `visual` exports, and their modules."""
 
 from .drawing.draw import draw as draw
+from .drawing.draw import figure as figure
 from .drawing.export import export as export
-from .drawing.figures import figure as figure
 from .exercises.exercise import Exercise as Exercise
 from .exercises.exercise import Exercises as Exercises
 from .exercises.exercise import Question as Question

@@ -15,9 +15,8 @@ from visual.cli.shared import (
     typed_options,
 )
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
-from visual.drawing.draw import draw
+from visual.drawing.draw import FIGURES, draw, figure
 from visual.drawing.export import FORMATS, export
-from visual.drawing.figures import FIGURES, figure
 from visual.options import DERIVATIVE, STEPS, THEME
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.formats import SUFFIXES, check_scale, picture_path

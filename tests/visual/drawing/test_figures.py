@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from pictures import box_at
 
-from visual.drawing.figures import figure
+from visual.drawing.draw import figure
 from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
