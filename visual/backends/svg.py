@@ -28,8 +28,7 @@ WIDTH, DOT = 1.3, 5
 STRIKE = 0.28  # em from the baseline up to the line through a struck text
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 # The characters that XML excludes.
-EXCLUDED = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
-OMITTED = dict.fromkeys(EXCLUDED)
+OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
 Style = tuple[tuple[str, str], ...]  # names and values of attributes
 
 
@@ -111,7 +110,7 @@ def number(value: float) -> str:
 
 def text(content: str) -> str:
     """Return `content`, escaped for use as character data or as the value of an attribute."""
-    return escape(content, {'"': "&quot;"}).translate(OMITTED)
+    return escape(content, {'"': "&quot;"}).translate(OMIT)
 
 
 @lru_cache(maxsize=1024)

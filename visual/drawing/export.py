@@ -16,8 +16,7 @@ from lab.errors import (
 )
 from lab.progress import progress_bar
 from lab.traces.run import Values
-from visual.backends.page import document
-from visual.backends.page import picture as framed
+from visual.backends import page
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import split_options
@@ -89,7 +88,7 @@ def _files(
             names = {s: f"{kind.name}.{s}" for s in formats if picture.can_be(f".{s}")}
             files |= {name: picture.rendered(f".{s}", scale) for s, name in names.items()}
             links = ", ".join(f'<a href="{name}">{suffix}</a>' for suffix, name in names.items())
-            svg = framed(picture.svg(), f"Picture: {kind.name}")
+            svg = page.picture(picture.svg(), f"Picture: {kind.name}")
             section = f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}"
             titles.append(picture.title)
         head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
@@ -99,5 +98,5 @@ def _files(
     title = f"Pictures of {titles[0].split(',')[0]}"
     items = (f'<li><a href="#{k.name}">{k.name}</a>: {text(k.about)}</li>' for k in kinds)
     nav = f"<h1>{text(title)}</h1>\n<nav><ul>{''.join(items)}</ul></nav>\n"
-    files["index.html"] = document(title, THEMES[theme], nav + "".join(sections))
+    files["index.html"] = page.document(title, THEMES[theme], nav + "".join(sections))
     return files
