@@ -91,40 +91,37 @@ function appear(root) {
   return end;
 }
 
-/** The menu of files to save and texts to copy. */
-class Saving {
-  /** @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python" */
-  constructor(save, text) {
-    this.text = text;
-    this.source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
-    this.copied = element("span", { role: "status" });
-    const copy = (label, name, title) => actionButton(label, () => this.copy(text(name)), { title, "data-copies": name });
-    const row = (label, ...inside) => element("div", { class: "scantape-saving", role: "group", "aria-label": label }, ...inside);
-    const files = row("save", ...["svg", "pdf", "png", "html"].map((format) => actionButton(format.toUpperCase(), () => save(format))));
-    const copies = row("copy", copy("copy link", "link", "for a page, and for visual.Workbench(…)"), copy("copy as Python", "python", ""), this.copied);
-    const python = element("details", {}, element("summary", {}, "as Python"), this.source);
-    this.root = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, files, copies, python));
-    this.root.addEventListener("focusout", (event) => this.root.contains(event.relatedTarget) || phone.matches || (this.root.open = false));
-    this.root.addEventListener("keydown", (event) => event.key === "Escape" && (this.root.open = false));
-  }
-
-  /** Copy a text; a page without permission shows and selects the text instead. @param {string} text */
-  async copy(text) {
-    this.source.textContent = text;
+/**
+ * Create the menu of files to save and texts to copy, and a function that updates the texts.
+ * @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python"
+ */
+function createSaving(save, text) {
+  const source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
+  const python = element("details", {}, element("summary", {}, "as Python"), source);
+  const copied = element("span", { role: "status" });
+  const copy = async (name) => { // a page without permission shows and selects the text instead
+    source.textContent = text(name);
     try {
-      await navigator.clipboard.writeText(text);
-      this.copied.textContent = "copied";
+      await navigator.clipboard.writeText(source.textContent);
+      copied.textContent = "copied";
     } catch {
-      this.source.parentElement.open = true;
-      getSelection().selectAllChildren(this.source);
-      this.copied.textContent = "press Ctrl+C to copy";
+      python.open = true;
+      getSelection().selectAllChildren(source);
+      copied.textContent = "press Ctrl+C to copy";
     }
-  }
-
-  show() {
-    this.source.textContent = this.text("python");
-    this.root.querySelector("[data-copies=link]").disabled = !this.text("link");
-  }
+  };
+  const link = actionButton("copy link", () => copy("link"), { title: "for a page, and for visual.Workbench(…)" });
+  const row = (label, ...inside) => element("div", { class: "scantape-saving", role: "group", "aria-label": label }, ...inside);
+  const files = row("save", ...["svg", "pdf", "png", "html"].map((format) => actionButton(format.toUpperCase(), () => save(format))));
+  const copies = row("copy", link, actionButton("copy as Python", () => copy("python")), copied);
+  const root = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, files, copies, python));
+  root.addEventListener("focusout", (event) => root.contains(event.relatedTarget) || phone.matches || (root.open = false));
+  root.addEventListener("keydown", (event) => event.key === "Escape" && (root.open = false));
+  const show = () => {
+    source.textContent = text("python");
+    link.disabled = !text("link");
+  };
+  return { root, show };
 }
 
 const phone = matchMedia("(max-width:600px)"); // on a phone, the controls are in a collapsible row
@@ -147,7 +144,7 @@ class Bench {
     });
     this.form = new Form(this.ask);
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
-    this.saving = new Saving((format) => this.ask(["save"], format), (name) => model.get(name));
+    this.saving = createSaving((format) => this.ask(["save"], format), (name) => model.get(name));
     const undoing = (way, sign) => actionButton(sign, () => this.ask([way]), { title: `${way} the last choice`, "aria-label": way });
     this.undoing = { undo: undoing("undo", "↶"), redo: undoing("redo", "↷") };
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
@@ -156,13 +153,13 @@ class Bench {
     const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : this.stage.requestFullscreen());
     const present = actionButton("present", toggle, { title: "the picture on the full screen (F)" });
     const leave = actionButton("leave", toggle, { class: "scantape-leave", title: "back to the page (Escape or F)" });
-    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" }, element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
+    const div = (name, ...inside) => element("div", { class: `scantape-${name}` }, ...inside);
+    this.stage = setAttributes(div("stage", div("below", this.equation, this.hint), leave, this.frame), { role: "tabpanel" });
     const tools = element("span", { class: "scantape-tools" }, element("span", { class: "scantape-undo" }, ...Object.values(this.undoing)), present);
-    const head = element("div", { class: "scantape-head" }, this.form.parts.views, element("div", { class: "scantape-working" }, working, cancel), tools);
-    const line = element("div", { class: "scantape-line" }, this.form.parts.loop, this.form.parts.taps);
+    const { views, loop, taps } = this.form.parts, head = div("head", views, div("working", working, cancel), tools);
     this.summary = element("summary");
-    const fold = element("details", { class: "scantape-fold" }, this.summary, line);
-    const body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
+    const fold = element("details", { class: "scantape-fold" }, this.summary, div("line", loop, taps));
+    const body = div("body", this.stage, this.form.panel);
     this.bend = () => {
       fold.open = !phone.matches;
       (phone.matches ? fold : body).append(this.form.panel);
