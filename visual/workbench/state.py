@@ -29,16 +29,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw_study
 from visual.drawing.study import Frozen, Study, study_of, with_shape
-from visual.options import (
-    DERIVATIVE,
-    RULE,
-    THEME,
-    Choice,
-    Value,
-    boolean,
-    check_entries,
-    unknown_option,
-)
+from visual.options import AT, DERIVATIVE, RULE, THEME, Choice, Value, boolean, unknown_option
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
@@ -53,7 +44,7 @@ OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
-OPTIONS = Choice("options", "options of the view", checker=check_entries)
+OPTIONS = replace(AT, name="options", help="options of the view")  # also values by name
 CONTRIBUTOR = boolean("contributor", "positions in buffers, and formulas in buf[…]")
 OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
 CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in OF_THE_VIEW}}
