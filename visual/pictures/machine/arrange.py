@@ -107,11 +107,6 @@ class Arrangement:
     is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
 
 
-def most_columns(width: float) -> int:
-    """Return how many columns fit on a sheet that is `width` pixels wide, at least 3."""
-    return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
-
-
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     """Compute the positions of a machine on a sheet that is `width` pixels wide."""
     is_narrow = width < NARROW

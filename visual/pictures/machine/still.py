@@ -12,7 +12,7 @@ from lab.equations.events.events import events
 from lab.traces.trace import Trace
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import NARROW, Arrangement, arrange, most_columns
+from visual.pictures.machine.arrange import LABELS, NARROW, NARROWEST, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phrase
@@ -50,8 +50,9 @@ def still(
 
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
-    """Return the machine of a trace with at most as many columns as fit on a sheet."""
-    return machine_of(trace, around, most=most_columns(sheet.width))
+    """Return the machine of a trace with at most as many columns as fit on a sheet, at least 3."""
+    room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
+    return machine_of(trace, around, most=max(3, int(room / NARROWEST)))
 
 
 def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) -> Scene:
