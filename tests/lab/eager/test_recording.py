@@ -109,6 +109,11 @@ def assert_sum(node, gradients, total):
     assert numpy.allclose(total.value, expected, rtol=1e-14)
 
 
+def test_a_node_records_its_arguments():
+    recorded = recording(grad(lambda x: x * 3.0 * x), 2.0)
+    assert [node.arguments for node in recorded.nodes] == [(), (0, "3.0"), (1, 0)]
+
+
 def test_setters_record_their_positions():
     recorded = recording(grad(lambda a: np.sum(a[[2, 0, 0], 1:])), numpy.ones((3, 3)))
     (event,) = (e for e in select(recorded, Sent) if isinstance(e.gradient.value, SparseValue))
