@@ -18,10 +18,12 @@ from lab.equations.numbers import array_of
 from lab.loops import gallery
 from lab.notation import leaves_of
 from lab.records import find_reachable
+from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
+from lab.traces.trace import Formula
 from visual.layout.sheet import Sheet
 from visual.pictures.genealogy import genealogy
-from visual.pictures.stepgraph.nodes import StepNodes, value_at
+from visual.pictures.stepgraph.nodes import StepNodes
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 
@@ -82,7 +84,8 @@ def wrong_results(quantities, scan):
         if node.term is None:  # the stop condition
             continue
         made = array_of(node.term, lambda leaf: quantities.value(leaf, scan.steps - 1))
-        recorded = value_at(scan, node.place, scan.steps - 1)
+        formula = Formula(node.place.target, node.term)
+        recorded = value_at_step(scan, formula, scan.steps - 1)
         if made is not None and not np.allclose(made, recorded, rtol=1e-5, atol=1e-12):
             wrong.append(node.place)
         needed = find_reachable(

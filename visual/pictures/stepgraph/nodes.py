@@ -13,9 +13,9 @@ from lab.notation import Call, Expression, Leaf, SharedTerm, Term, calls_of, lea
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
 from lab.scans.shared_terms import name_common_parts
-from lab.traces.faults import values_of
+from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
+from lab.traces.trace import Formula, Source, StepResult, TapeTrace
 
 MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 
@@ -53,14 +53,15 @@ class StepNodes:
 
     def __init__(self, scan_of: ScanOf, shared: bool = True) -> None:
         self.scan, self.shared = scan_of.scan, shared
-        self.formulas = {formula.target: formula.expression for formula in self.scan.formulas}
+        self.formulas = {formula.target: formula for formula in self.scan.formulas}
         self._values: dict[tuple[Leaf, int], np.ndarray | None] = {}
 
     @cached_property
     def terms(self) -> Mapping[Leaf | StepResult, Expression]:
         """The formulas of results, and the formulas of the leaves that represent shared values."""
         terms = dict[Leaf | StepResult, Expression]()
-        results = {r: self.formulas[r.target] for r in self.scan.results if r.target is not None}
+        targets = {result: result.target for result in self.scan.results if result.target}
+        results = {result: self.formulas[target].expression for result, target in targets.items()}
         inside = {scan.name for run in self.scan.nested[:1] for scan in run.scans}
         calls = {call.name for term in results.values() for call in calls_of(term)}
         always = [name for name in calls if readable(name) in inside]
@@ -108,23 +109,15 @@ class StepNodes:
     def value(self, place: Leaf | StepResult, step: int) -> np.ndarray | None:
         """Return the value of a node at a step, or None if the value is unknown."""
         if not isinstance(place, Leaf) or place not in self.terms:
-            return value_at(self.scan, place, step)
+            source: Source | Formula = place if isinstance(place, Leaf) else place.source
+            if isinstance(place, StepResult) and place.target is not None:
+                source = self.formulas[place.target]
+            value = value_at_step(self.scan, source, step)
+            return None if value is None else np.asarray(value)
         if (place, step) not in self._values:
             value = array_of(self.terms[place], lambda leaf: self.value(leaf, step))
             self._values[place, step] = value
         return self._values[place, step]
-
-
-def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
-    """Return the value of an argument or a result at a step, or None if it is not recorded."""
-    if isinstance(place, StepResult):
-        tape = scan.variable(place.target) if place.target is not None else None
-        if place.target is None or not isinstance(tape, TapeTrace):
-            return value_at(scan, place.source, step)
-        values = next(a.values for a in tape.writes if a.tap == place.target.tap)
-        return np.asarray(values[step])
-    recorded = values_of(scan, place)
-    return None if recorded is None else np.asarray(recorded[step])
 
 
 def _with_leaves(term: Term, leaves: Mapping[str, Leaf]) -> Term:
