@@ -127,12 +127,9 @@ class Ssa(Table):
         for tape in self.slots.tapes:
             cells = list[tuple[Key | None, Cell]]()
             for row in (row for argument, row in self.letters if argument == tape.argument):
-                name, cell = (
-                    self._name(self._value(tape, row, step)),
-                    self.slots.cell(tape, row, step),
-                )
-                small = replace(cell, old=None, label=name, id=None)
-                cells.append((self.slots.column(tape, row), small))
+                name = self._name(self._value(tape, row, step))
+                cell = replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
+                cells.append((self.slots.column(tape, row), cell))
             lines.append(Line(cells, blocks=sorted({key[0] for key, _ in cells if key})))
         now = {value: w for value, w in self.writes.items() if w.step == step}
         values, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()

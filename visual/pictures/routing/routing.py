@@ -153,10 +153,8 @@ class RoutingTable(Table):
             holds = bool(array.values[0].reshape(-1)[entry])
             selected = self.call.inputs[0 if holds else 1]
             role, label = _role_of(selected), f"c{name[len(array.name) :]}"
-            title, line = (
-                f"{name} = {holds}, which selects {selected.name}",
-                f"{holds}: {selected.name}",
-            )
+            title = f"{name} = {holds}, which selects {selected.name}"
+            line = f"{holds}: {selected.name}"
             return Cell(role, name, None, key=name, label=label, lines=(line,), title=title, id=id)
         of = self._output_cell if array.number is None else self._input_cell
         role, note, detail = of(array, entry, panel)

@@ -168,10 +168,8 @@ class StepTable(Table):
                 values = content if isinstance(content, Mapping) else dict(enumerate(content))
                 cells = list[tuple[Key | None, Cell]]()
                 for row in (row for row in labels if row in values):
-                    role, title = (
-                        roles.get(row, Role.INTERMEDIATE),
-                        f"{prefix}{labels[row]}: {name}",
-                    )
+                    role = roles.get(row, Role.INTERMEDIATE)
+                    title = f"{prefix}{labels[row]}: {name}"
                     key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
                     id, value, before = (number, name, row), values[row], old.get(row)
                     cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
