@@ -24,8 +24,7 @@ from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
-from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.quantities import QuantityNode
+from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 

@@ -6,7 +6,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.unrolled.quantities import reached_rows
+from visual.pictures.unrolled.graph import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
 from visual.scene.shapes import Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role

@@ -17,10 +17,9 @@ from visual.layout.names import NamedScan
 from visual.layout.routes import TRACK, LaneGrid, assign_tracks, is_straight, routes
 from visual.layout.table import Cell
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
-from visual.pictures.unrolled.graph import Unrolling
+from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.pictures.unrolled.overview import feeding
 from visual.pictures.unrolled.placing import FOLD, Placing, Room
-from visual.pictures.unrolled.quantities import QuantityNode
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened

@@ -13,8 +13,7 @@ from lab.traces.scan_of import ScanOf
 from visual.layout.columns import Gap, numbers, shown_steps, timeline, touched_columns, with_gaps
 from visual.layout.routes import TRACK, Spot
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.quantities import Lane
+from visual.pictures.unrolled.graph import Lane, Unrolling
 
 FOLD = 34  # the width of a gap, in pixels
 SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
