@@ -59,21 +59,29 @@ class Job:
         self._began = time.monotonic()
 
 
-def begin(compute: Callable[[], T], job: Job, on_end: Callable[[Future[T]], None]) -> None:
-    """Run `compute` in a new thread, then `on_end` in the calling thread.
+def event_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, or None."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
+
+
+def begin(
+    compute: Callable[[], T], job: Job, on_end: Callable[[Future[T]], None], delay: float = 0
+) -> None:
+    """Run `compute` in a new thread after `delay` seconds, then `on_end` in the calling thread.
 
     `on_end` receives the outcome, unless the job is canceled. The thread has the context of the
     caller, so that output appears below the cell of the caller.
     """
-    outcome, context, loop = Future[T](), copy_context(), None
-    with suppress(RuntimeError):  # no event loop runs in this thread
-        loop = asyncio.get_running_loop()
+    loop, outcome, context = event_loop(), Future[T](), copy_context()
 
     def finish() -> None:
         if not job.is_canceled:
             on_end(outcome)
 
     def work() -> None:
+        time.sleep(delay)
         try:
             outcome.set_result(context.copy().run(job.run, compute))
         except BaseException as error:

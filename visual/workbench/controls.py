@@ -2,9 +2,10 @@
 
 The key of a control names the choice to change: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values. Start with `controls` and `changed`; `visual.options`
-declares labels and ranges.
+declares labels and ranges. `draw_ahead` draws the pictures of probable next changes.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -175,3 +176,26 @@ def _float(name: str, written: object) -> float:
     with suppress(ValueError):
         return float(str(written))
     raise argument_error(name, written, "expected a number.")
+
+
+HIGHEST = 3  # the highest order that is drawn ahead
+SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
+
+
+def draw_ahead(bench: Bench) -> None:
+    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors.
+
+    A probable change changes the steps or the order by 1, or selects another loop of the gallery.
+    """
+    if not isinstance(bench, LoopBench):
+        return
+    order, steps = bench.state.order, bench.chosen.steps
+    changes: list[tuple[str, object]] = [("steps", steps + 1), ("steps", steps - 1)]
+    changes += [("order", other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST]
+    changes += [("loop", name) for name in gallery.loops]
+    for name, value in changes:
+        start = time.monotonic()
+        with suppress(Exception):
+            draw_bench(changed(bench, [name], value), keeps_options=False)
+        if time.monotonic() - start > SLOW:
+            return

@@ -33,8 +33,8 @@ from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
-from visual.widgets.working import Job, begin
-from visual.workbench.controls import Key, changed, controls, draw_bench, equation
+from visual.widgets.working import Job, begin, event_loop
+from visual.workbench.controls import Key, changed, controls, draw_ahead, draw_bench, equation
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench
 from visual.workbench.texts import bench_of, cell, link_of, with_loop
 
@@ -43,6 +43,7 @@ HERE = Path(__file__).parent
 FORMATS = ("svg", "pdf", "png", "html")
 SCALE = 2.0
 LONGEST = 80  # the most characters of a file name
+QUIET = 0.4  # seconds without a request before pictures are drawn ahead
 MOST = 30  # the most changes that can be undone
 TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
@@ -82,7 +83,7 @@ class Workbench(ChoiceTraits, Widget):
     is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
     _requested: Bench  # differs from `_bench` while a request of the page has no answer
-    _job = Job()  # the job that draws the requested bench
+    _job = Job()  # the job that draws the requested bench, or probable next benches
     _time = -inf  # the time of the latest change, if only values changed
     _number = -1  # the number of the latest message; numbers of different pages differ
 
@@ -195,6 +196,7 @@ class Workbench(ChoiceTraits, Widget):
                 self.svg, self.machine = bench.svg, dict(bench.machine)
                 self._update_form()
                 self._update_copies()
+            self._look_ahead()
 
     @traitlets.observe("moment")
     def _update_copies(self, _: object = None) -> None:
@@ -202,6 +204,14 @@ class Workbench(ChoiceTraits, Widget):
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.moment)
             self.link = link_of(self._bench, self.moment)
+
+    @traitlets.observe("is_shown")
+    def _look_ahead(self, _: object = None) -> None:
+        """Draw the pictures of probable next requests after `QUIET` seconds without a request."""
+        if self.is_shown and self._requested is self._bench and event_loop():
+            self._job.cancel()
+            self._job, bench = Job(), self._bench
+            begin(lambda: draw_ahead(bench), self._job, lambda _: None, QUIET)
 
     @traitlets.validate(*CHOICE_NAMES)
     def _choose(self, proposal: Mapping[str, Any]) -> object:

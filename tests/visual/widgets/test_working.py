@@ -11,8 +11,9 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.progress import pause
+from visual.drawing import draw, study
 from visual.widgets.working import TURNS, Job, begin
-from visual.workbench import state
+from visual.workbench import state, workbench
 from visual.workbench.workbench import Workbench
 
 PATIENCE = 60
@@ -142,3 +143,47 @@ async def test_another_workbench_does_not_wait(monkeypatch):
     assert one.form["answered"] == -1
     one.close()
     await until(lambda: not at_work())
+
+
+# probable next choices
+
+ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
+
+
+def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
+    bench = Workbench(gallery.loops["square"], view="tapes")
+
+    async def look():
+        bench.is_shown = True
+        await until(lambda: not bench._job.is_canceled and not at_work())
+
+    def shown():
+        return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]
+
+    forget()
+    in_a_loop(look)()
+    drawn = draw._draw_study.cache_info().misses
+    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one step more
+    assert draw._draw_study.cache_info().misses == drawn
+    ahead = shown()
+    forget()
+    assert shown() == ahead
+    assert len({*ahead}) == len(ASKED) - 1  # one request returns to an earlier state
+
+
+@in_a_loop
+async def test_a_request_interrupts_drawing_ahead(monkeypatch):
+    bench = Workbench(gallery.loops["square"], view="tapes")
+    started = threading.Event()
+    monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started))
+    bench.is_shown = True
+    await until(started.is_set)
+    bench.receive({"number": 1, "key": ["order"], "value": 2})
+    await until(lambda: bench.state.order == 2)
+    bench.close()
+    await until(lambda: not at_work())
+
+
+def forget():
+    for remembered in (draw._draw_study, study._study_of_loop, study._cached_graph):
+        remembered.cache_clear()
