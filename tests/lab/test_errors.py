@@ -31,10 +31,10 @@ X0, XS = graph()
 N = pt.iscalar("n")
 
 
-def complex_graph(ask, through=lambda values: values):
+def complex_graph(function, transform=lambda values: values):
     z = pt.zscalar("z")
     values = pytensor.scan(lambda v: v * v, outputs_info=[z], n_steps=3, return_updates=False)
-    return ask(through(values[-1]), z)
+    return function(transform(values[-1]), z)
 
 
 def derive_all(node):
@@ -102,4 +102,4 @@ BAD = [
     (lambda: lab.trace(graph(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
 ]
-test_bad_input_is_one_sentence = words_test(*BAD, longest=320)
+test_invalid_input_raises_one_sentence = words_test(*BAD, longest=320)

@@ -57,13 +57,13 @@ def test_faults_are_small_and_of_all_kinds(mutants, root):
     raise ValueError("a" + f"{a + b}")
 '''
     (root / "lab/small/code.py").write_text(code)
-    found = [f for f in mutants.faults(root, "lab/small") if f.path.endswith("code.py")]
-    assert {(f.line, f.after) for f in found} == {
+    faults = [f for f in mutants.faults(root, "lab/small") if f.path.endswith("code.py")]
+    assert {(f.line, f.after) for f in faults} == {
         *((1, after) for after in ("3", "False")),
         *((3, after) for after in ("not (not a or b)", "not a and b", "a")),
         *((4, after) for after in ("None", "g(a[1:b], b)", "g(a[1:b], key=c)", "2")),
         *((4, after) for after in ("1 + 1", "b + 1")),
     }
-    for fault in found:
+    for fault in faults:
         faulty = fault.applied(code.encode())
         assert ast.dump(ast.parse(faulty)) != ast.dump(ast.parse(code))

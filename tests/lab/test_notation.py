@@ -1,4 +1,4 @@
-"""Texts of numbers, ranges of numbers, and counts of operations; factors in expressions."""
+"""Numbers, ranges of numbers, and counts of operations as text; factors in expressions."""
 
 import re
 from itertools import combinations
@@ -21,14 +21,14 @@ from lab.notation import (
 )
 
 
-def test_numbers_that_follow_each_other_are_told_by_their_ends():
-    for chosen in combinations(range(9), 5):
-        told, found = ranges_text(chosen), list[int]()
-        for part in told.split(", "):
+def test_consecutive_numbers_are_written_as_a_range():
+    for expected in combinations(range(9), 5):
+        text, numbers = ranges_text(expected), list[int]()
+        for part in text.split(", "):
             first, _, last = part.partition("–")
-            found += range(int(first), int(last or first) + 1)
+            numbers += range(int(first), int(last or first) + 1)
             assert not last or int(last) >= int(first) + 2
-        assert found == list(chosen)
+        assert numbers == list(expected)
     assert ranges_text([1, 33, 34, 35, 37]) == "1, 33–35, 37"
     assert ranges_text([]) == ""
 
@@ -84,5 +84,5 @@ FACTORS = [
 
 @pytest.mark.parametrize(("expression", "factor"), FACTORS)
 def test_factors(expression, factor):
-    found = factor_of(expression, A)
-    assert (None if found is None else render(found, lambda leaf: leaf.variable)) == factor
+    result = factor_of(expression, A)
+    assert (None if result is None else render(result, lambda leaf: leaf.variable)) == factor

@@ -14,19 +14,19 @@ from lab.loops import gallery
 from lab.progress import Interrupted, Progress, hide_progress, is_watched, watch_work
 
 
-def pauses_of(make, most=None):
+def pauses_of(work, limit=None):
     """Return the number of pauses of some work; interrupt the work after `most` pauses."""
     count = 0
 
     def watch():
         nonlocal count
         count += 1
-        if most is not None and count > most:
+        if limit is not None and count > limit:
             raise Interrupted
 
     with contextlib.suppress(Interrupted), watch_work(watch):
-        make()
-        assert most is None
+        work()
+        assert limit is None
     return count
 
 
@@ -39,21 +39,21 @@ WORKS = {
     "a run": lambda: rnn().trace(order=0),
     "derivatives": lambda: rnn().derivative(2),
     "a picture": lambda: visual.draw(rnn(), "tapes", order=1),
-    "a broken rule": lambda: lab.break_rule(gallery.loops["square"], "swapped-taps", 1),
+    "a faulty rule": lambda: lab.break_rule(gallery.loops["square"], "swapped-taps", 1),
 }
 
 
 @pytest.mark.parametrize("name", WORKS)
-def test_work_can_be_given_up_at_every_pause(name):
+def test_work_can_be_interrupted_at_every_pause(name):
     WORKS[name]()  # fills the cache of formulas, which equal steps share
     pauses = pauses_of(WORKS[name])
     assert pauses > 5
-    for most in (0, pauses // 2, pauses - 1):
-        assert pauses_of(WORKS[name], most) == most + 1
+    for limit in (0, pauses // 2, pauses - 1):
+        assert pauses_of(WORKS[name], limit) == limit + 1
     assert not is_watched()
 
 
-def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
+def test_watched_work_shows_no_warning_and_no_bar(capsys, monkeypatch):
     monkeypatch.setattr("lab.gradients.derivative.MANY_SCANS", 2)
     graph = gallery.loops["square"].build()
     cost = graph.outputs["x"][-1]

@@ -1,4 +1,4 @@
-"""Tapes and their reverse, compared with the table of the eleven-phase document."""
+"""Tapes and their reverse, compared with PyTensor's document on the eleven phases."""
 
 import pytest
 from fuzzing.outcomes import error_test
@@ -15,12 +15,14 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("reads", "writes", "back_reads", "back_writes", "over", "kept"), TABLE)
-def test_reverse_follows_the_table(reads, writes, back_reads, back_writes, over, kept):
-    back = Tape(reads, writes).reverse()
-    assert (back.reads, back.writes) == (back_reads, back_writes)
-    assert set(back.overwritten) == over
-    assert set(back.preserved) == kept
+@pytest.mark.parametrize(
+    ("reads", "writes", "back_reads", "back_writes", "overwritten", "preserved"), TABLE
+)
+def test_reverse_follows_the_table(reads, writes, back_reads, back_writes, overwritten, preserved):
+    reverse = Tape(reads, writes).reverse()
+    assert (reverse.reads, reverse.writes) == (back_reads, back_writes)
+    assert set(reverse.overwritten) == overwritten
+    assert set(reverse.preserved) == preserved
 
 
 def test_a_sequence_and_an_output_are_each_others_reverse():
@@ -38,12 +40,12 @@ def test_kinds(reads, writes, kind):
     assert Tape(reads, writes).kind is kind
 
 
-def test_positions_start_where_the_document_starts_them():
+def test_positions_start_as_in_the_document():
     tape = Tape((-1, 0), (0, -1))
     assert tape.origin == 1  # position -1 is row 0
     assert tape.positions(0, tape.reads) == (-1, 0)
     assert [tape.row(1, tap) for tap in tape.writes] == [2, 1]
-    assert tape.rows(2) == 3  # p, q, r
+    assert tape.rows(2) == 3
 
 
 test_errors = error_test(

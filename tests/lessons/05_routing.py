@@ -4,8 +4,8 @@ import lab
 from lab.checks import check
 
 
-def moved(function, inputs, g):
-    """Estimate the gradient of sum(g * function) wrt every input."""
+def estimate(function, inputs, g):
+    """Estimate the gradient of sum(g * function) wrt each input."""
     return [
         rates(lambda x, n=n: g @ function(*inputs[:n], x, *inputs[n + 1 :]), value)
         for n, value in enumerate(inputs)
@@ -13,8 +13,8 @@ def moved(function, inputs, g):
 
 
 assert (J == [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]).all()
-(by_a,) = moved(lambda a: a[1:3], [a], np.array([10.0, 20.0]))
-check.compare(by_a, [0, 10, 20, 0, 0], 1e-8)
+(gradient_of_a,) = estimate(lambda a: a[1:3], [a], np.array([10.0, 20.0]))
+check.compare(gradient_of_a, [0, 10, 20, 0, 0], 1e-8)
 
 # d(x₁ + x₂)/dx₀ for x₁ = √x₀ − 0.5 = 0 and x₂ = −0.5: 1/(2√x₀).
 trapped = rooted.trace(cost="sum")
@@ -30,14 +30,14 @@ def overwrite(tape, y):
     return result
 
 
-def compare_all(found, expected, tolerance=1e-8):
-    for mine, theirs in zip(found, expected, strict=True):
+def compare_all(actual, expected, tolerance=1e-8):
+    for mine, theirs in zip(actual, expected, strict=True):
         check.compare(np.reshape(mine, np.shape(theirs)), theirs, tolerance)
 
 
 g = np.array([10.0, 20.0, 30.0, 40.0])
 assert (after == overwrite(row, y)).all()
-compare_all(moved(overwrite, [row, y], g), pullback(g))
+compare_all(estimate(overwrite, [row, y], g), pullback(g))
 
 
 def reading_step(row):
@@ -46,18 +46,18 @@ def reading_step(row):
     return result
 
 
-(by_row,) = moved(reading_step, [row], np.array([10.0, 20.0, 30.0, 40.0]))
-check.compare(np.array(transposed), by_row, 1e-8)
+(gradient_of_row,) = estimate(reading_step, [row], np.array([10.0, 20.0, 30.0, 40.0]))
+check.compare(np.array(transposed), gradient_of_row, 1e-8)
 
 bounds = [np.array([0.2, 1.5, -0.3]), np.array([0.0]), np.array([1.0])]
 g = np.array([10.0, 20.0, 30.0])
-expected = moved(np.clip, bounds, g)
+expected = estimate(np.clip, bounds, g)
 ours = structural.vjp(clamp, [np.array([0.2, 1.5, -0.3]), lo, hi])[1](g)
 compare_all(expected, ours)
 
 before, newest = np.array([1.0, 2.0, 3.0]), np.array([4.0])
 g = np.array([10.0, 20.0, 30.0])
-shifted = moved(lambda w, y: np.append(w[1:], y), [before, newest], g)
+shifted = estimate(lambda w, y: np.append(w[1:], y), [before, newest], g)
 assert turn.check(back).is_right
 assert "moved" in turn.check(lambda g: ([g[0], g[1], 0.0], [g[2]])).reason
 compare_all(back(g), shifted)

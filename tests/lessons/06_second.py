@@ -6,7 +6,7 @@ from solving import rates
 factors = 2 * np.array(x[:4])
 assert np.allclose(direct, rates(lambda values: prod(2 * values), x[:4]), rtol=1e-8)
 # The product of the factors of all later steps
-assert np.allclose(dC1_d_dC_dx, [prod(factors[:place]) for place in range(5)], rtol=1e-12)
+assert np.allclose(dC1_d_dC_dx, [prod(factors[:n]) for n in range(5)], rtol=1e-12)
 third_scan = square.trace(order=2).scans[2]
 assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in dC1_d_dC_dx]
 assert isclose(dC1_dx[0], 240 * 0.95**14, rel_tol=1e-12)
@@ -16,7 +16,7 @@ assert sorted(map(steps.count, set(steps))) == [1, 1, 3, 3]
 assert turn.check(mine).is_right
 states, slopes = (0.9, 0.9**3, 0.9**9), (9 * 0.9**24, 3 * 0.9**18, 1)  # of x₃ = x₁⁹ = x₂³
 before = (1, 3 * 0.9**2, 9 * 0.9**8)  # derivatives of x₀, x₁, and x₂ wrt x₀
-begins = [6 * x * g * by for x, g, by in zip(states, slopes, before, strict=True)]
+begins = [6 * x * g * slope for x, g, slope in zip(states, slopes, before, strict=True)]
 assert all(map(isclose, mine(0.9), begins))
 assert len(mine(0.9)) == 3
 assert turn.check(lambda x: [*mine(x), 0.0]).is_right  # the 0 of the last state is optional

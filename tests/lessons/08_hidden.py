@@ -22,8 +22,8 @@ cost, old = (graph.node.outputs[0][1:] ** 2).sum(), lab.BROKEN["accumulate-overw
 for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
     options = {} if rule is None else {"rule": rule}
     of_squares = lab.derivative(cost, graph.inputs["x"], order=2, **options)
-    found = lab.trace(of_squares.values, graph.given).outputs[2]
-    assert isclose(float(found), value, rel_tol=1e-5)
+    second = lab.trace(of_squares.values, graph.given).outputs[2]
+    assert isclose(float(second), value, rel_tol=1e-5)
 
 for side, shown in ((broken.true, ("7.6", "7.6", "4")), (broken.broken, ("7.6", "30.4", "16"))):
     text = visual.machine(side, moment=visual.machine(side).content.moments).text()

@@ -17,13 +17,13 @@ def by_hand(weight, start=0.1):
 
 assert isclose(float(trace.outputs[0]), by_hand(0.8), rel_tol=1e-13)
 assert isclose(float(trace.outputs[1]), rates(by_hand, 0.8), rel_tol=1e-8)
-told = str(lab.compare(cost, w, given=given))
-assert "Both pullbacks compute the same gradients" in told
-assert "none: the steps of both runs write the same" in told
-told = str(explained)
-assert "every backward step reads h[t−1] and h[t]" in " ".join(told.split())
-assert "Known traps: none." in " ".join(told.split())
-assert "for steps 0 to n−1" in told
+report = str(lab.compare(cost, w, given=given))
+assert "Both pullbacks compute the same gradients" in report
+assert "none: the steps of both runs write the same" in report
+assert "for steps 0 to n−1" in str(explained)
+words = " ".join(str(explained).split())
+assert "every backward step reads h[t−1] and h[t]" in words
+assert "Known traps: none." in words
 check.compare(gradient.eval({x: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
 assert [trap.name for trap in lab.explain(xs[-1], xs).traps] == ["gradient_of_output"]
 

@@ -1,7 +1,7 @@
 """Run every lesson from its first cell to its last, and check its results.
 
-A lesson takes the stated minutes. The estimate counts reading, looking, running, answering, and
-writing, at the rates of observed learners, without folded text.
+A lesson takes the stated minutes. The estimate counts the time to read, look, run cells, answer,
+and write, at the rates of observed learners, without folded text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
 exercises in the kernel of the lesson, after its hidden solutions ran.
@@ -29,12 +29,12 @@ LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # a kernel on TCP print
 CHECKS = ROOT / "tests" / "lessons"
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 WORDS, AVERAGE, CHECKED = 600, 450, 3
-MOST, SLACK = 12, 0.25  # minutes; the tolerance ignores a few words of a picture
+MAX_MINUTES, SLACK = 12, 0.25  # minutes; the tolerance ignores a few words of a picture
 A_MINUTE = 170  # words that a learner reads in a minute
 SYMBOL, LINE = 2, 7  # additional seconds for a symbol in prose; seconds for a line of code
 PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds: for a picture; per word; at most
 QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds for a question, a task, and a line to write
-APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
+NOT_PROSE = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
 START = f"""\
@@ -74,13 +74,13 @@ def kernel():
 def run(kernel, lesson, checks):
     """Run a lesson; return it with outputs, and whether the checks solve each exercise."""
     lesson = nbformat.from_dict(lesson)
-    elsewhere = "os.chdir(tempfile.mkdtemp())"  # where calls write files
+    elsewhere = "os.chdir(tempfile.mkdtemp())"  # calls write files into this folder
     solving = [*solutions(lesson), f"from solving import solve\n{checks}"]
     parts = [START, *solving, elsewhere, *inline_calls(text_of(lesson)), END]
     first, *others, last = map(v4.new_code_cell, parts)
     lesson.cells = [first, *lesson.cells, *others, last]
-    place = {"metadata": {"path": ROOT}}
-    client = NotebookClient(lesson, km=kernel, timeout=120, resources=place)
+    resources = {"metadata": {"path": ROOT}}
+    client = NotebookClient(lesson, km=kernel, timeout=120, resources=resources)
     try:
         client.execute()
     finally:
@@ -90,7 +90,7 @@ def run(kernel, lesson, checks):
 
 def prose(lesson):
     """Return the words of a lesson that learners read."""
-    return TOKEN.findall(APART.sub(" ", text_of(lesson)))
+    return TOKEN.findall(NOT_PROSE.sub(" ", text_of(lesson)))
 
 
 def is_symbol(word):
@@ -98,19 +98,19 @@ def is_symbol(word):
     return bool(re.search(r"[\d₀-₉_·′]", word)) or (len(word) == 1 and word not in "aAI")
 
 
-def checked(lesson):
+def questions_and_tasks(lesson):
     """Return the cells with questions, and the cells with tasks."""
     code = code_cells(lesson)
     questions = [cell for cell in code if re.search(r"visual\.(Question|Exercise)\(", cell.source)]
     return questions, [cell for cell in code if "visual.Work(" in cell.source]
 
 
-def written(lesson):
+def lines_to_write(lesson):
     """Return the number of lines of the solution that learners write."""
     (folded,) = (f for f in FOLDED.findall(text_of(lesson)) if "One solution<" in f)
-    (begun,) = (c.source for c in lesson.cells if "mine-" in str(c.metadata.get("nbgrader")))
+    (template,) = (c.source for c in lesson.cells if "mine-" in str(c.metadata.get("nbgrader")))
     solution = lines(code_blocks(folded, "python")[0])
-    return len([line for line in solution if line not in begun.splitlines()])
+    return len([line for line in solution if line not in template.splitlines()])
 
 
 def lines(source):
@@ -118,44 +118,45 @@ def lines(source):
     return [line for line in source.splitlines() if not IMPORT.match(line)]
 
 
-def seconds(ran):
+def seconds(lesson):
     """Return the estimated seconds that a learner needs for a lesson, from its outputs."""
-    words, (questions, tasks) = prose(ran), checked(ran)
+    words, (questions, tasks) = prose(lesson), questions_and_tasks(lesson)
     total = 60 * len(words) / A_MINUTE + SYMBOL * sum(map(is_symbol, words))
-    total += QUESTION * len(questions) + sum(TASK + WRITTEN * written(ran) for _ in tasks)
-    for cell in code_cells(ran):
+    total += QUESTION * len(questions) + sum(TASK + WRITTEN * lines_to_write(lesson) for _ in tasks)
+    for cell in code_cells(lesson):
         if cell not in (*questions, *tasks) and "nbgrader" not in cell.metadata:
             drawn = [o.data for o in cell.outputs if "image/svg+xml" in o.get("data", {})]
             total += LINE * (len(lines(cell.source)) - len(drawn))
-            told = (len(data["text/plain"].split()) for data in drawn)
-            total += sum(min(LARGEST, PICTURE + IN_PICTURE * count) for count in told)
+            counts = (len(data["text/plain"].split()) for data in drawn)
+            total += sum(min(LARGEST, PICTURE + IN_PICTURE * count) for count in counts)
     return total
 
 
-def takes(ran, path):
+def check_minutes(lesson, path):
     """Check that a lesson takes the stated minutes, or one minute less."""
     index = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
     lead = re.search(r"takes\s+about\s+(\d+)\s+minutes", path.read_text(encoding="utf-8"))
-    told, found = int(lead[1]), seconds(ran) / 60
-    assert told <= MOST, path.stem
-    assert told - 1 <= found + SLACK, (path.stem, found)
-    assert found <= told + SLACK, (path.stem, found)
-    assert re.search(rf"\({path.stem}\.ipynb\) \| .+? \| {told} \|", index), path.stem
+    stated, estimated = int(lead[1]), seconds(lesson) / 60
+    assert stated <= MAX_MINUTES, path.stem
+    assert stated - 1 <= estimated + SLACK, (path.stem, estimated)
+    assert estimated <= stated + SLACK, (path.stem, estimated)
+    assert re.search(rf"\({path.stem}\.ipynb\) \| .+? \| {stated} \|", index), path.stem
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_runs_and_its_exercises_can_be_solved(kernel, path):
     lesson = jupytext.read(path)
-    ran, exercises = run(kernel, lesson, (CHECKS / f"{path.stem}.py").read_text(encoding="utf-8"))
-    told = [output for cell in code_cells(ran) for output in cell.outputs]
-    assert [output.text for output in told if output.get("name") == "stderr"] == []
+    checks = (CHECKS / f"{path.stem}.py").read_text(encoding="utf-8")
+    executed, exercises = run(kernel, lesson, checks)
+    outputs = [output for cell in code_cells(executed) for output in cell.outputs]
+    assert [output.text for output in outputs if output.get("name") == "stderr"] == []
     assert exercises
     assert [name for name, solved in exercises.items() if not solved] == []
-    (checked,) = (cell for cell in code_cells(ran) if "visual.Work(" in cell.source)
-    told = checked.outputs[-1]["data"]["text/plain"]
-    assert told.startswith(("Nothing to check yet", "Wrong. ")), told
-    ran.cells = ran.cells[1 : 1 + len(lesson.cells)]
-    takes(ran, path)
+    (task,) = (cell for cell in code_cells(executed) if "visual.Work(" in cell.source)
+    message = task.outputs[-1]["data"]["text/plain"]
+    assert message.startswith(("Nothing to check yet", "Wrong. ")), message
+    executed.cells = executed.cells[1 : 1 + len(lesson.cells)]
+    check_minutes(executed, path)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -176,9 +177,9 @@ def test_a_lesson_is_easy_to_read(path):
     assert "https://pytensor.readthedocs.io/" in text
 
 
-def test_what_is_wrong_with_a_lesson_is_found(kernel):
-    asked = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
-    assert run(kernel, v4.new_notebook(cells=[v4.new_code_cell(asked)]), "")[1] == {"left": False}
+def test_faults_of_a_lesson_are_detected(kernel):
+    source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
+    assert run(kernel, v4.new_notebook(cells=[v4.new_code_cell(source)]), "")[1] == {"left": False}
     for cell, error in (
         (v4.new_markdown_cell("Call `visual.nothing(1)`."), "name 'visual' is not defined|nothing"),
         (v4.new_code_cell("import warnings; warnings.warn('old')"), "UserWarning: old"),
@@ -201,9 +202,10 @@ def test_a_wrong_solution_is_detected(right, wrong, words):
         solve(visual.Question("?", 1, "Because it is."), right, *wrong)
 
 
-def test_no_lesson_grows():
+def test_lessons_are_short():
     lessons = [jupytext.read(path) for path in LESSONS]
     words = [len(prose(lesson)) for lesson in lessons]
     assert max(words) <= WORDS
     assert sum(words) / len(words) <= AVERAGE
-    assert {sum(map(len, checked(lesson))) for lesson in lessons} <= {*range(2, CHECKED + 1)}
+    counts = {sum(map(len, questions_and_tasks(lesson))) for lesson in lessons}
+    assert counts <= {*range(2, CHECKED + 1)}

@@ -14,7 +14,7 @@ from lab.loops.text.grammar import Names, read_step
 
 A, U, W = 0.7, 1.3, -0.4
 
-# The text, and the same formula in Python, of x = A, u = U and w = W.
+# A text and the same formula in Python, with x = A, u = U, and w = W.
 FORMULAS = [
     ("sin(x[t-1])*u + w*x[t-1]", lambda x, u, w: math.sin(x) * u + w * x),
     ("2**-x", lambda x, u, w: 2.0**-x),
@@ -53,10 +53,10 @@ def one_step(text):
 def test_a_formula_has_the_value_of_python_and_can_be_read_again(text, python):
     assert one_step(text) == pytest.approx(python(A, U, W), rel=1e-14)
     step = lab.Loop.from_text(text, {"x": A}, {"u": [U]}, {"w": W}).step
-    again = lab.Loop.from_text(str(step), {"x": A}, {"u": [U]}, {"w": W}).step
-    assert (again, hash(again)) == (step, hash(step))
-    read = read_step(str(step), Names(("x",), ("u",), ("w",)))
-    assert [line.node for line in read] == [line.node for line in step.lines]
+    copy = lab.Loop.from_text(str(step), {"x": A}, {"u": [U]}, {"w": W}).step
+    assert (copy, hash(copy)) == (step, hash(step))
+    lines = read_step(str(step), Names(("x",), ("u",), ("w",)))
+    assert [line.node for line in lines] == [line.node for line in step.lines]
 
 
 def test_taps_follow_from_the_text():
@@ -71,15 +71,15 @@ def test_taps_follow_from_the_text():
     x, u = [0.1, 0.2, 0.3], range(6)
     for s in range(2, 5):
         x.append(math.sin(x[-1]) * u[s] + 0.5 * x[-3] + u[s - 2] * u[s + 1])
-    found = loop.trace(order=0).scans[0].tapes[0].final
-    np.testing.assert_allclose(found, x, rtol=1e-14)
+    final = loop.trace(order=0).scans[0].tapes[0].final
+    np.testing.assert_allclose(final, x, rtol=1e-14)
 
 
-def test_a_name_alone_leaves_the_tap_open():
+def test_a_name_without_a_tap_accepts_any_tap():
     loop = lab.Loop.from_text("2*x", {"x": 1.0}, n_steps=4).with_taps({"x": (-2,)})
     assert loop.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 1, 2, 2, 4, 4]
-    given = lab.Loop.from_text("2*x", (lab.State("x", [1.0, 3.0], taps=(-2,)),), n_steps=2)
-    assert given.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 3, 2, 6]
+    declared = lab.Loop.from_text("2*x", (lab.State("x", [1.0, 3.0], taps=(-2,)),), n_steps=2)
+    assert declared.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 3, 2, 6]
 
 
 def test_states_outputs_and_until():
@@ -104,7 +104,7 @@ def test_vectors_and_matrices():
 
 
 TWO_TAPS = "x[t-1] + x[t-2]"
-REFUSED = [
+ERRORS = [
     # The text, the quoted part, and the message.
     ("x.__class__", "x.__class__", "not part of the grammar"),
     ("__import__('os')", "__import__", "not a supported function"),
@@ -156,31 +156,31 @@ REFUSED = [
 DECLARED = {"states": {"x": A}, "sequences": {"u": [U]}, "parameters": {"w": W}}
 
 
-def refuse(text, given=None):
-    lab.Loop.from_text(text, **(given or DECLARED))
+def declare(text, arguments=None):
+    lab.Loop.from_text(text, **(arguments or DECLARED))
 
 
-test_anything_else_is_refused = words_test(
+test_other_texts_raise_errors = words_test(
     *(
-        (partial(refuse, text), "step, line 2: " if "\n" in text else "step: ", *words)
-        for text, *words in REFUSED
+        (partial(declare, text), "step, line 2: " if "\n" in text else "step: ", *words)
+        for text, *words in ERRORS
     ),
     longest=320,
 )
 STATES = {"states": {"x": 1.0, "y": 1.0}}
 READS_TWO = lab.Loop.from_text(TWO_TAPS, {"x": 1.0}, n_steps=2)
-test_bad_declarations_are_refused = words_test(
-    (partial(refuse, ""), "step = ''"),
-    (partial(refuse, None), "step = None"),
-    (partial(refuse, "x" * 2001), "at most 2000"),
-    (partial(refuse, "x", STATES), "not assigned to a name"),
-    (partial(refuse, "x = x", STATES), "assigns no value to y"),
-    (partial(refuse, "x\nuntil(x > 1); until(x < 0)"), "second until"),
-    (partial(refuse, "x", {"states": {"__import__('os')": 1.0}}), "name = \"__import__('os')\""),
-    (partial(refuse, "x", {"states": {"t": 1.0}}), "name = 't'"),
-    (partial(refuse, "x", {"states": {"x": "a"}}), "initial of state x = 'a'"),
-    (partial(refuse, TWO_TAPS, {"states": (lab.State("x", 1.0),)}), "for the taps [-2, -1]"),
-    (partial(refuse, TWO_TAPS, {"states": {"x": [1.0, 2.0, 3.0]}}), "expected 2 values"),
+test_invalid_declarations_raise_errors = words_test(
+    (partial(declare, ""), "step = ''"),
+    (partial(declare, None), "step = None"),
+    (partial(declare, "x" * 2001), "at most 2000"),
+    (partial(declare, "x", STATES), "not assigned to a name"),
+    (partial(declare, "x = x", STATES), "assigns no value to y"),
+    (partial(declare, "x\nuntil(x > 1); until(x < 0)"), "second until"),
+    (partial(declare, "x", {"states": {"__import__('os')": 1.0}}), "name = \"__import__('os')\""),
+    (partial(declare, "x", {"states": {"t": 1.0}}), "name = 't'"),
+    (partial(declare, "x", {"states": {"x": "a"}}), "initial of state x = 'a'"),
+    (partial(declare, TWO_TAPS, {"states": (lab.State("x", 1.0),)}), "for the taps [-2, -1]"),
+    (partial(declare, TWO_TAPS, {"states": {"x": [1.0, 2.0, 3.0]}}), "expected 2 values"),
     *(
         (lambda taps=taps: READS_TWO.with_taps({"x": taps}), "written for the taps [-2, -1]")
         for taps in ((-3, -1), (-1, -2), (-1,))
@@ -192,26 +192,26 @@ PRINTED = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn", "window",
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_what_is_printed_can_be_read(name):
+def test_printed_equations_can_be_read(name):
     """The printed equations of a loop are a text that defines the same loop."""
     loop = gallery.loops[name]
-    read = lab.Loop.from_text(
+    parsed = lab.Loop.from_text(
         "\n".join(loop.system().lines()),
-        {one.name: one.initial for one in loop.states},
-        {one.name: one.values for one in loop.sequences},
-        {one.name: one.value for one in loop.parameters},
+        {item.name: item.initial for item in loop.states},
+        {item.name: item.values for item in loop.sequences},
+        {item.name: item.value for item in loop.parameters},
         n_steps=loop.steps,
     )
-    made, same = (one.trace(order=1) for one in (read, loop))
-    np.testing.assert_allclose(made.outputs[1], same.outputs[1], rtol=1e-13)
-    assert read.system().lines() == loop.system().lines()
+    actual, expected = (item.trace(order=1) for item in (parsed, loop))
+    np.testing.assert_allclose(actual.outputs[1], expected.outputs[1], rtol=1e-13)
+    assert parsed.system().lines() == loop.system().lines()
 
 
 ALIKE = [("µ", "μ"), ("ſ", "s"), ("\u212a", "K"), ("ｘ", "x"), ("ﬁ", "fi")]
 
 
 @pytest.mark.parametrize(("sign", "letter"), ALIKE)
-def test_names_that_look_alike_are_one(sign, letter):
+def test_names_that_look_alike_are_equal(sign, letter):
     loop = lab.Loop.from_text(f"{sign} = {letter}*2", {sign: 1.0}, n_steps=2)
     assert list(loop.variables) == [letter] == [loop.step.results[0]]
     declared = lab.Loop(
@@ -219,12 +219,12 @@ def test_names_that_look_alike_are_one(sign, letter):
         states=(lab.State(sign, 1.0, taps=(-1,)),),
         n_steps=2,
     )
-    for one in (loop, declared):
-        traced = one.trace(wrt=sign, of=sign, at={sign: 3.0})
-        assert [float(value) for value in traced.outputs] == [12.0, 4.0]
-        assert lab.dot_product(one, wrt=sign, of=sign, tangents={sign: 1.0}).of == letter
-        assert lab.compare(one, wrt=sign, of=sign).agree
-        assert one.with_taps({sign: (-1,)}).variables[letter].taps == (-1,)
+    for variant in (loop, declared):
+        trace = variant.trace(wrt=sign, of=sign, at={sign: 3.0})
+        assert [float(value) for value in trace.outputs] == [12.0, 4.0]
+        assert lab.dot_product(variant, wrt=sign, of=sign, tangents={sign: 1.0}).of == letter
+        assert lab.compare(variant, wrt=sign, of=sign).agree
+        assert variant.with_taps({sign: (-1,)}).variables[letter].taps == (-1,)
 
 
 TWICE = [
@@ -236,12 +236,12 @@ TWICE = [
 
 @pytest.mark.parametrize("call", TWICE)
 @pytest.mark.parametrize(("sign", "letter"), ALIKE)
-def test_two_names_that_look_alike_are_refused(call, sign, letter):
+def test_two_names_that_look_alike_raise_an_error(call, sign, letter):
     with pytest.raises(ArgumentError, match=f"{letter}'?:?.* (once|twice)"):
         call(sign, letter)
 
 
-def test_notation_is_no_name():
+def test_notation_is_not_part_of_a_name():
     """A step cannot contain the name x₁, and reads x² as a square."""
     with pytest.raises(ArgumentError, match="step: "):
         one_step("x₁*2")

@@ -1,4 +1,4 @@
-"""PyMC models: their log-density and its gradient against PyMC's own, and their names."""
+"""Compare log-densities and gradients of PyMC models with PyMC's, and check their names."""
 
 from importlib.util import find_spec
 
@@ -31,7 +31,7 @@ def models():
     return {name: getattr(of_pymc, name)() for name in (*MODELS, "discrete")}
 
 
-def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
+def test_traps_are_reported_only_for_calls_of_the_user():
     """PyMC's own Scans have taps in an order that is a trap in a user's call."""
     from graphs import of_pymc
 
@@ -42,30 +42,30 @@ def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_its_gradient_is_that_of_pymc(models, name):
+def test_the_gradient_equals_the_gradient_of_pymc(models, name):
     model = models[name]
     density, point = log_density(model), model.initial_point()
     rng = np.random.default_rng(0)
     point = {n: value + 0.3 * rng.normal(size=np.shape(value)) for n, value in point.items()}
     given = density.bind_values(point)
-    asked = [model.logp(), model.dlogp()]  # PyTensor's own pullback; compiled, it takes minutes
-    values, _ = run(asked, given, record=False)
-    value, gradient = (values[v] for v in asked)
+    outputs = [model.logp(), model.dlogp()]  # PyTensor's own pullback; compiled, it takes minutes
+    values, _ = run(outputs, given, record=False)
+    value, gradient = (values[v] for v in outputs)
     ours = [
-        lab.trace(lab.derivative(density.cost, by), given).outputs for by in density.resolve_wrt()
+        lab.trace(lab.derivative(density.cost, wrt), given).outputs for wrt in density.resolve_wrt()
     ]
     assert np.allclose(ours[0][0], value)
-    assert np.allclose(np.concatenate([np.ravel(found[1]) for found in ours]), gradient)
+    assert np.allclose(np.concatenate([np.ravel(result[1]) for result in ours]), gradient)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_what_it_is_called_in_the_model_it_is_called_here(models, name):
+def test_quantities_have_the_names_of_the_model(models, name):
     (node,) = scan_nodes([log_density(models[name]).cost])
     symbols = {quantity.symbol for quantity in lab.system(node).quantities}
     assert symbols >= MODELS[name]
 
 
-def test_an_explanation_is_of_all_free_variables(models):
+def test_an_explanation_covers_all_free_variables(models):
     explanation = lab.explain(models["garch"])
     assert explanation.wrt == "omega_log__, alpha_logodds__, and beta_logodds__"
     (scan,) = explanation.scans
@@ -74,7 +74,7 @@ def test_an_explanation_is_of_all_free_variables(models):
     assert lab.explain(models["ar"], ["rho", models["ar"]["x0"]]).wrt == "rho_interval__ and x0"
 
 
-def test_variables_that_there_are_not(models):
+def test_unknown_variables_raise_errors(models):
     with pytest.raises(ArgumentError, match="wrt = 'tau': the model's variables are omega, alpha"):
         lab.explain(models["garch"], "tau")
     with pytest.raises(ArgumentError, match="given = 'tau'"):

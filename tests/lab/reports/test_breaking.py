@@ -37,28 +37,28 @@ def test_the_historical_mistake():
 
 
 def broken_tape(rule, xs, taps, seeds, slope):
-    """Run the backward loop of x[t] = f(x[t + taps]) by a faulty rule, over plain lists.
+    """Run the backward loop of x[t] = f(x[t + taps]) by a faulty rule, with plain lists.
 
-    `slope` returns the local derivatives wrt the values at the taps.  Slot i of the tape has the
-    gradient of x[i].
+    `slope` returns the local derivatives wrt the values at the taps.  Slot i of the tape stores
+    the gradient of x[i].
     """
     tape, reach, last = list(seeds), -min(taps), len(xs) - 1
-    steps, kept = len(xs) - reach, reach + 1
+    steps, stored = len(xs) - reach, reach + 1
     for number in range(steps):
         step = steps - 1 - number
-        asked = number if rule == "unreversed-sequences" else step
-        rows = [asked + reach + tap for tap in taps]
+        read_step = number if rule == "unreversed-sequences" else step
+        rows = [read_step + reach + tap for tap in taps]
         if rule == "shortened-buffer":
-            rows = [last - (last - row) % kept for row in rows]
+            rows = [last - (last - row) % stored for row in rows]
         targets = [step + reach + tap for tap in taps]
-        held = {row: tape[row] for row in (step + reach, *targets)}
+        slots = {row: tape[row] for row in (step + reach, *targets)}
         if rule == "swapped-taps":
             first, second = step + reach, targets[0]
-            held[first], held[second] = held[second], held[first]
-        shares = slope(*(xs[row] for row in rows))
-        for target, share in zip(targets, shares, strict=True):
-            old = 0.0 if rule == "never-accumulate" else held[target]
-            tape[target] = held[step + reach] * share + old
+            slots[first], slots[second] = slots[second], slots[first]
+        slopes = slope(*(xs[row] for row in rows))
+        for target, local in zip(targets, slopes, strict=True):
+            old = 0.0 if rule == "never-accumulate" else slots[target]
+            tape[target] = slots[step + reach] * local + old
     return tape[:reach]
 
 
@@ -79,14 +79,14 @@ CASES = {
 @pytest.mark.parametrize("cost", ["last", "sum"])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rule", [None, *BROKEN])
-def test_first_derivatives_are_those_of_a_simulation(rule, name, cost):
+def test_first_derivatives_equal_a_simulation(rule, name, cost):
     xs, taps, slope = CASES[name]
     reach = -min(taps)
     seeds = [float(i >= reach and (cost == "sum" or i == len(xs) - 1)) for i in range(len(xs))]
     expected = np.squeeze(broken_tape(rule, xs, taps, seeds, slope))
     row = truth_of(name, 1, cost).broken_by(rule or "never-accumulate").rows[0]
-    found = row.true if rule is None else row.broken
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    actual = row.true if rule is None else row.broken
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
     true = broken_tape(None, xs, taps, seeds, slope)
     assert (row.effect is Effect.RIGHT) == np.allclose(row.broken, np.squeeze(true), rtol=1e-12)
 
@@ -99,21 +99,17 @@ def test_finite_differences_confirm_every_verdict(name):
             assert (row.effect is Effect.RIGHT) == row.differences.admits(row.broken), rule
 
 
-def test_orders_before_a_refusal_are_compared():
+def test_orders_before_an_error_are_compared():
     """If only the tapes of gradients are cut, the first derivative is correct."""
     rule = PullbackRule(
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
-    found = truth_of("square", 3).broken_by(replace(CUT, rule=rule))
-    assert [row.effect for row in found.rows] == [
-        Effect.RIGHT,
-        Effect.REFUSED,
-        Effect.REFUSED,
-    ]
-    assert found.visible == 2
-    assert "0 rows" in found.rows[1].refusal
-    assert len(found.true.scans) == len(found.broken.scans) == 2
-    assert (found.contrast.first, found.contrast.unlike) == (None, ())
+    breakage = truth_of("square", 3).broken_by(replace(CUT, rule=rule))
+    assert [row.effect for row in breakage.rows] == [Effect.RIGHT, *[Effect.REFUSED] * 2]
+    assert breakage.visible == 2
+    assert "0 rows" in breakage.rows[1].refusal
+    assert len(breakage.true.scans) == len(breakage.broken.scans) == 2
+    assert (breakage.contrast.first, breakage.contrast.unlike) == (None, ())
 
 
 test_errors = error_test(
@@ -125,7 +121,7 @@ test_errors = error_test(
 
 @pytest.mark.parametrize("rule", BROKEN)
 @pytest.mark.parametrize("name", ["square", "gap", "rnn"])
-def test_the_first_difference_is_found(name, rule):
+def test_the_first_difference_is_reported(name, rule):
     """Compare with a search in all writes of both runs."""
     breakage = truth_of(name, 2).broken_by(rule)
     differences = [
@@ -139,21 +135,21 @@ def test_the_first_difference_is_found(name, rule):
         if not np.allclose(write.values[step], changed.values[step], rtol=1e-7, atol=0)
     ]
     first = breakage.contrast.first
-    place = first.scan, first.step, first.tape, first.tap, first.row
-    assert place == min(differences, key=lambda difference: difference[:2])
+    actual = first.scan, first.step, first.tape, first.tap, first.row
+    assert actual == min(differences, key=lambda difference: difference[:2])
 
 
 def test_equal_runs_and_different_structures():
-    one, two, nan = SQUARE.trace(order=1), SQUARE.trace(order=2), LOOPS["nan"].trace(order=1)
-    found = contrast(two, two)
-    assert (found.first, found.differing, found.unlike) == (None, 0, ())
+    first, second, nan = SQUARE.trace(order=1), SQUARE.trace(order=2), LOOPS["nan"].trace(order=1)
+    result = contrast(second, second)
+    assert (result.first, result.differing, result.unlike) == (None, 0, ())
     assert contrast(nan, nan).first is None
-    assert len(contrast(two, one).unlike) == 2
-    assert "by the correct rule only" in contrast(two, one).unlike[0]
-    assert "by the faulty rule only" in contrast(one, two).unlike[0]
+    assert len(contrast(second, first).unlike) == 2
+    assert "by the correct rule only" in contrast(second, first).unlike[0]
+    assert "by the faulty rule only" in contrast(first, second).unlike[0]
     lengths = "values of shape (5,) by the correct rule, but (6,) by the faulty rule"
     longer = SQUARE.with_steps(6).trace(order=1)
-    assert contrast(one, longer).unlike[0] == f"Scan 1, square: the tape x at tap 0: {lengths}"
+    assert contrast(first, longer).unlike[0] == f"Scan 1, square: the tape x at tap 0: {lengths}"
 
 
 # Finite differences.
@@ -169,18 +165,18 @@ CLOSED = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_differences_and_their_errors(name):
     for order in (1, 2, 3, 4):
-        function, at, exact = CLOSED[name]
-        found = differences(function, at, order)
-        assert abs(found.value - exact(order)) <= 10 * found.error
+        function, point, exact = CLOSED[name]
+        estimate = differences(function, point, order)
+        assert abs(estimate.value - exact(order)) <= 10 * estimate.error
         if name != "large":
-            assert found.error < 1e-5 * abs(exact(order))
-        assert found.admits(np.float64(exact(order)))
-        assert not found.admits(np.float64(3 * exact(order) + 1e3 * float(found.error)))
+            assert estimate.error < 1e-5 * abs(exact(order))
+        assert estimate.admits(np.float64(exact(order)))
+        assert not estimate.admits(np.float64(3 * exact(order) + 1e3 * float(estimate.error)))
 
 
 def test_differences_without_a_number():
-    found = differences(lambda x: float("nan"), 1.0)
-    assert np.isnan(found.value)
-    assert np.isinf(found.error)
+    estimate = differences(lambda x: float("nan"), 1.0)
+    assert np.isnan(estimate.value)
+    assert np.isinf(estimate.error)
     assert lab.break_rule(LOOPS["nan"], "swapped-taps", 1).rows[0].confirmed is None
     assert lab.break_rule(LOOPS["wide vector"], "swapped-taps", 1).rows[0].differences is None

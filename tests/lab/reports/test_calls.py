@@ -39,7 +39,7 @@ def layout(node):
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_our_scan_equals_pytensors(name):
+def test_our_scan_equals_the_scan_of_pytensor(name):
     """Compare the layout, the attributes, and the results."""
     loop = gallery.loops[name]
     graph, (node, given_, results) = loop.build(), theirs(loop)
@@ -48,13 +48,13 @@ def test_our_scan_equals_pytensors(name):
     assert graph.node.op.truncate_gradient == node.op.truncate_gradient
     assert len(graph.node.inputs) == len(node.inputs)
     for result, variable in results.items() if name != "walk" else ():
-        found = lab.trace(graph.outputs[result], graph.given).outputs[0]
-        assert np.array_equal(found, lab.trace(variable, given_).outputs[0])
+        actual = lab.trace(graph.outputs[result], graph.given).outputs[0]
+        assert np.array_equal(actual, lab.trace(variable, given_).outputs[0])
 
 
 @settings(max_examples=8, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
-def test_random_loops_equal_pytensors(loop):
+def test_random_loops_equal_the_scans_of_pytensor(loop):
     if loop.steps == 1:
         assert lab.canonical(loop).inputs == ()
         return
@@ -108,10 +108,10 @@ def symbolic(more):
 
 def values_of(node, values, loop=None):
     """Return the inputs of the graph of a Scan, with the values of the same names."""
-    found = pytensor.graph.traversal.explicit_graph_inputs(node.inputs)
+    inputs = pytensor.graph.traversal.explicit_graph_inputs(node.inputs)
     generators = {r.name: np.random.default_rng(r.seed) for r in loop.random} if loop else {}
     known = {**values, **generators}
-    return {v: known[v.name] for v in found if v.name in known}
+    return {v: known[v.name] for v in inputs if v.name in known}
 
 
 W, X0, F = pt.dscalar("w"), pt.dscalar("x0"), pt.fscalar("f")
@@ -125,7 +125,7 @@ test_errors = error_test(
 
 @pytest.mark.parametrize("name", ["gap", "lookup"])
 def test_reports_as_text(name):
-    """Sums and gradients of few steps follow from the loop by hand."""
+    """The sums and gradients of few steps in the golden texts were derived by hand."""
     assert_twin(f"canonical-{name}", lab.canonical(gallery.loops[name]))
 
 

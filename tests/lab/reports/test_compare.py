@@ -26,7 +26,7 @@ OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) 
 
 
 @cache
-def of_mistake(name, order=2):
+def compare_mistake(name, order=2):
     return compare(*getattr(known_mistakes, name)(), order=order)
 
 
@@ -38,59 +38,60 @@ def row_of(comparison, wrt, order):
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_the_loops_of_the_gallery_are_the_same_on_both(name):
-    found = compare(gallery.loops[name], order=2)
-    assert found.agree
-    assert found.visible is None
-    for row in found.rows:
+def test_both_pullbacks_agree_on_the_gallery(name):
+    comparison = compare(gallery.loops[name], order=2)
+    assert comparison.agree
+    assert comparison.visible is None
+    for row in comparison.rows:
         assert row.confirmed(row.ours) is not False
         assert row.confirmed(row.theirs) is not False
-    assert name == "rnn" or any(row.confirmed(row.ours) for row in found.rows)  # too many entries
-    assert found.contrast.first is None
-    assert found.contrast.written
-    assert found.contrast.unlike == ()
-    assert "compute the same gradients" in str(found)
+    # The loop rnn has too many entries for finite differences.
+    assert name == "rnn" or any(row.confirmed(row.ours) for row in comparison.rows)
+    assert comparison.contrast.first is None
+    assert comparison.contrast.written
+    assert comparison.contrast.unlike == ()
+    assert "compute the same gradients" in str(comparison)
 
 
 # Known mistakes.
 
 
-def test_a_loop_that_stops_by_itself():
-    found = of_mistake("stops")
-    np.testing.assert_allclose(row_of(found, "u", 1).ours.value, known_mistakes.STOPS)
+def test_a_loop_with_a_stop_condition():
+    comparison = compare_mistake("stops")
+    np.testing.assert_allclose(row_of(comparison, "u", 1).ours.value, known_mistakes.STOPS)
     if not OLD:
-        assert found.agree
+        assert comparison.agree
         return
-    row = row_of(found, "u", 1)
+    row = row_of(comparison, "u", 1)
     assert row.verdict is Agreement.DIFFERENT
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
-    first = found.contrast.first
+    first = comparison.contrast.first
     # The last step reads u = 3; PyTensor starts with the next value.
     assert (first.step, float(first.true), float(first.broken)) == (0, 2 * 3.0, 2 * 4.0)
-    assert "du" in str(found)
+    assert "du" in str(comparison)
 
 
 def test_a_delay_line_at_second_order():
-    found = of_mistake("delay_line")
-    for order, right in enumerate(known_mistakes.DELAY, start=1):
-        np.testing.assert_allclose(row_of(found, "y0", order).ours.value, right)
-    row = row_of(found, "y0", 2)
-    assert found.different_rows == (row,)
+    comparison = compare_mistake("delay_line")
+    for order, expected in enumerate(known_mistakes.DELAY, start=1):
+        np.testing.assert_allclose(row_of(comparison, "y0", order).ours.value, expected)
+    row = row_of(comparison, "y0", 2)
+    assert comparison.different_rows == (row,)
     assert isinstance(row.theirs.status, Disconnected)
     assert float(row.theirs.value) == 0.0
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
     # Both tapes of y have the same values, but PyTensor does not return its tape.
-    assert found.contrast.first is None
-    assert found.contrast.unlike == ()
-    report = " ".join(str(found).split())
+    assert comparison.contrast.first is None
+    assert comparison.contrast.unlike == ()
+    report = " ".join(str(comparison).split())
     assert "Finite differences agree with ours" in report
     assert "disconnected" in report
 
 
 def test_two_undefined_sequences():
-    found = of_mistake("undefined_twice", order=1)
-    assert row_of(found, "u", 1).verdict is Agreement.NEITHER
-    row = row_of(found, "v", 1)
+    comparison = compare_mistake("undefined_twice", order=1)
+    assert row_of(comparison, "u", 1).verdict is Agreement.NEITHER
+    row = row_of(comparison, "v", 1)
     assert row.verdict is Agreement.THEIRS_ONLY
     assert row.theirs.value.tolist() == [0, 0]
     assert row.confirmed(row.theirs) is False
@@ -98,25 +99,25 @@ def test_two_undefined_sequences():
     assert "undefined" in str(row.ours.status)
 
 
-def test_a_mitmot_beside_a_mitsot():
-    found = of_mistake("mixed", order=1)
-    assert [row.verdict for row in found.rows] == [Agreement.OURS_ONLY] * 2
-    assert all(row.confirmed(row.ours) for row in found.rows)
-    assert "AssertionError" in str(found.rows[0].theirs.status)
-    assert "by our pullback only" in found.contrast.unlike[-1]
+def test_a_mit_mot_next_to_a_mit_sot():
+    comparison = compare_mistake("mixed", order=1)
+    assert [row.verdict for row in comparison.rows] == [Agreement.OURS_ONLY] * 2
+    assert all(row.confirmed(row.ours) for row in comparison.rows)
+    assert "AssertionError" in str(comparison.rows[0].theirs.status)
+    assert "by our pullback only" in comparison.contrast.unlike[-1]
 
 
-def test_finite_differences_judge_no_truncated_gradient():
-    found = of_mistake("truncated")
-    row = row_of(found, "w", 1)
+def test_truncated_gradients_have_no_finite_differences():
+    comparison = compare_mistake("truncated")
+    row = row_of(comparison, "w", 1)
     x2 = 0.8 * (0.8 * 0.9**2) ** 2
     x3 = 0.8 * x2**2
-    # x4 = w·x3², x3 = w·x2²; of four steps two are differentiated.
+    # x4 = w·x3² and x3 = w·x2²: only the last two of four steps are differentiated.
     np.testing.assert_allclose(row.ours.value, x3**2 + 2 * 0.8 * x3 * x2**2)
     assert row.verdict is Agreement.SAME
     assert row.differences is None
-    assert "cannot tell which gradient is correct" in " ".join(str(found).split())
-    assert found.visible == 2
+    assert "cannot tell which gradient is correct" in " ".join(str(comparison).split())
+    assert comparison.visible == 2
 
 
 # Wrong pullbacks are detected.
@@ -149,7 +150,7 @@ def test_wrong_pullbacks_are_detected():
     assert "✗" in str(both)
 
 
-# What is compared.
+# Arguments.
 
 
 def square(steps=3):
@@ -167,13 +168,13 @@ def test_inputs_of_known_shape_have_default_values():
         compare(scan(lambda u: u**2, sequences=[u]).sum())
 
 
-def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
+def test_two_scans_with_one_name_are_compared():
     x0, xs = square()
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())])
-    found = compare(ys[-1], x0, {x0: 0.9}, order=2)
-    assert found.agree
-    assert [s.name for s in found.ours.scans if s.parent is None] == ["scan_fn", "scan_fn2"]
-    assert (found.contrast.first, found.contrast.unlike) == (None, ())
+    comparison = compare(ys[-1], x0, {x0: 0.9}, order=2)
+    assert comparison.agree
+    assert [s.name for s in comparison.ours.scans if s.parent is None] == ["scan_fn", "scan_fn2"]
+    assert (comparison.contrast.first, comparison.contrast.unlike) == (None, ())
 
 
 X, XS = square()
@@ -195,30 +196,30 @@ test_errors = error_test(
 )
 
 
-# The pieces.
+# Comparisons of values and tapes.
 
 
 INF, NAN = np.inf, np.nan
 EQUAL = [([INF, 1.0], [INF, 1.0]), ([NAN, 1.0], [NAN, 1.0 + 1e-12]), ([1.0, 1e-12], [1.0, 0.0])]
 EQUAL += [([True, False], [True, False])]
-APART = [([INF, 1.0], [1.0, 1.0]), ([INF, 1.0], [-INF, 1.0]), ([INF, 1.0], [INF, 2.0])]
-APART += [([NAN, 1.0], [NAN, 2.0]), ([NAN, 1.0], [0.0, 1.0]), ([True, False], [True, True])]
-APART += [([3, 4], [3, 5])]
+DIFFERENT = [([INF, 1.0], [1.0, 1.0]), ([INF, 1.0], [-INF, 1.0]), ([INF, 1.0], [INF, 2.0])]
+DIFFERENT += [([NAN, 1.0], [NAN, 2.0]), ([NAN, 1.0], [0.0, 1.0]), ([True, False], [True, True])]
+DIFFERENT += [([3, 4], [3, 5])]
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "apart"),
-    [*((*pair, False) for pair in EQUAL), *((*pair, True) for pair in APART)],
+    ("first", "second", "differ"),
+    [*((*pair, False) for pair in EQUAL), *((*pair, True) for pair in DIFFERENT)],
 )
-def test_infinite_values_hide_no_difference(first, second, apart):
-    assert far(np.array([first]), np.array([second])).tolist() == [apart]
+def test_infinite_values_hide_no_difference(first, second, differ):
+    assert far(np.array([first]), np.array([second])).tolist() == [differ]
 
 
-def test_tapes_are_matched_by_what_they_are_and_not_by_their_places():
+def test_tapes_are_matched_by_identity_and_not_by_position():
     trace = gallery.loops["coupled"].trace(order=2)
-    turned = replace(
+    reordered = replace(
         trace,
         scans=tuple(replace(s, tapes=s.tapes[::-1], outputs=s.outputs[::-1]) for s in trace.scans),
     )
-    found = contrast(trace, turned, SIDES)
-    assert (found.first, found.differing, found.unlike) == (None, 0, ())
+    result = contrast(trace, reordered, SIDES)
+    assert (result.first, result.differing, result.unlike) == (None, 0, ())

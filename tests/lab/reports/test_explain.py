@@ -1,4 +1,4 @@
-"""Test `lab.explain`: sizes, and traps, each by a graph with it and a graph without it."""
+"""`lab.explain` reports sizes and traps; one graph with and one without a trap test each trap."""
 
 import re
 
@@ -24,7 +24,7 @@ def graph(name):
     return GRAPHS[name][0]()
 
 
-def found_in(name):
+def traps_in(name):
     cost, wrt = graph(name)
     return [trap for node in scan_nodes([cost]) for trap in traps(node, wrt)]
 
@@ -38,28 +38,30 @@ def test_every_trap_has_a_graph():
 @pytest.mark.parametrize("name", GRAPHS)
 def test_traps(name):
     _, *expected = GRAPHS[name]
-    found = found_in(name)
-    assert [trap.name for trap in found] == expected[:1]
-    assert all(trap.scan in ("scan_fn", "by hand") for trap in found)
-    assert all(expected[1] in trap.message for trap in found)
+    actual = traps_in(name)
+    assert [trap.name for trap in actual] == expected[:1]
+    assert all(trap.scan in ("scan_fn", "by hand") for trap in actual)
+    assert all(expected[1] in trap.message for trap in actual)
     if name in ("on one side", "backwards"):
         return
     explanation = lab.explain(*graph(name))
-    assert explanation.traps == tuple(found)
+    assert explanation.traps == tuple(actual)
     assert ("⚠" in str(explanation)) == bool(expected)
 
 
-@pytest.mark.parametrize(("version", "falls"), [("3.0.7", True), ("3.1.0", True), ("3.1.1", False)])
-def test_the_version_that_matters_for_until(version, falls, monkeypatch):
+@pytest.mark.parametrize(
+    ("version", "has_trap"), [("3.0.7", True), ("3.1.0", True), ("3.1.1", False)]
+)
+def test_until_is_a_trap_only_in_old_versions(version, has_trap, monkeypatch):
     monkeypatch.setattr(pytensor, "__version__", version)
-    assert bool(found_in("stops on a sequence")) == falls
+    assert bool(traps_in("stops on a sequence")) == has_trap
 
 
 # Sizes, and numbers of Scans.
 
 
 @pytest.mark.parametrize("name", ["rnn", "gap", "coupled", "extra", "window", "lookup", "delay"])
-def test_sizes_are_those_of_the_arrays(name):
+def test_reported_sizes_equal_the_sizes_of_the_arrays(name):
     loop = gallery.loops[name]
     graph = loop.build()
     wrt = loop.states[0].name
@@ -74,7 +76,7 @@ def test_sizes_are_those_of_the_arrays(name):
         assert item.bytes == sizes[item.name], item
 
 
-def explained(loop):
+def explanation_of(loop):
     graph = loop.build()
     return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])
 
@@ -82,7 +84,7 @@ def explained(loop):
 # Graphs without a gradient, or without a Scan.
 
 
-def test_no_scan_is_explained():
+def test_a_graph_without_a_scan_is_explained():
     x0 = pt.dscalar("x0")
     explanation = lab.explain(x0**2, x0)
     assert explanation.scans == ()
@@ -91,7 +93,7 @@ def test_no_scan_is_explained():
     assert isinstance(lab.explain(x0**2, pt.dscalar("other")).status, Disconnected)
 
 
-def test_no_gradient_is_explained():
+def test_a_missing_gradient_is_explained():
     cost, _ = graph("of input")
     explanation = lab.explain(cost, pt.dscalar("other"))
     assert isinstance(explanation.status, Disconnected)
@@ -139,13 +141,13 @@ def test_many_scans_are_summarized():
 
 @pytest.mark.parametrize("name", ["gap", "logistic", "lookup"])
 def test_reports_as_text(name):
-    """The arrays of `logistic` have 6 + 1 rows, and the integers k of `lookup` no gradient."""
-    assert_twin(f"explain-{name}", explained(gallery.loops[name]))
+    """The arrays of `logistic` have 6 + 1 rows; the integers k of `lookup` have no gradient."""
+    assert_twin(f"explain-{name}", explanation_of(gallery.loops[name]))
 
 
 def test_reports_are_narrow_and_short():
     for loop in gallery.loops.values():
-        lines = str(explained(loop)).splitlines()
+        lines = str(explanation_of(loop)).splitlines()
         assert len(lines) <= 50
         assert max(map(len, lines)) <= 110
 
@@ -156,7 +158,7 @@ def test_a_scan_has_the_line_that_built_it():
     (scan,) = lab.explain(xs[-1], x0).scans
     assert re.fullmatch(r"test_explain.py:\d+: xs = pytensor.scan\(pt.sin, .*", scan.line)
     assert scan.line in " ".join(str(scan).split())
-    assert explained(gallery.loops["square"]).scans[0].line == ""  # no user wrote it
+    assert explanation_of(gallery.loops["square"]).scans[0].line == ""  # the gallery built it
 
 
 def test_details_have_the_ids_of_pytensors_print():

@@ -27,29 +27,29 @@ SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
-def contents(value, place="record"):
-    """Yield the place and the value of everything in a record, also of cached values."""
-    yield place, value
+def contents(value, path="record"):
+    """Yield the path and the value of every part of a record, also of cached values."""
+    yield path, value
     if isinstance(value, Mapping):
-        parts = {f"{place} key {k!r:.20}": k for k in value}
-        parts |= {f"{place}[{k!r:.20}]": v for k, v in value.items()}
+        parts = {f"{path} key {k!r:.20}": k for k in value}
+        parts |= {f"{path}[{k!r:.20}]": v for k, v in value.items()}
     elif isinstance(value, list | tuple | set | frozenset):
-        parts = {f"{place}[{number}]": part for number, part in enumerate(value)}
+        parts = {f"{path}[{number}]": part for number, part in enumerate(value)}
     elif is_dataclass(value) and not isinstance(value, type):
         names = dict.fromkeys([f.name for f in fields(value)] + [*vars(value)])
-        parts = {f"{place}.{name}": getattr(value, name) for name in names}
+        parts = {f"{path}.{name}": getattr(value, name) for name in names}
     else:
         parts = {}
-    for where, part in parts.items():
-        yield from contents(part, where)
+    for child, part in parts.items():
+        yield from contents(part, child)
 
 
 def impurities(record):
-    """Return the places of functions, variables and graphs, which are not plain data."""
+    """Return the paths of functions, variables, and graphs, which are not plain data."""
     containers = (Mapping, list, tuple, set, frozenset)
     return [
-        place
-        for place, value in contents(record)
+        path
+        for path, value in contents(record)
         if not isinstance(value, (*PLAIN, Enum, *containers))
         and not (is_dataclass(value) and not isinstance(value, type))
     ]

@@ -1,4 +1,4 @@
-"""Reports as text and HTML, against texts written by hand and Python's own HTML parser."""
+"""Compare reports with texts by hand, and read their HTML with Python's own parser."""
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -56,7 +56,7 @@ class Reader(HTMLParser):
             self.cells[-1] += data
 
 
-def test_text():
+def test_a_report_as_text():
     assert_twin("report-weather", Weather())
 
 
@@ -82,7 +82,9 @@ def test_html_has_every_cell_once_and_labels_that_differ():
 
 
 def test_hostile_labels_are_text():
-    assert "script" in Reader("<p><script></script></p>").tags  # the reader sees a missing escape
+    assert (
+        "script" in Reader("<p><script></script></p>").tags
+    )  # the reader detects a missing escape
     for label in (HOSTILE, "<script>alert(1)</script>", '"><img src=x>', "a\x1b[2Jb\nc"):
         plain, page = Weather(label), Reader(Weather(label)._repr_html_())
         assert {"script", "img"} & set(page.tags) == set()
@@ -91,7 +93,7 @@ def test_hostile_labels_are_text():
         assert "\x1b" not in str(plain)
 
 
-def test_files(tmp_path):
+def test_reports_are_saved_as_html_and_text(tmp_path):
     page = save_report(Weather(HOSTILE), tmp_path / "weather.html", "dark").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "script" not in Reader(page).tags

@@ -21,7 +21,7 @@ def test_products_of_matrices_are_written_without_columns(wrt):
 
 
 @pytest.mark.parametrize(("name", "right", "wrong"), [("rnn", "Wᵀ", "W"), ("gap", "cos", "sin")])
-def test_a_wrong_equation_of_a_derivative_is_seen(name, right, wrong):
+def test_a_wrong_equation_of_a_derivative_is_detected(name, right, wrong):
     def change(printed):
         return printed.replace(right, wrong)
 
@@ -74,7 +74,7 @@ def growing(join, times):
     return lab.Loop(step, states=(lab.State("x", 0.9),), n_steps=2)
 
 
-@pytest.mark.filterwarnings("ignore:overflow")  # of quotients
+@pytest.mark.filterwarnings("ignore:overflow")  # in quotients
 @pytest.mark.parametrize("name", GROWING)
 def test_formulas_that_double_with_every_line_are_written(name):
     """With 60 lines, PyTensor's simplification and the full formula would not end."""
@@ -99,5 +99,5 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("name", "order", "scan", "formulas"), FORMULAS)
 def test_formulas_of_a_step(name, order, scan, formulas):
-    written = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
-    assert [formula for formula, _ in written] == formulas
+    pairs = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
+    assert [formula for formula, _ in pairs] == formulas

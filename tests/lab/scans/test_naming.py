@@ -28,7 +28,7 @@ def nested(times, start=X):
     return term
 
 
-def plainly(term):
+def as_text(term):
     return render(term, lambda leaf: leaf.variable)
 
 
@@ -41,57 +41,57 @@ def deep(times):
     return lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3)
 
 
-def test_what_is_used_twice_stands_behind_and_only_if_that_is_shorter():
-    assert plainly(name_parts(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
-    assert plainly(name_parts(nested(1))) == "sin(x)·cos(x)"
+def test_a_repeated_term_is_defined_once_if_that_is_shorter():
+    assert as_text(name_parts(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
+    assert as_text(name_parts(nested(1))) == "sin(x)·cos(x)"
     short = Call("exp", (X,))
     assert isinstance(name_parts(Call("Add", (short, short))), Call)
-    assert plainly(name_parts(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
+    assert as_text(name_parts(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
     assert render(name_parts(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
 
 
-def test_no_part_is_called_as_the_step_is():
-    of_one = [Leaf(f"v{number}", -1, 0) for number in range(60)]
-    parts = [Call("exp", (Call("sin", (leaf,)),)) for leaf in of_one]
-    made = name_parts(Call("Add", tuple(Call("Mul", (one, one, one)) for one in parts)))
-    names = {binding.name for binding in made.bindings}
+def test_parts_do_not_have_the_names_of_steps():
+    leaves = [Leaf(f"v{number}", -1, 0) for number in range(60)]
+    parts = [Call("exp", (Call("sin", (leaf,)),)) for leaf in leaves]
+    term = name_parts(Call("Add", tuple(Call("Mul", (part, part, part)) for part in parts)))
+    names = {binding.name for binding in term.bindings}
     assert len(names) == len(parts)
     assert {"a", "j", "m", "a2"} <= names
     assert not {name for name in names if name[0] in "kt"}
 
 
-def test_it_computes_the_same():
+def test_named_terms_compute_the_same_value():
     value = 0.3
     for _ in range(6):
         value = np.sin(value) * np.cos(value)
-    assert computed(plainly(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
+    assert computed(as_text(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("times", [50, 1000])
 def test_every_walk_visits_each_operation_once(times):
-    made = name_parts(nested(times))
-    assert len(made.bindings) == times - 1
-    assert len(notation.calls_of(made)) == 3 * times
-    assert leaves_of(made) == [X]
-    asked = []
-    written = render(made, lambda leaf: asked.append(leaf) or leaf.variable)
-    more = int(written.rpartition("(")[2].split()[0].replace(",", ""))
-    assert len(written) < MAX_CHARACTERS + 60
-    assert more + sum(written.count(f) for f in ("sin(", "cos(", "·")) == 3 * times
-    assert len(asked) <= 2
-    assert pickle.loads(pickle.dumps(made)) == made
-    assert hash(made) == hash(name_parts(nested(times)))
+    term = name_parts(nested(times))
+    assert len(term.bindings) == times - 1
+    assert len(notation.calls_of(term)) == 3 * times
+    assert leaves_of(term) == [X]
+    spelled = []
+    text = render(term, lambda leaf: spelled.append(leaf) or leaf.variable)
+    more = int(text.rpartition("(")[2].split()[0].replace(",", ""))
+    assert len(text) < MAX_CHARACTERS + 60
+    assert more + sum(text.count(f) for f in ("sin(", "cos(", "·")) == 3 * times
+    assert len(spelled) <= 2
+    assert pickle.loads(pickle.dumps(term)) == term
+    assert hash(term) == hash(name_parts(nested(times)))
 
 
 def test_a_deep_chain_is_cut_into_pieces():
-    term = X
+    chain = X
     for _ in range(3000):
-        term = Call("sin", (term,))
-    made = name_parts(term)
-    assert isinstance(made, Let)
-    assert len(made.bindings) == 3000 // (MAX_DEPTH + 1)
-    assert len(notation.calls_of(made)) == 3000
-    assert plainly(made).endswith("more operations)")
+        chain = Call("sin", (chain,))
+    term = name_parts(chain)
+    assert isinstance(term, Let)
+    assert len(term.bindings) == 3000 // (MAX_DEPTH + 1)
+    assert len(notation.calls_of(term)) == 3000
+    assert as_text(term).endswith("more operations)")
 
 
 def test_a_step_of_fifty_levels_is_traced_and_drawn():
@@ -100,10 +100,10 @@ def test_a_step_of_fifty_levels_is_traced_and_drawn():
     assert operations[0] == 150
     assert operations[1] < 500
     assert len(pickle.dumps(trace)) < 750_000
-    for named in Quantities.each(trace):
-        (formula,), spell = named.scan.formulas, Speller(named)
-        for written in (spell.equation(formula), spell.formula_at(formula, 0)):
-            assert len(written) < MAX_CHARACTERS + 100
+    for quantities in Quantities.each(trace):
+        (formula,), spell = quantities.scan.formulas, Speller(quantities)
+        for text in (spell.equation(formula), spell.formula_at(formula, 0)):
+            assert len(text) < MAX_CHARACTERS + 100
 
 
 def with_parameter(value):
@@ -111,7 +111,7 @@ def with_parameter(value):
 
 
 SQUARE = gallery.loops["square"]
-test_too_many_scans_or_steps_are_refused = error_test(
+test_too_many_scans_or_steps_raise_errors = error_test(
     (lambda: SQUARE.trace(order=15), "^order = 15: .* at most 16,384 Scans"),
     (lambda: SQUARE.trace(order=10**12), "^order = 10{12}: .* at most 16,384 Scans"),
     (lambda: SQUARE.with_steps(2 * 10**10), r"^n_steps = 20{10}.*GB; the limit is 4 GB"),
@@ -122,7 +122,7 @@ test_too_many_scans_or_steps_are_refused = error_test(
 
 
 @pytest.mark.parametrize(
-    ("name", "called"),
+    ("name", "expected"),
     [
         ("square", "square"),
         ("grad_of_square", "gradient of square"),
@@ -135,8 +135,8 @@ test_too_many_scans_or_steps_are_refused = error_test(
         ("graduate", "graduate"),
     ],
 )
-def test_readable_names(name, called):
-    assert readable(name) == called
+def test_readable_names(name, expected):
+    assert readable(name) == expected
 
 
 def test_primes_of_derivatives():

@@ -30,15 +30,14 @@ def test_a_single_step_is_a_loop_of_one_step():
     cost = 2 * loop(X0, A, steps=1) + A
     trace = lab.trace(lab.derivative(cost, X0), GIVEN)
     assert np.allclose(trace.outputs, [2 * sin(0.5) * 0.9 + 0.9, 2 * cos(0.5) * 0.9])
-    assert [one.steps for one in trace.scans] == [1, 1]
+    assert [scan.steps for scan in trace.scans] == [1, 1]
     assert {p.name for p in trace.scans[0].parameters} == {"x0", "a"}
     explanation = lab.explain(cost, X0)
-    assert "PyTensor builds no Scan for a constant n_steps of 1" in " ".join(
-        str(explanation).split()
-    )
-    compared = lab.compare(cost, X0, GIVEN)
-    assert compared.agree
-    assert [one.steps for one in compared.theirs.scans] == [1, 1]
+    words = " ".join(str(explanation).split())
+    assert "PyTensor builds no Scan for a constant n_steps of 1" in words
+    comparison = lab.compare(cost, X0, GIVEN)
+    assert comparison.agree
+    assert [scan.steps for scan in comparison.theirs.scans] == [1, 1]
 
 
 def test_a_graph_without_scans_does_not_change():
@@ -46,14 +45,14 @@ def test_a_graph_without_scans_does_not_change():
     assert as_scans([y]) == [y]
 
 
-def test_an_operation_with_a_pullback_of_its_own_is_explained():
+def test_an_operation_with_a_custom_pullback_is_explained():
     x, y = pt.dscalar("x"), pt.dscalar("y")
-    own = OpFromGraph([x, y], [loop(x, y)], pullback=lambda inputs, outputs, given: given * 2)
-    cost = own(X0, A)
+    operation = OpFromGraph([x, y], [loop(x, y)], pullback=lambda inputs, outputs, given: given * 2)
+    cost = operation(X0, A)
     status = lab.explain(cost, X0).status
     assert isinstance(status, Undefined)
     assert "cannot replace that gradient" in status.reason
-    assert [one.name for one in lab.trace(cost, GIVEN).scans] == ["loop"]
+    assert [scan.name for scan in lab.trace(cost, GIVEN).scans] == ["loop"]
     with pytest.raises((GraphError, GradientError), match="cannot replace that gradient"):
         lab.derivative(cost, X0)
 
@@ -71,13 +70,11 @@ def test_a_batch_has_the_derivatives_of_its_entries(length):
         x, slope = np.sin(x) * 0.9, slope * np.cos(x) * 0.9
     np.testing.assert_allclose(trace.outputs[0], x.sum(), rtol=1e-14)
     np.testing.assert_allclose(trace.outputs[1], slope, rtol=1e-14)
-    assert (trace.scans[0].name, trace.scans[0].tapes[0].final.shape) == (
-        "batch of loop",
-        (4, len(x)),
-    )
+    batch = trace.scans[0]
+    assert (batch.name, batch.tapes[0].final.shape) == ("batch of loop", (4, len(x)))
 
 
-def test_a_batch_whose_entries_can_stop_at_different_steps_is_refused():
+def test_a_batch_whose_entries_can_stop_at_different_steps_raises_an_error():
     many = pt.dvector("many")
     xs = scan(lambda x: (x * 2, until(x > 4)), outputs_info=[X0], n_steps=9)
     batched = vectorize_graph(xs[-1], {X0: many})

@@ -1,4 +1,4 @@
-"""Structural primitives, chains, and steps of tapes, compared with NumPy; kinks and errors."""
+"""Compare structural primitives, chains, and steps of tapes with NumPy; check kinks and errors."""
 
 import re
 
@@ -25,7 +25,7 @@ LIMITS = np.array([0.5, 1.5, 1.5, 1.0, 1.0, 3.0])
 
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 2**16))
-def test_output_tangent_and_cotangents_are_those_of_numpy(case, seed):
+def test_output_tangent_and_cotangents_equal_numpy(case, seed):
     primitive, rng = primitives[case.name], np.random.default_rng(seed)
     dtype = case.inputs[0].dtype
     tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
@@ -67,9 +67,9 @@ def test_chains_by_differences_and_dot_products(seed):
     v = [rng.normal(size=n) for n in (3, 1)]
     g = rng.normal(size=6)
     output, tangent = structural.jvp(routed, inputs, v)
-    again, pullback = structural.vjp(routed, inputs)
+    repeated, pullback = structural.vjp(routed, inputs)
     np.testing.assert_array_equal(output, routed_by_numpy(*inputs))
-    np.testing.assert_array_equal(again, output)
+    np.testing.assert_array_equal(repeated, output)
     ahead, behind = (
         routed_by_numpy(*(x + sign * 1e-4 * d for x, d in zip(inputs, v, strict=True)))
         for sign in (1, -1)
@@ -84,22 +84,22 @@ def test_the_conventions_of_jax_and_torch():
     np.testing.assert_array_equal(output, [[3, 4, 5]])
     (gradient,) = pullback(np.ones((1, 3)))
     np.testing.assert_array_equal(gradient, [[0, 0, 0], [1, 1, 1]])
-    found = {
+    results = {
         "where": primitives["where"].vjp_torch(G, (A, A), condition=MIXED),
         "cat": primitives["cat"].vjp_torch(G, [A[:1], A[1:]], dim=0),
         "narrow": primitives["narrow"].vjp_torch(G, (A,), dim=0, start=0, length=2),
         "clamp": primitives["clamp"].vjp_torch(G, (A, 1.5, 3.5)),
     }
-    assert {name: list(gradients) for name, gradients in found.items()} == {
+    assert {name: list(gradients) for name, gradients in results.items()} == {
         "where": ["condition", "x", "y"],
         "cat": ["inputs", "dim"],
         "narrow": ["a", "dim", "start", "length"],
         "clamp": ["x", "lo", "hi"],
     }
-    for name, gradients in found.items():
+    for name, gradients in results.items():
         for argument, gradient in gradients.items():
             assert (gradient is None) == (argument in primitives[name].metadata)
-    assert [g.tolist() for g in found["cat"]["inputs"]] == [[[10, 11, 12]], [[13, 14, 15]]]
+    assert [g.tolist() for g in results["cat"]["inputs"]] == [[[10, 11, 12]], [[13, 14, 15]]]
 
 
 def test_numbers_and_lists_take_the_dtype_of_arrays():
@@ -141,7 +141,7 @@ def test_results_do_not_share_changes_with_their_inputs():
 
 
 @given(st.integers(1, 4), st.integers(0, 3), st.data())
-def test_set_subtensor_is_what_numpy_writes_and_routes_its_cotangent(rows, new, data):
+def test_set_subtensor_writes_like_numpy_and_routes_its_cotangent(rows, new, data):
     """At the rows from i, x receives zero and y the gradient."""
     new = min(new, rows)
     i = data.draw(st.integers(0, rows - new))
@@ -150,10 +150,10 @@ def test_set_subtensor_is_what_numpy_writes_and_routes_its_cotangent(rows, new, 
     gradient = np.random.default_rng(0).normal(size=x.shape)
     to_x, to_y = pullback(gradient)
     np.testing.assert_array_equal(to_y, gradient[i : i + new])
-    for found, old, written in ((output, x, y), (to_x, gradient, 0)):
+    for actual, old, written in ((output, x, y), (to_x, gradient, 0)):
         expected = old.copy()
         expected[i : i + new] = written
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
     with pytest.raises(lab.LabError, match="set_subtensor: x = "):
         structural.set_subtensor(pt.constant(x), y, i)
 
@@ -163,7 +163,7 @@ TAPES += [Tape((-3, -1), (0,)), Tape((-1, 0, 1), (1, 0))]
 
 
 @pytest.mark.parametrize("tape", TAPES, ids=str)
-def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
+def test_the_transpose_of_a_step_is_a_step_of_the_reverse_tape(tape):
     """Compare with the rule of `Tape.reverse`: clear written slots, accumulate at read slots."""
     rows, step = tape.rows(2), 1
     buffer, written = np.zeros(rows), np.zeros(len(tape.writes))
@@ -180,11 +180,11 @@ def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
         expected[tape.row(step, tap)] += given_read[number]
     np.testing.assert_array_equal(before, expected)
 
-    back = tape.reverse()
+    reverse = tape.reverse()
     changed = set(np.flatnonzero(before != given_after))
-    spent = {tape.row(step, tap) for tap in tape.writes if tap not in tape.reads}
-    assert changed - spent == {tape.row(step, -tap) for tap in back.writes}
-    assert {tape.row(step, -tap) for tap in back.reads} >= changed
+    cleared = {tape.row(step, tap) for tap in tape.writes if tap not in tape.reads}
+    assert changed - cleared == {tape.row(step, -tap) for tap in reverse.writes}
+    assert {tape.row(step, -tap) for tap in reverse.reads} >= changed
 
 
 # Errors.
@@ -193,7 +193,7 @@ V = A[0]
 YES = np.array([True, False, True])
 
 # A call, the start of its message, and a later part.
-REFUSED = [
+ERRORS = [
     (lambda: structural.where(YES, V, np.ones(2)), "where: condition has shape (3,)", "broadcast"),
     (lambda: structural.where(YES, V, V.astype("float32")), "where: x is float64 and y", "dtype"),
     (lambda: structural.where(YES, np.arange(3), V), "where: x has dtype int64", "float32"),
@@ -235,13 +235,13 @@ REFUSED = [
     ),
 ]
 test_errors = error_test(
-    *((call, f"^{re.escape(start)}.*{re.escape(rest)}") for call, start, rest in REFUSED),
+    *((call, f"^{re.escape(start)}.*{re.escape(rest)}") for call, start, rest in ERRORS),
     longest=210,
 )
 
 
 def test_two_recordings_do_not_mix():
-    kept = []
-    structural.vjp(lambda x: kept.append(x) or structural.narrow(x, 0, 0, 1), [V])
+    values = []
+    structural.vjp(lambda x: values.append(x) or structural.narrow(x, 0, 0, 1), [V])
     with pytest.raises(ArgumentError, match="expected values of one chain"):
-        structural.vjp(lambda x: structural.cat([x, kept[0]], 0), [V])
+        structural.vjp(lambda x: structural.cat([x, values[0]], 0), [V])

@@ -13,7 +13,7 @@ import lab
 from lab import check
 
 
-def by_hand(x, a, outer=3, inner=4):
+def inner_values(x, a, outer=3, inner=4):
     """Yield the values of the inner state for every step of the outer loop."""
     for _ in range(outer):
         ys = [x]
@@ -29,15 +29,15 @@ def first():
     return lab.trace(lab.derivative(cost, x0), {x0: 0.5, a: 0.9})
 
 
-def test_every_step_has_a_run_of_its_own(first):
+def test_every_step_has_its_own_run(first):
     outer, _ = first.scans
     assert len(outer.nested) == outer.steps == 3
-    for step, expected in zip(outer.nested, by_hand(0.5, 0.9), strict=True):
+    for step, expected in zip(outer.nested, inner_values(0.5, 0.9), strict=True):
         (inner,) = step.scans
         assert np.allclose(inner.tapes[0].final, expected)
         assert np.allclose(step.outputs[0], expected[-1])
         assert step.names == ("x[t]",)
-        assert [one.name for one in step.inputs] == ["x[t−1]", "a"]
+        assert [value.name for value in step.inputs] == ["x[t−1]", "a"]
 
 
 def test_the_derivative_inside_the_step_of_the_derivative(first):
@@ -57,7 +57,7 @@ def test_the_derivative_inside_the_step_of_the_derivative(first):
         assert np.isclose(back.tapes[0].final[-1], seed * check.finite_differences(last, start))
         assert back.tapes[0].axis.index.tolist() == [4, 3, 2, 1, 0]
         assert np.isclose(seed, outer.tapes[0].reads[0].values[number])
-    slope = check.finite_differences(lambda x: [*by_hand(x, 0.9)][-1][-1], 0.5)
+    slope = check.finite_differences(lambda x: [*inner_values(x, 0.9)][-1][-1], 0.5)
     assert np.isclose(first.outputs[1], slope)
 
 
@@ -73,8 +73,8 @@ def test_a_scan_in_an_opfromgraph_in_a_step():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: power(x, x), outputs_info=[x0], n_steps=2, name="outer")
     trace = lab.trace(xs[-1], {x0: 1.1})
-    found = [step.scans[0].tapes[0].final for step in trace.scans[0].nested]
-    assert np.allclose(found, [1.1 ** np.arange(1, 5), (1.1**4) ** np.arange(1, 5)])
+    actual = [step.scans[0].tapes[0].final for step in trace.scans[0].nested]
+    assert np.allclose(actual, [1.1 ** np.arange(1, 5), (1.1**4) ** np.arange(1, 5)])
 
 
 def test_the_gradient_of_a_scan_inside_is_explained():
@@ -83,6 +83,6 @@ def test_the_gradient_of_a_scan_inside_is_explained():
     report = lab.explain(cost, x0)
     assert [scan.inside for scan in report.scans] == ["", "outer", "inner"]
     for scan_report in report.scans:
-        assert {str(one.verdict) for one in scan_report.outcomes} == {"connected"}
+        assert {str(outcome.verdict) for outcome in scan_report.outcomes} == {"connected"}
         assert scan_report.saved
     assert "x2 = x[t−1]" in str(report)

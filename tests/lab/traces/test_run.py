@@ -22,14 +22,14 @@ def test_forward_tapes_against_a_numpy_loop(taps):
     loop = gallery.loops["square"].with_taps({"x": taps}).with_steps(5)
     trace = loop.trace(order=0)
     tape = trace.scans[0].tapes[0]
-    wanted = numpy_loop([0.95] * -min(taps), taps, 5)
-    np.testing.assert_array_equal(tape.final, wanted)
+    expected = numpy_loop([0.95] * -min(taps), taps, 5)
+    np.testing.assert_array_equal(tape.final, expected)
     for access in tape.reads:
         rows = [-min(taps) + step + access.tap for step in range(5)]
         assert access.rows.tolist() == rows
-        np.testing.assert_array_equal(access.values, wanted[rows])
+        np.testing.assert_array_equal(access.values, expected[rows])
     (written,) = tape.writes
-    np.testing.assert_array_equal(written.values, wanted[-min(taps) :])
+    np.testing.assert_array_equal(written.values, expected[-min(taps) :])
 
 
 def test_values_inside_the_step():
@@ -122,7 +122,7 @@ def test_an_uncertain_derivative_in_a_graph_of_pytensor_counts_as_a_loop():
     np.testing.assert_allclose(trace.outputs[0], expected, rtol=1e-9)
 
 
-def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
+def test_verify_reports_a_failure_of_pytensor(monkeypatch):
     """PyTensor 3.0.7 fails to run some graphs."""
 
     def broken(*_, **__):
@@ -137,7 +137,7 @@ def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
     assert str(caught.value).endswith("ValueError: could not broadcast")
 
 
-def test_what_runs_have_in_common_holds_nothing_of_them():
+def test_runs_that_share_a_cache_are_independent():
     """Run nested loops with an OpFromGraph again after a change of a shared variable."""
     x, shared = pt.dvector("x"), pytensor.shared(2.0, name="w")
     a = pt.dscalar("a")
@@ -148,20 +148,16 @@ def test_what_runs_have_in_common_holds_nothing_of_them():
         return total + inner[-1]
 
     sums = scan(outer, sequences=[x], outputs_info=[pt.zeros(())])
-    wanted = [
-        doubled(sums[-1]),
-        sums,
-        pt.alloc(x[0], 2),
-    ]  # a second run must not overwrite this array
-    ready, kept = Ready(), []
+    outputs = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # no later run overwrites the last array
+    ready, pairs = Ready(), []
     for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):
         shared.set_value(factor)
-        values, _ = run(wanted, {x: np.array(entries)}, ready=ready)
-        found = np.cumsum(entries) * factor**2
-        kept.append(([values[v] for v in wanted], [2 * found[-1], found, entries[:1] * 2]))
-    for results, expected in kept:
-        for result, right in zip(results, expected, strict=True):
-            np.testing.assert_array_equal(result, right)
+        values, _ = run(outputs, {x: np.array(entries)}, ready=ready)
+        partial = np.cumsum(entries) * factor**2
+        pairs.append(([values[v] for v in outputs], [2 * partial[-1], partial, entries[:1] * 2]))
+    for results, expected in pairs:
+        for result, value in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, value)
 
 
 @pytest.mark.parametrize("operation", [pt.add, pt.second, lambda a, b: pt.exp(a * 2.0) / b])

@@ -28,38 +28,37 @@ TRAPS = {
 }  # fmt: skip
 
 
-def made(step, at):
-    x = pt.tensor("x", dtype="float64", shape=np.shape(at))
+def derivative_of(step, start):
+    x = pt.tensor("x", dtype="float64", shape=np.shape(start))
     xs = scan(step, outputs_info=[x], n_steps=2)
     cost = xs.sum()
     cost.name = "cost"
-    return lab.derivative(cost, x), {x: at}
+    return lab.derivative(cost, x), {x: start}
 
 
 @pytest.mark.parametrize("name", TRAPS)
-def test_a_lost_branch_is_described_and_avoided_by_rewrites(name):
-    step, at, when, branch = TRAPS[name]
-    derived, given = made(step, at)
-    trace = lab.trace(derived, given)
+def test_nan_of_an_unselected_branch_is_explained_and_avoided(name):
+    step, start, number, branch = TRAPS[name]
+    derivative, given = derivative_of(step, start)
+    trace = lab.trace(derivative, given)
     assert np.isnan(trace.outputs[1]).any()
     (note,) = lab.first(trace).explanations
-    assert f"step {when} of scan_fn, where does not select {branch}." in note
+    assert f"step {number} of scan_fn, where does not select {branch}." in note
     assert "but step 0 of gradient of scan_fn multiplies" in note
     for picture in (visual.tapes(trace), visual.stepgraph(trace), visual.stepgraph(trace, 1)):
         assert "where does not select" in picture.text()
     wrt = next(iter(given))
-    assert "where does not select" in " ".join(
-        str(lab.compare(derived.values[0], wrt, given)).split()
-    )
-    explained = lab.explain(derived.values[0], wrt)
-    assert [trap.name for trap in explained.traps] == ["untaken_branch"]
-    compiled = derived.value.eval(given, mode=COMPILED)
-    trace = lab.trace(derived, given, rewritten=True)
+    comparison = str(lab.compare(derivative.values[0], wrt, given))
+    assert "where does not select" in " ".join(comparison.split())
+    explanation = lab.explain(derivative.values[0], wrt)
+    assert [trap.name for trap in explanation.traps] == ["untaken_branch"]
+    compiled = derivative.value.eval(given, mode=COMPILED)
+    trace = lab.trace(derivative, given, rewritten=True)
     assert np.isfinite(compiled).all()
     np.testing.assert_allclose(trace.outputs[1], compiled, rtol=1e-12)
     assert lab.first(trace) is None
-    assert derived.verify(trace) < 1e-12
-    assert [(one.name, one.order, one.parent) for one in trace.scans] == [
+    assert derivative.verify(trace) < 1e-12
+    assert [(scan.name, scan.order, scan.parent) for scan in trace.scans] == [
         ("scan_fn", 0, None),
         ("gradient of scan_fn", 1, 0),
     ]
@@ -74,22 +73,22 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_nothing_is_told_where_nothing_is_lost(name):
-    derived, given = made(*HARMLESS[name])
-    nan = lab.first(lab.trace(derived, given))
+def test_harmless_branches_have_no_explanation(name):
+    derivative, given = derivative_of(*HARMLESS[name])
+    nan = lab.first(lab.trace(derivative, given))
     assert nan is None or nan.explanations == ()
 
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_rewritten_loops_have_the_same_tapes(name):
-    derived = gallery.loops[name].derivative(2 if name in ("square", "gap", "coupled") else 1)
-    plain, other = lab.trace(derived), lab.trace(derived, rewritten=True)
-    assert derived.verify(other) < 1e-12
-    for one, two in zip(plain.scans, other.scans, strict=True):
-        assert (one.name, one.order, one.parent) == (two.name, two.order, two.parent)
-        for first, second in zip(one.tapes, two.tapes, strict=True):
+    derivative = gallery.loops[name].derivative(2 if name in ("square", "gap", "coupled") else 1)
+    plain, other = lab.trace(derivative), lab.trace(derivative, rewritten=True)
+    assert derivative.verify(other) < 1e-12
+    for a, b in zip(plain.scans, other.scans, strict=True):
+        assert (a.name, a.order, a.parent) == (b.name, b.order, b.parent)
+        for first, second in zip(a.tapes, b.tapes, strict=True):
             np.testing.assert_allclose(first.final, second.final, rtol=1e-9, atol=1e-12)
-            told = [(t.name, t.tape, t.axis, t.gradient_of, t.used) for t in (first, second)]
-            assert told[0] == told[1]
+            attributes = [(t.name, t.tape, t.axis, t.gradient_of, t.used) for t in (first, second)]
+            assert attributes[0] == attributes[1]
             assert np.array_equal(first.unwritten, second.unwritten)
-        assert [s.axis for s in one.sequences] == [s.axis for s in two.sequences]
+        assert [s.axis for s in a.sequences] == [s.axis for s in b.sequences]

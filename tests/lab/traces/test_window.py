@@ -1,4 +1,4 @@
-"""Traces of a window of steps have the numbers of the whole trace, compiled or not."""
+"""A trace of a window of steps has the same numbers as the full trace, compiled or not."""
 
 import tracemalloc
 from functools import cache
@@ -16,9 +16,9 @@ from lab import gallery
 from lab.errors import ArgumentError, GraphError
 from lab.traces import loop_run, window
 
-NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
+NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor can fuse operations, and add in another order
 CASES = [("gap", 2), ("coupled", 2), ("rnn", 1), ("delay", 1)]
-LAST = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
+WINDOWS = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
 
 
 @pytest.fixture(autouse=True)
@@ -27,48 +27,48 @@ def _quick():
         yield
 
 
-def parted(part, whole):
+def differing(part, whole):
     """Return the names of values that differ in the trace of a window and the whole trace."""
     pairs = [*zip(part.names, part.outputs, whole.outputs, strict=True)]
-    for kept, full in zip(part.scans, whole.scans, strict=True):
-        steps = slice(kept.first, kept.first + kept.steps)
-        for tape, held in zip(kept.held, full.held, strict=True):
-            rows = slice(kept.first, kept.first + len(tape.initial))
-            if held.axis is not None:
-                pairs.append((f"{tape.name}: axis", tape.axis.index, held.axis.index[rows]))
-            both = zip((*tape.reads, *tape.writes), (*held.reads, *held.writes), strict=True)
-            for one, other in both:
-                pairs.append((f"{tape.name}[{one.tap}]", one.values, other.values[steps]))
-                if one.before is not None:
-                    pairs.append((f"{tape.name} before", one.before, other.before[steps]))
-        for one, other in zip(kept.sequences, full.sequences, strict=True):
-            pairs.append((one.name, one.values, other.values[steps]))
-            pairs.append((f"{one.name}: axis", one.axis.index, other.axis.index[steps]))
-        for one, other in zip(kept.inside, full.inside, strict=True):
-            pairs.append((str(one.operation), one.values, other.values[steps]))
-    return [name for name, one, other in pairs if not np.allclose(one, other, **NEAR)]
+    for trace_window, full in zip(part.scans, whole.scans, strict=True):
+        steps = slice(trace_window.first, trace_window.first + trace_window.steps)
+        for tape, twin in zip(trace_window.held, full.held, strict=True):
+            rows = slice(trace_window.first, trace_window.first + len(tape.initial))
+            if twin.axis is not None:
+                pairs.append((f"{tape.name}: axis", tape.axis.index, twin.axis.index[rows]))
+            both = zip((*tape.reads, *tape.writes), (*twin.reads, *twin.writes), strict=True)
+            for a, b in both:
+                pairs.append((f"{tape.name}[{a.tap}]", a.values, b.values[steps]))
+                if a.before is not None:
+                    pairs.append((f"{tape.name} before", a.before, b.before[steps]))
+        for a, b in zip(trace_window.sequences, full.sequences, strict=True):
+            pairs.append((a.name, a.values, b.values[steps]))
+            pairs.append((f"{a.name}: axis", a.axis.index, b.axis.index[steps]))
+        for a, b in zip(trace_window.inside, full.inside, strict=True):
+            pairs.append((str(a.operation), a.values, b.values[steps]))
+    return [name for name, a, b in pairs if not np.allclose(a, b, **NEAR)]
 
 
 @cache
-def derived(name, order):
+def derive_and_trace(name, order):
     """Return a derivative, and its whole trace."""
     derivative = gallery.loops[name].derivative(order)
     return derivative, lab.trace(derivative)
 
 
-@pytest.mark.parametrize("keep", LAST)
+@pytest.mark.parametrize("keep", WINDOWS)
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
-    derivative, whole = derived(name, order)
-    kept = lab.trace(derivative, keep=LAST[keep])
-    assert parted(kept, whole) == []
+    derivative, whole = derive_and_trace(name, order)
+    trace_window = lab.trace(derivative, keep=WINDOWS[keep])
+    assert differing(trace_window, whole) == []
 
 
-def test_the_checker_sees_another_number():
+def test_the_checker_detects_another_number():
     loop = gallery.loops["coupled"]
-    kept = lab.trace(loop.derivative(1), keep="last")
+    trace_window = lab.trace(loop.derivative(1), keep="last")
     other = lab.trace(loop.with_values({"prey": 1.4}).derivative(1))
-    assert len(parted(kept, other)) > 10
+    assert len(differing(trace_window, other)) > 10
 
 
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
@@ -85,7 +85,7 @@ def test_the_last_step_of_a_long_loop_by_a_closed_form():
     np.testing.assert_allclose(total.initial[0], (n - 1) * 2 * w ** (n - 1), rtol=1e-9)
 
 
-def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
+def test_a_window_of_a_gradient_has_the_matching_backward_steps():
     trace = lab.trace(gallery.loops["square"].with_steps(50).derivative(1), keep=slice(10, 14))
     forward, backward = trace.scans
     assert (forward.first, backward.first) == (10, 36)
@@ -96,13 +96,13 @@ def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
     assert repr(trace).endswith("other steps by PyTensor, VM)")
 
 
-def test_influence_within_a_window_is_that_of_the_whole_loop():
+def test_influence_within_a_window_equals_the_full_influence():
     derivative = gallery.loops["logistic"].with_steps(40).derivative(1)
-    whole = lab.influence(derivative)
+    full = lab.influence(derivative)
     window = lab.trace(derivative, keep=slice(20, 30))
-    kept = lab.influence(derivative, trace=window)
-    np.testing.assert_allclose(kept.values, whole.values[20:31, 20:31], rtol=1e-10)
-    assert kept.rows.tolist() == list(range(20, 31))
+    trace_window = lab.influence(derivative, trace=window)
+    np.testing.assert_allclose(trace_window.values, full.values[20:31, 20:31], rtol=1e-10)
+    assert trace_window.rows.tolist() == list(range(20, 31))
 
 
 def network(steps):
@@ -114,7 +114,7 @@ def network(steps):
     )
 
 
-def test_a_trace_that_needs_too_much_memory_is_refused_before_the_run(monkeypatch):
+def test_too_much_memory_raises_an_error_before_the_run(monkeypatch):
     """140,000 partial sums of 64 × 64 numbers are 4.6 GB, the other arrays 0.7 GB."""
     original = window.run
 
@@ -126,8 +126,8 @@ def test_a_trace_that_needs_too_much_memory_is_refused_before_the_run(monkeypatc
     with pytest.raises(ArgumentError, match=r"140,000 steps need 5\.\d+ GB") as caught:
         network(140_000).trace(wrt="w")
     start = int(str(caught.value).split('keep = "')[2].split(":")[0])
-    held = (140_000 - start) * 64 * 64 * 8  # the partial sums; the other arrays are small
-    assert 0.8 * window.MOST_BYTES < held < window.MOST_BYTES
+    size = (140_000 - start) * 64 * 64 * 8  # the partial sums; the other arrays are small
+    assert 0.8 * window.MOST_BYTES < size < window.MOST_BYTES
 
 
 def test_a_full_trace_stores_each_partial_sum_once(monkeypatch):
@@ -148,27 +148,27 @@ def test_a_trace_does_not_change_with_the_arrays_that_were_passed():
     x, u, w = pt.dvector("x"), pt.dmatrix("u"), pt.dvector("w")
     xs = scan(lambda u, x, w: u * x * w, sequences=u[1:], outputs_info=x, non_sequences=w)
     given = {x: np.ones(2), u: np.ones((3, 2)), w: np.ones(2)}
-    recorded = lab.trace(xs, given)
+    trace = lab.trace(xs, given)
     for value in given.values():
         value[:] = 7.0
-    assert recorded == lab.trace(xs, {v: np.ones_like(value) for v, value in given.items()})
-    assert recorded != lab.trace(xs, given)
+    assert trace == lab.trace(xs, {v: np.ones_like(value) for v, value in given.items()})
+    assert trace != lab.trace(xs, given)
 
 
-def kept(keep, name="square"):
+def trace_window(keep, name="square"):
     return lab.trace(gallery.loops[name].derivative(1), keep=keep)
 
 
 test_errors = error_test(
-    (lambda: kept("first"), "keep = 'first'"),
-    (lambda: kept(100), "keep = 100: expected .all., .last., or a range"),
-    (lambda: kept(True), "keep = True"),
-    (lambda: kept(slice(0, 4, 2)), "keep = slice"),
-    (lambda: kept(slice(True, 4)), "keep = slice"),
-    (lambda: kept(slice(9, 12)), "square runs steps 0 to 3"),
-    (lambda: kept("last", "newton"), GraphError, "stops on a condition"),
-    (lambda: kept("last", "walk"), GraphError, "untraced"),
-    (lambda: lab.memory(kept("last")), "expected a trace of all steps"),
+    (lambda: trace_window("first"), "keep = 'first'"),
+    (lambda: trace_window(100), "keep = 100: expected .all., .last., or a range"),
+    (lambda: trace_window(True), "keep = True"),
+    (lambda: trace_window(slice(0, 4, 2)), "keep = slice"),
+    (lambda: trace_window(slice(True, 4)), "keep = slice"),
+    (lambda: trace_window(slice(9, 12)), "square runs steps 0 to 3"),
+    (lambda: trace_window("last", "newton"), GraphError, "stops on a condition"),
+    (lambda: trace_window("last", "walk"), GraphError, "untraced"),
+    (lambda: lab.memory(trace_window("last")), "expected a trace of all steps"),
 )
 
 

@@ -58,25 +58,25 @@ def given_for(outputs):
 @pytest.mark.parametrize("name", CASES)
 def test_outcomes_and_rows(name, mode):
     outputs = [to_compile.output_of(name)]
-    found = lab.compiled(outputs, mode=mode, given=given_for(outputs))
+    result = lab.compiled(outputs, mode=mode, given=given_for(outputs))
     counts, effect, buffers = CASES[name]
-    assert (found.original, len(found.after)) == counts
-    lost = [rewrite.effect for rewrite in found.rewrites if rewrite.name == NO_LOOP]
-    assert lost == ([effect] if isinstance(effect, str) else [])
+    assert (result.original, len(result.after)) == counts
+    effects = [rewrite.effect for rewrite in result.rewrites if rewrite.name == NO_LOOP]
+    assert effects == ([effect] if isinstance(effect, str) else [])
     if effect is MERGED:
-        assert found.after[0].sources == (1, 2)
+        assert result.after[0].sources == (1, 2)
     expected = buffers[mode] if isinstance(buffers, dict) else buffers
-    assert sorted((b.stored.number, b.retention) for b in found.buffers) == sorted(expected)
-    assert found.linker in str(found)
+    assert sorted((b.stored.number, b.retention) for b in result.buffers) == sorted(expected)
+    assert result.linker in str(result)
     ours = rewrite_graph(outputs, mode, FUSION)
-    assert_as_in_a_real_function(ours.after, outputs, mode)
-    for report, parts in zip(found.after, map(read_node, ours.after), strict=True):
+    assert_equal_to_a_function(ours.after, outputs, mode)
+    for report, parts in zip(result.after, map(read_node, ours.after), strict=True):
         assert report.stops_early == (parts.until is not None)
         kinds = [(v.kind, v.tape) for v in parts.variables if v.outer_output is not None]
         assert [(buffer.kind, buffer.tape) for buffer in report.buffers] == kinds
 
 
-def described(nodes):
+def signatures(nodes):
     """Return the step, the outputs written over inputs, and the shapes of inputs of each Scan."""
     return [
         (
@@ -88,7 +88,7 @@ def described(nodes):
     ]
 
 
-def assert_as_in_a_real_function(ours, outputs, mode):
+def assert_equal_to_a_function(ours, outputs, mode):
     """Compare with a function that PyTensor prepares from the same graph, without compiling."""
     maker = FunctionMaker(
         [In(v) for v in inputs_of(outputs)],
@@ -96,13 +96,13 @@ def assert_as_in_a_real_function(ours, outputs, mode):
         mode=get_mode(mode),
         on_unused_input="ignore",
     )
-    assert described(ours) == described(scan_nodes(maker.fgraph.outputs))
+    assert signatures(ours) == signatures(scan_nodes(maker.fgraph.outputs))
 
 
-def test_another_function_is_told_apart():
+def test_the_comparison_detects_another_function():
     outputs = [to_compile.output_of("last")]
     with pytest.raises(AssertionError):
-        assert_as_in_a_real_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
+        assert_equal_to_a_function(rewrite_graph(outputs, "CVM", FUSION).after, outputs, "NUMBA")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -112,9 +112,9 @@ def test_a_compiled_function(mode):
     inputs = inputs_of([cost])
     rewrites = Mode("py", get_mode(mode).provided_optimizer)
     function = pytensor.function(inputs, cost, mode=rewrites)
-    found = lab.compiled(function, given=given_for([cost]))
-    assert [b.stored.number for b in found.buffers] == [2]
-    assert (found.original, found.rewrites) == (0, ())
+    report = lab.compiled(function, given=given_for([cost]))
+    assert [b.stored.number for b in report.buffers] == [2]
+    assert (report.original, report.rewrites) == (0, ())
     unknown = lab.compiled(cost, mode="CVM").buffers[0].stored
     assert (unknown.number, str(unknown)) == (None, "min(1, n) + 1")
     plain = lab.compiled(inputs[0] * 2)
@@ -141,9 +141,9 @@ def test_operations_that_leave_the_step_are_named():
         sequences=[u], outputs_info=[x0], non_sequences=[a], n_steps=6, name="pushed",
     )  # fmt: skip
     report = lab.compiled(xs[-1], mode="CVM")
-    found = effects(report)
-    assert found["push_out_non_seq", "pushed"].endswith(": Sqrt")
-    assert found["push_out_seq", "pushed"].endswith(": Exp")
+    pushed = effects(report)
+    assert pushed["push_out_non_seq", "pushed"].endswith(": Sqrt")
+    assert pushed["push_out_seq", "pushed"].endswith(": Exp")
     assert "Exp" in str(report)
     shortening = {"save_mem", "reduce_trace"}
     loop = gallery.loops["square"]
@@ -154,15 +154,15 @@ def test_operations_that_leave_the_step_are_named():
 @pytest.mark.parametrize("name", ["square", "gap", "fibonacci"])
 def test_the_gradient_keeps_all_rows(name):
     loop = gallery.loops[name]
-    found = lab.compiled(loop, loop.states[0].name, mode="CVM")
-    linear = name == "fibonacci"  # its gradient needs no values
-    for buffer in found.buffers:
+    report = lab.compiled(loop, loop.states[0].name, mode="CVM")
+    is_linear = name == "fibonacci"  # its gradient needs no values
+    for buffer in report.buffers:
         if buffer.kind in (Kind.SIT_SOT, Kind.MIT_SOT) and buffer.name in loop.variables:
-            assert buffer.is_shortened == linear, buffer
-            if not linear:
+            assert buffer.is_shortened == is_linear, buffer
+            if not is_linear:
                 assert buffer.stored.number == buffer.rows.number
-    assert any(b.is_shortened for scan in found.alone for b in scan.buffers)
-    assert ("only the gradient reads the others" in " ".join(str(found).split())) != linear
+    assert any(b.is_shortened for scan in report.alone for b in scan.buffers)
+    assert ("only the gradient reads the others" in " ".join(str(report).split())) != is_linear
 
 
 COST, Z = to_compile.output_of("last"), pt.zscalar("z")
@@ -180,9 +180,6 @@ test_errors = error_test(
     (lambda: lab.compiled(SQUARE, wrt="z"), "expected one of x"),
     *((lambda s=subject: lab.compiled(s), "subject") for subject in (3, [], "square", [3])),
 )
-
-
-# The text and the command.
 
 
 def batched():
@@ -215,12 +212,8 @@ def two_loops():
     return ys[-1], x0
 
 
-STEPS = {  # a gradient runs as many steps as its loop
-    "scan_fn": 2,
-    "scan_fn2": 3,
-    "gradient of scan_fn": 2,
-    "gradient of scan_fn2": 3,
-}
+STEPS = {"scan_fn": 2, "scan_fn2": 3}
+STEPS |= {f"gradient of {name}": steps for name, steps in STEPS.items()}
 
 
 def test_names_of_unnamed_loops_and_their_gradients():
@@ -232,15 +225,15 @@ def test_names_of_unnamed_loops_and_their_gradients():
     report = lab.compiled(cost, wrt=x0, given={x0: 0.5})
     assert {scan.name: scan.steps.number for scan in report.after} == STEPS
     assert report.original == len(theirs.scans)
-    explained = lab.explain(cost, x0).scans
-    assert {scan.name: str(scan.system.steps) for scan in explained} == {
+    reports = lab.explain(cost, x0).scans
+    assert {scan.name: str(scan.system.steps) for scan in reports} == {
         name: str(lab.system(node).steps)
         for name, node in zip(("scan_fn", "scan_fn2"), scan_nodes([cost]), strict=True)
     }
 
 
 @pytest.mark.parametrize("taps", [(0,), (0, 2), (1, -1), (-1, 0, 1)])
-def test_steps_and_rows_are_those_of_pytensors_run(taps):
+def test_steps_and_rows_equal_the_run_of_pytensor(taps):
     u, x, w = pt.dvector("u"), pt.dscalar("x"), pt.dscalar("w")
     xs = pytensor.scan(
         lambda *read: read[-1] * read[-2] + sum(read[:-2]),

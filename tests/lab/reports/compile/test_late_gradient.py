@@ -33,55 +33,55 @@ def late_by_pytensor(loop, wrt, mode):
 
 
 @pytest.mark.parametrize(("name", "mode"), LOOPS)
-def test_numbers(name, mode):
+def test_the_late_gradient_equals_the_gradient_of_pytensor(name, mode):
     loop = gallery.loops[name]
     wrt = loop.states[0].name
-    found = lab.compiled(loop, wrt, mode).late
-    right = loop.trace(order=1, wrt=wrt).outputs[1]
-    assert np.allclose(found.gradient, right, rtol=1e-12, atol=1e-30)
+    late = lab.compiled(loop, wrt, mode).late
+    expected = loop.trace(order=1, wrt=wrt).outputs[1]
+    assert np.allclose(late.gradient, expected, rtol=1e-12, atol=1e-30)
     graph = loop.build()
-    at = {graph.inputs[wrt]: graph.given[graph.inputs[wrt]]}
-    differences = MovedCost(loop.cost(graph), at, graph.given).differences()
+    values = {graph.inputs[wrt]: graph.given[graph.inputs[wrt]]}
+    differences = MovedCost(loop.cost(graph), values, graph.given).differences()
     if np.isfinite(differences.error).all() and name != "newton":
-        assert differences.admits(found.gradient)
-        assert found.late is None or not differences.admits(found.late)
+        assert differences.admits(late.gradient)
+        assert late.late is None or not differences.admits(late.late)
     if (name, mode) == ("newton", "NUMBA"):
-        with pytest.raises(ValueError, match="cannot reshape") as refused:
+        with pytest.raises(ValueError, match="cannot reshape") as caught:
             late_by_pytensor(loop, wrt, mode)
-        assert found.effect is Effect.REFUSED
-        assert str(refused.value).splitlines()[0] in found.error
+        assert late.effect is Effect.REFUSED
+        assert str(caught.value).splitlines()[0] in late.error
         return
     theirs = late_by_pytensor(loop, wrt, mode)
-    assert found.effect is Effect.WRONG
-    assert np.allclose(found.late, theirs, rtol=1e-12, atol=0)
+    assert late.effect is Effect.WRONG
+    assert np.allclose(late.late, theirs, rtol=1e-12, atol=0)
 
 
 def test_pytensor_differentiates_one_step():
     """The buffer of five squares has two slots, and the backward Scan runs a single step."""
     loop = gallery.loops["square"].with_steps(5)
-    found = lab.compiled(loop, "x", "CVM").late
-    assert found.gradient == pytest.approx(32 * 0.95**31)
-    assert found.late == pytest.approx(2 * 0.95**16)
-    (sentence,) = found.missing
+    late = lab.compiled(loop, "x", "CVM").late
+    assert late.gradient == pytest.approx(32 * 0.95**31)
+    assert late.late == pytest.approx(2 * 0.95**16)
+    (sentence,) = late.missing
     assert sentence.startswith("The gradient of square runs 1 of 5 steps")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_full_buffers_lose_nothing(mode):
+def test_full_buffers_preserve_the_gradient(mode):
     """The sum over all steps needs all rows."""
     cost = to_compile.output_of("summed")
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")
-    found = lab.compiled(cost, x0, mode, {x0: 0.95}).late
-    assert found.effect is Effect.RIGHT
-    assert found.late == pytest.approx(found.gradient)
-    assert found.missing == ()
+    late = lab.compiled(cost, x0, mode, {x0: 0.95}).late
+    assert late.effect is Effect.RIGHT
+    assert late.late == pytest.approx(late.gradient)
+    assert late.missing == ()
 
 
 def test_an_infinite_gradient_is_wrong():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**8, outputs_info=[x0], n_steps=5)
-    found = lab.compiled(xs[-1], x0, "NUMBA", {x0: 1e9}).late
-    assert (found.gradient, found.late, found.effect) == (np.inf, 1.0, Effect.WRONG)
+    late = lab.compiled(xs[-1], x0, "NUMBA", {x0: 1e9}).late
+    assert (late.gradient, late.late, late.effect) == (np.inf, 1.0, Effect.WRONG)
 
 
 def test_missing_values():

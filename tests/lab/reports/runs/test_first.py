@@ -17,7 +17,7 @@ def growing(n_steps=12, start=START):
     return lab.Loop(lambda x: x * x - x, (lab.State("x", start),), n_steps=n_steps)
 
 
-def by_numpy(is_met):
+def first_in_numpy(is_met):
     """Return the first step of `growing` with a matching value, and the value."""
     x = np.float64(START)
     with np.errstate(all="ignore"):
@@ -39,26 +39,26 @@ FORWARD = [
 ]
 
 
-@pytest.mark.parametrize(("what", "is_met"), FORWARD)
-def test_the_first_value_is_that_of_numpy(what, is_met, quick):
-    """Search a trace, and a derivative, of which only the steps around the value are traced."""
-    expected, loop = by_numpy(is_met), growing()
+@pytest.mark.parametrize(("condition", "is_met"), FORWARD)
+def test_the_first_value_equals_the_first_value_in_numpy(condition, is_met, quick):
+    """Search a trace, and a derivative without a trace."""
+    expected, loop = first_in_numpy(is_met), growing()
     for subject in (loop.trace(order=0), loop.derivative(0)):
-        found = lab.first(subject, what)
+        first = lab.first(subject, condition)
         if expected is None:
-            assert found is None
+            assert first is None
             continue
         step, value = expected
-        assert (found.scan, found.step) == (0, step)
-        np.testing.assert_equal(found.chain[0].value, value)
+        assert (first.scan, first.step) == (0, step)
+        np.testing.assert_equal(first.chain[0].value, value)
 
 
 def test_a_gradient_that_explodes(quick):
-    """Of x ← 3·x the gradient is 3**k after k backward steps, beyond 1e100 at step 209."""
+    """For x ← 3·x, the gradient after k backward steps is 3**k; at step 209 it exceeds 1e100."""
     loop = lab.Loop(lambda x: 3.0 * x, (lab.State("x", 1e-300),), n_steps=400)
-    found = lab.first(loop.derivative(1), ">1e100")
-    assert (found.scan, found.step) == (1, 209)
-    assert "from step" in found.scans[1]
+    first = lab.first(loop.derivative(1), ">1e100")
+    assert (first.scan, first.step) == (1, 209)
+    assert "from step" in first.scans[1]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def quick():
         yield
 
 
-def test_a_branch_that_is_not_taken_is_passed_over_in_the_loop():
+def test_an_unselected_branch_is_ignored_in_the_loop():
     loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=3)
     assert lab.first(loop.trace(order=0)) is None  # NumPy's where returns no nan, either
 
@@ -81,13 +81,13 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "step", "called"), GIVEN)
-def test_the_name_of_an_input_is_reported(arguments, step, called):
+@pytest.mark.parametrize(("arguments", "step", "label"), GIVEN)
+def test_the_name_of_an_input_is_reported(arguments, step, label):
     *arguments, steps = arguments
     loop = lab.Loop.from_text(*arguments, n_steps=steps)
-    found = lab.first(loop.trace(order=0))
-    assert (found.step, found.chain[0].given) == (step, True)
-    assert f"{called} = nan, an input of the graph" in str(found)
+    first = lab.first(loop.trace(order=0))
+    assert (first.step, first.chain[0].given) == (step, True)
+    assert f"{label} = nan, an input of the graph" in str(first)
 
 
 def after_a_loop(step, cost, *initial, order=0, n_steps=2):
@@ -124,8 +124,8 @@ def test_the_chain_to_the_first_infinity(name):
     assert_twin(f"first-{name}", lab.first(ROOTS[name](), "nan"))
 
 
-# The cost, the Scan with the nan, and the third derivative of C, by the coefficient of x³ in
-# sin(sin(x))² around 0 (which is even) and by hand: C = Σ x₀⁴, and C‴ = 24·x₀.
+# The step, the cost, the Scan with the nan, and C‴ at x₀ = 0: sin(sin(x))² is an even function, and
+# C = Σ x₀⁴ has C‴ = 24·x₀.
 SQUARES = {
     "outside": (lambda x: pt.sin(x), lambda x: (x**2).sum(), None, 0.0),
     "in the step": (lambda x: x**2, lambda x: x.sum(), 5, 0.0),
@@ -133,39 +133,39 @@ SQUARES = {
 
 
 @pytest.mark.parametrize("name", SQUARES)
-def test_a_square_of_zero_is_pointed_to_and_rewritten_right(name):
+def test_a_square_of_zero_is_reported_and_its_rewrite_is_correct(name):
     step, cost, scan, expected = SQUARES[name]
     derivative, given = after_a_loop(step, cost, [0.0, 0.5], order=3)
     trace = lab.trace(derivative, given)
     assert np.isnan(trace.outputs[3]).tolist() == [True, False]
-    found = lab.first(trace)
-    product, power = (link for link in found.chain if link.operation in ("Mul", "Pow"))
+    first = lab.first(trace)
+    product, power = (link for link in first.chain if link.operation in ("Mul", "Pow"))
     assert (product.operation, product.scan) == ("Mul", scan)
     assert (power.operation, power.scan) == ("Pow", scan)
     assert (power.inputs[0].value[power.entry], power.value[power.entry]) == (0, np.inf)
-    words = " ".join(str(found).split())
+    words = " ".join(str(first).split())
     assert "rewritten=True" in words
     assert "an input of the graph" not in words
-    right = lab.trace(derivative, given, rewritten=True)
-    assert lab.first(right) is None
-    np.testing.assert_allclose(right.outputs[3][0], expected, atol=1e-15)
+    rewritten = lab.trace(derivative, given, rewritten=True)
+    assert lab.first(rewritten) is None
+    np.testing.assert_allclose(rewritten.outputs[3][0], expected, atol=1e-15)
 
 
 test_errors = error_test(
     *(
-        (lambda what=what: lab.first(growing(2).trace(order=0), what), "value = ")
-        for what in ("Nan", "1e6", ">much", True, None, [1])
+        (lambda condition=condition: lab.first(growing(2).trace(order=0), condition), "value = ")
+        for condition in ("Nan", "1e6", ">much", True, None, [1])
     )
 )
 
 
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize(
-    ("what", "is_met"), [(">1", lambda v: np.abs(v) > 1), ("=0", lambda v: v == 0)]
+    ("condition", "is_met"), [(">1", lambda v: np.abs(v) > 1), ("=0", lambda v: v == 0)]
 )
-def test_nothing_that_is_looked_for_was_written_earlier(name, what, is_met):
+def test_no_matching_value_was_written_earlier(name, condition, is_met):
     trace = gallery.loops[name].trace(order=2)
-    found = lab.first(trace, what)
+    first = lab.first(trace, condition)
     written = [
         (number, step)
         for number, scan in enumerate(trace.scans)
@@ -174,10 +174,10 @@ def test_nothing_that_is_looked_for_was_written_earlier(name, what, is_met):
         for step, value in enumerate(write.values)
         if is_met(value).any()
     ]
-    if found is None:
+    if first is None:
         assert written == []
         return
-    met = found.chain[0]
-    assert is_met(met.value)[met.entry]
-    if found.scan is not None and written:
-        assert (found.scan, found.step) <= min(written)
+    matched = first.chain[0]
+    assert is_met(matched.value)[matched.entry]
+    if first.scan is not None and written:
+        assert (first.scan, first.step) <= min(written)

@@ -32,7 +32,7 @@ CASES = [  # the step of `walk` draws random numbers, and the step of `undefined
 ]
 
 
-def by_unrolling(loop, of, by):
+def unrolled_influence(loop, of, by):
     """Return ∂of_t/∂by_s by PyTensor's gradient of the loop without a Scan."""
     rows = {s.name: [pt.constant(row).copy() for row in s.first_values] for s in loop.states}
     parameters = {p.name: pt.constant(p.value) for p in loop.parameters}
@@ -70,19 +70,19 @@ def test_the_second_of_two_loops_with_the_same_name():
 
 
 @pytest.mark.parametrize(("name", "of", "by"), sorted(CASES))
-def test_gradients_of_the_unrolled_loop(name, of, by):
+def test_influence_equals_gradients_of_the_unrolled_loop(name, of, by):
     derivative = LOOPS[name].derivative(0)
-    found = lab.influence(derivative, of, by)
-    assert lab.influence(derivative, of, by, trace=lab.trace(derivative)) == found
-    expected = by_unrolling(LOOPS[name], of, by)
-    np.testing.assert_allclose(found.values.reshape(expected.shape), expected, rtol=1e-10)
+    report = lab.influence(derivative, of, by)
+    assert lab.influence(derivative, of, by, trace=lab.trace(derivative)) == report
+    expected = unrolled_influence(LOOPS[name], of, by)
+    np.testing.assert_allclose(report.values.reshape(expected.shape), expected, rtol=1e-10)
 
 
 def test_a_random_walk_draws_the_same_numbers():
     """x_t = 0.9·x_{t−1} + a random number: the influence over n steps is 0.9ⁿ."""
-    found = lab.influence(gallery.loops["walk"].derivative())
-    t, s = np.meshgrid(found.rows, found.columns, indexing="ij")
-    np.testing.assert_allclose(found.values, np.where(t >= s, 0.9 ** (t - s), 0), rtol=1e-14)
+    report = lab.influence(gallery.loops["walk"].derivative())
+    t, s = np.meshgrid(report.rows, report.columns, indexing="ij")
+    np.testing.assert_allclose(report.values, np.where(t >= s, 0.9 ** (t - s), 0), rtol=1e-14)
 
 
 def linear(matrix, steps):
@@ -101,74 +101,75 @@ SUMMARIES = {  # a factor, whose ninth power is below 0.01, above 100, or betwee
 @pytest.mark.parametrize(("factor", "summary"), SUMMARIES.items())
 def test_a_linear_loop_has_the_powers_of_its_matrix(factor, summary):
     """A rotation times a factor multiplies the norm by the factor at every step."""
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]]) * factor
-    found = lab.influence(linear(turn, 9).derivative())
+    rotation = np.array([[0.6, -0.8], [0.8, 0.6]]) * factor
+    report = lab.influence(linear(rotation, 9).derivative())
     for t, s in ((9, 0), (5, 3), (4, 4)):
-        power = np.linalg.matrix_power(turn, t - s)
-        np.testing.assert_allclose(found.values[t, s], power, atol=1e-12)
-        np.testing.assert_allclose(found.sizes[t, s], factor ** (t - s))
-    assert found.rate == pytest.approx(factor)
-    assert next(found.summary()).endswith(summary)
+        power = np.linalg.matrix_power(rotation, t - s)
+        np.testing.assert_allclose(report.values[t, s], power, atol=1e-12)
+        np.testing.assert_allclose(report.sizes[t, s], factor ** (t - s))
+    assert report.rate == pytest.approx(factor)
+    assert next(report.summary()).endswith(summary)
 
 
 def test_blocks_of_a_long_loop():
-    found = lab.influence(linear(np.array([[0.99]]), 3_000).derivative(0))
-    assert found.values.shape == (200, 200, 1, 1)
-    assert (found.rows[0], found.columns[0], found.end) == (0, 0, 3_000)
+    report = lab.influence(linear(np.array([[0.99]]), 3_000).derivative(0))
+    assert report.values.shape == (200, 200, 1, 1)
+    assert (report.rows[0], report.columns[0], report.end) == (0, 0, 3_000)
     t, s = np.meshgrid(np.arange(3_001), np.arange(3_001), indexing="ij")
     powers = np.where(t >= s, 0.99 ** np.maximum(t - s, 0), 0)
     expected = [  # the largest entry of each block
-        [block.max() for block in np.split(part, found.columns[1:], axis=1)]
-        for part in np.split(powers, found.rows[1:])
+        [block.max() for block in np.split(part, report.columns[1:], axis=1)]
+        for part in np.split(powers, report.rows[1:])
     ]
-    np.testing.assert_allclose(found.values[..., 0, 0], expected, rtol=1e-10)
-    assert found.index.tolist() == list(range(3_001))
-    np.testing.assert_allclose(found.last, 0.99 ** (3_000 - found.index), rtol=1e-10)
+    np.testing.assert_allclose(report.values[..., 0, 0], expected, rtol=1e-10)
+    assert report.index.tolist() == list(range(3_001))
+    np.testing.assert_allclose(report.last, 0.99 ** (3_000 - report.index), rtol=1e-10)
 
 
-ODD_STEPS = {  # a step for y that differs at step 101; the derivative dy/dx of this step
+ODD_STEPS = {  # a formula of y that differs at one step, and its derivative dy/dx at this step
     "nan": (lambda x, far: pt.sqrt(far * x), np.nan),
     "large": (lambda x, far: pt.switch(far, x, -1e9 * x), -1e9),
     "infinite": (lambda x, far: x / far, np.inf),
 }
 
 
-@pytest.mark.parametrize("wide", [29, 400])
+@pytest.mark.parametrize("length", [29, 400])
 @pytest.mark.parametrize("name", ODD_STEPS)
-def test_a_map_shows_a_single_large_or_odd_derivative(name, wide):
+def test_a_map_shows_a_single_large_or_odd_derivative(name, length):
     """Step k writes value k + 1 of y, and no later step reads y."""
     compute, slope = ODD_STEPS[name]
-    odd = 20 if wide < 100 else 101
+    odd = 20 if length < 100 else 101
     loop = lab.Loop(
         lambda far, x, y: (pt.cos(x), compute(x, far)),
         (lab.State("x", 0.7), lab.State("y", 0.0)),
-        sequences=(lab.Sequence("far", (np.arange(wide) != odd) * 1.0),),
+        sequences=(lab.Sequence("far", (np.arange(length) != odd) * 1.0),),
     )
     derivative = loop.derivative(0, of="x")
-    found = lab.influence(derivative, "y", "x")
-    row = np.searchsorted(found.rows, odd + 1, "right") - 1
-    column = np.searchsorted(found.columns, odd, "right") - 1
-    assert found.rows.size == min(200, wide + 1)
-    np.testing.assert_equal(abs(found.values[row, column]), abs(slope))
-    assert ("nan or infinite" in str(found)) == (not np.isfinite(slope))
+    report = lab.influence(derivative, "y", "x")
+    row = np.searchsorted(report.rows, odd + 1, "right") - 1
+    column = np.searchsorted(report.columns, odd, "right") - 1
+    assert report.rows.size == min(200, length + 1)
+    np.testing.assert_equal(abs(report.values[row, column]), abs(slope))
+    assert ("nan or infinite" in str(report)) == (not np.isfinite(slope))
     axes = Figure().add_subplot()
-    visual.influence(found, ax=axes)
-    heats, extreme = np.asarray(axes.collections[0].get_array()), np.sign(found.values[row, column])
-    shown = np.isnan(heats) if np.isnan(extreme) else heats == extreme
-    rows = np.unique(np.nonzero(shown)[0])
+    visual.influence(report, ax=axes)
+    heats = np.asarray(axes.collections[0].get_array())
+    extreme = np.sign(report.values[row, column])
+    extremes = np.isnan(heats) if np.isnan(extreme) else heats == extreme
+    rows = np.unique(np.nonzero(extremes)[0])
     assert len(rows) == 1 or (len(rows) and np.isinf(slope))  # large values look like infinity
 
 
-def test_a_very_long_loop_says_that_it_computes_some_derivatives(monkeypatch):
+def test_a_report_states_that_only_some_derivatives_were_computed(monkeypatch):
     derivative = linear(np.array([[0.99]]), 500).derivative(0)
-    whole = lab.influence(derivative)
-    assert "were computed" not in str(whole)
+    full = lab.influence(derivative)
+    assert "were computed" not in str(full)
     monkeypatch.setattr(influence, "MOST_WORK", 1e3)
-    found = lab.influence(derivative)
-    assert f"wrt {len(found.index)} of 501 values of h were computed" in str(found)
-    places = np.searchsorted(whole.index, found.index)
-    np.testing.assert_array_equal(found.last, whole.last[places])
-    assert set(range(301, 501)) <= set(found.index.tolist())  # all values at the end are compared
+    report = lab.influence(derivative)
+    assert f"wrt {len(report.index)} of 501 values of h were computed" in str(report)
+    positions = np.searchsorted(full.index, report.index)
+    np.testing.assert_array_equal(report.last, full.last[positions])
+    assert set(range(301, 501)) <= set(report.index.tolist())  # all values at the end are compared
 
 
 def test_reach_is_the_smallest_distance_below_one_percent():

@@ -40,17 +40,17 @@ for order in (0, 1, 2):
 """
 
 
-def test_the_peak_is_what_numpy_allocates():
+def test_the_peak_equals_the_allocations_of_numpy():
     # tracemalloc counts allocations of all threads, and a new process has a single thread.
     command = [sys.executable, "-c", ALLOCATED, str(ENTRIES), str(STEPS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
     h = lab.State("h", np.linspace(-1, 1, ENTRIES))
     loop = lab.Loop(lambda h: pt.tanh(h), (h,), n_steps=STEPS)
-    for order, allocated in enumerate(map(int, done.stdout.split())):
+    for order, allocated in enumerate(map(int, result.stdout.split())):
         report = lab.memory(lab.trace(loop.derivative(order)))
         assert report.peak == pytest.approx(allocated, rel=0.1)
-        without_one = report.peak - report.buffers[0].bytes
-        assert abs(without_one - allocated) > 0.1 * allocated  # a missing buffer is detected
+        incomplete = report.peak - report.buffers[0].bytes
+        assert abs(incomplete - allocated) > 0.1 * allocated  # a missing buffer is detected
 
 
 def simulate(actions, steps, reach=1):
@@ -58,26 +58,26 @@ def simulate(actions, steps, reach=1):
 
     A state has `reach` values; adjacent states share values.
     """
-    kept, now, most, work, left = set(), 0, 0, 0, steps
+    saved, current, peak, work, remaining = set(), 0, 0, 0, steps
     for action, number in actions:
         if action == "keep":
-            assert number == now
-            kept.add(number)
+            assert number == current
+            saved.add(number)
         elif action == "restore":
-            assert number in kept
-            now = number
+            assert number in saved
+            current = number
         elif action == "forward":
-            assert number == now
-            now, work = number + 1, work + 1
+            assert number == current
+            current, work = number + 1, work + 1
         elif action == "back":
-            assert number == left - 1
-            assert number in kept or number in (now, now - 1)
-            left, work = number, work + 1
+            assert number == remaining - 1
+            assert number in saved or number in (current, current - 1)
+            remaining, work = number, work + 1
         else:
-            kept.remove(number)
-        most = max(most, len({n + k for n in kept for k in range(reach)}))
-    assert (left, kept) == (0, set())
-    return most, work
+            saved.remove(number)
+        peak = max(peak, len({n + k for n in saved for k in range(reach)}))
+    assert (remaining, saved) == (0, set())
+    return peak, work
 
 
 @cache
@@ -93,22 +93,22 @@ def fewest(length, count):
 
 @pytest.mark.parametrize(("steps", "count"), [*product((1, 2, 3, 7, 10, 21, 40), (1, 2, 3, 5, 8))])
 def test_a_binomial_schedule_has_the_least_work(steps, count):
-    most, work = simulate(binomial(steps, count), steps)
-    assert most <= count
+    peak, work = simulate(binomial(steps, count), steps)
+    assert peak <= count
     assert work == fewest(steps, count) + 1 + steps  # one more forward step, to the end
 
 
 @pytest.mark.parametrize(("steps", "k"), [*product((1, 2, 5, 12, 13), (1, 2, 3, 5, 20))])
 def test_every_kth_state_is_enough(steps, k):
-    most, work = simulate(every(steps, k), steps)
+    peak, work = simulate(every(steps, k), steps)
     recomputed = sum(min(k, steps - start) - 1 for start in range(0, steps, k))
     assert work == 2 * steps + recomputed
-    assert most <= -(-steps // k) + k - 1
+    assert peak <= -(-steps // k) + k - 1
 
 
 def test_the_simulator_detects_wrong_schedules():
-    right = list(every(6, 3))
-    for wrong in (right[1:], right[:-1], [a for a in right if a[0] != "restore"]):
+    schedule = list(every(6, 3))
+    for wrong in (schedule[1:], schedule[:-1], [a for a in schedule if a[0] != "restore"]):
         with pytest.raises((AssertionError, KeyError)):
             simulate(wrong, 6)
 
@@ -117,8 +117,8 @@ def test_plans_have_the_figures_of_their_schedules():
     report = lab.memory(gallery.loops["logistic"].with_steps(64).trace())
     assert report.plans[0].peak == 64
     assert report.plans[0].work == 128
-    tried = [simulate(every(64, k), 64) for k in range(1, 65)]
-    assert (report.plans[1].peak, report.plans[1].work) == min(tried)
+    figures = [simulate(every(64, k), 64) for k in range(1, 65)]
+    assert (report.plans[1].peak, report.plans[1].work) == min(figures)
     assert report.plans[1].peak == 2 * 8 - 1  # about twice the square root of 64
     assert report.best.room <= 64 * 8 / 2
     cheaper = [p for p in report.plans if p.work < report.best.work]
@@ -128,17 +128,17 @@ def test_plans_have_the_figures_of_their_schedules():
 def test_checkpoints_of_pytensor():
     """Save every fourth of 12 states; the backward step recomputes the states between."""
     x, w = pt.dscalar("x"), pt.dscalar("w")
-    kept = scan_checkpoints(
+    xs = scan_checkpoints(
         lambda x, w: pt.sin(x) * w, [], [x], [w], n_steps=12, save_every_N=4, return_updates=False
     )
-    trace = lab.trace(lab.derivative(kept[-1], x), {x: 0.5, w: 1.1})
+    trace = lab.trace(lab.derivative(xs[-1], x), {x: 0.5, w: 1.1})
     state, slope = 0.5, 1.0
     for _ in range(12):
         state, slope = np.sin(state) * 1.1, slope * np.cos(state) * 1.1
     np.testing.assert_allclose(trace.outputs, [state, slope], rtol=1e-12)
     steps = [[scan.steps for scan in inner.scans] for inner in trace.scans[1].nested]
     assert steps == [[4, 4]] * 3  # the repeated forward loop, and the backward loop
-    marks = [number for what, number in every(12, 4) if what == "keep"][:3]
+    marks = [number for action, number in every(12, 4) if action == "keep"][:3]
     (states,) = (b for b in lab.memory(trace).buffers if b.last > b.first)
     assert states.bytes == 8 * (len(marks) + 1)  # the marked states and the last state
 
@@ -161,16 +161,16 @@ def test_the_picture_has_buffers_and_plans():
     picture = visual.memory(report)
     assert_twin("memory-rnn-2", picture)
     assert "Scan 1 to 4" in picture.text()
-    shown = {*visual.draw(gallery.loops["logistic"], "memory").svg().split(">")}
-    assert {"dC/dr</text", "every 2 steps</text", "binomial, 4 kept</text"} <= shown
+    parts = {*visual.draw(gallery.loops["logistic"], "memory").svg().split(">")}
+    assert {"dC/dr</text", "every 2 steps</text", "binomial, 4 kept</text"} <= parts
 
 
 def test_states_share_values():
     """With taps −3 and −1 a state has three values; a value of several states counts once."""
-    steps, far = 12, 3
+    steps, reach = 12, 3
     report = lab.memory(gallery.loops["gap"].with_steps(steps).trace())
-    assert report.state == far * 8
-    assert report.plans[0].room == (steps + far - 1) * 8
-    spaced = report.plans[1]
-    most, _ = simulate(every(steps, int(spaced.name.split()[1])), steps, far)
-    assert spaced.room == most * 8
+    assert report.state == reach * 8
+    assert report.plans[0].room == (steps + reach - 1) * 8
+    plan = report.plans[1]
+    peak, _ = simulate(every(steps, int(plan.name.split()[1])), steps, reach)
+    assert plan.room == peak * 8
