@@ -82,14 +82,14 @@ ALL = commands()
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder of a reader: modules and a file of answers; JupyterLab does not open there."""
+    """Return a folder with modules and answers of a reader, in which JupyterLab does not start."""
     for module in ("mymodule", "mine", "module"):
         shutil.copy(mymodule.__file__, tmp_path / f"{module}.py")
     (tmp_path / "anna").mkdir()
     (tmp_path / "anna" / "scantape-progress.json").write_text('{"answers": {}}', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    nothing = SimpleNamespace(run=lambda *_, **__: None)
-    monkeypatch.setattr("visual.cli.lessons.subprocess", nothing)
+    stub = SimpleNamespace(run=lambda *_, **__: None)
+    monkeypatch.setattr("visual.cli.lessons.subprocess", stub)
     return tmp_path
 
 
@@ -108,12 +108,12 @@ def run(command):
         return [Path(output) for output in outputs if output not in ("-", "--help")]
     assert tool in ("make", "jupyter-repo2docker"), command
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    found = shutil.which(tool, path=path)
-    if found is None:
+    executable = shutil.which(tool, path=path)
+    if executable is None:
         pytest.skip(f"{tool} is not installed")
     dry = ["-n"] if tool == "make" else []
-    done = subprocess.run([found, *dry, *words], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, f"{command}: {done.stderr}"
+    result = subprocess.run([executable, *dry, *words], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, f"{command}: {result.stderr}"
     return []
 
 
@@ -133,7 +133,7 @@ def check_output(path):
         assert content.rstrip().endswith(end), path
 
 
-def test_the_picture_that_moves_is_todays(tmp_path):
+def test_the_moving_picture_is_up_to_date(tmp_path):
     """To renew: scantape draw machine --loop square --cost sum --animate -o notebooks/moving.svg"""
     trace = gallery.loops["square"].trace(cost="sum")
     visual.machine(trace).save(tmp_path / "moving.svg", animate=True)
@@ -255,11 +255,11 @@ def test_the_map_names_existing_files():
     inits = (
         path for package in ("lab", "visual") for path in ROOT.glob(f"{package}/*/__init__.py")
     )
-    rooms = {path.parent.relative_to(ROOT).as_posix() for path in inits}
-    assert rooms - set(paths) == set()
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in inits}
+    assert packages - set(paths) == set()
 
 
-def test_the_guide_knows_all_pictures():
+def test_the_guide_lists_all_pictures():
     listed = re.findall(r"^\| `(\w+)` \| .* \|$", GUIDE, flags=re.MULTILINE)
     assert listed == list(PICTURES)
 
@@ -278,7 +278,7 @@ def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
     versions = {"python3": "echo 3.11", f"python{newest}": f"echo {newest}"}
     write_tools(tools, make=make, chromium="", **versions)
     environment = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-    told = subprocess.run(
+    output = subprocess.run(
         [checkout / ".ci" / "run"], env=environment, capture_output=True, text=True, check=True
     ).stdout
     calls = [line.split(" ", 1) for line in (tmp_path / "calls").read_text().splitlines()]
@@ -287,4 +287,4 @@ def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
     tests = [line for _, line in calls if " test" in line]
     chosen = f" PYTHON=python{newest} VENV=.venv-newest"
     assert tests == [".ci .git test", f".ci .git test{chosen}"][:runs]
-    assert ("Skipped: a second Python" in told) == (runs == 1)
+    assert ("Skipped: a second Python" in output) == (runs == 1)

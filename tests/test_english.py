@@ -1,6 +1,6 @@
 """Plain technical English: patterns that native editors rewrite are rare in code and documents.
 
-The test measures rates per 1,000 words, not single words: a listed word can be right.
+The test measures rates per 1,000 words, not single words: a listed word can be correct.
 JAX, NumPy, and matplotlib have 4 to 7 such patterns in 1,000 words.
 """
 
@@ -85,14 +85,14 @@ def prose(path):
 
 def matches(pieces):
     """Return (number of words, all matches with the words around them)."""
-    words, found = 0, []
+    words, hits = 0, []
     for piece in pieces:
         words += len(WORD.findall(piece))
         for name, pattern in DIALECT.items():
             for match in pattern.finditer(piece):
                 around = piece[max(0, match.start() - 30) : match.end() + 30]
-                found.append(f"{name}: …{' '.join(around.split())}…")
-    return words, found
+                hits.append(f"{name}: …{' '.join(around.split())}…")
+    return words, hits
 
 
 def files(part):
@@ -106,10 +106,10 @@ def files(part):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_dialect_is_rare(part):
-    words, found = matches(piece for path in files(part) for piece in prose(path))
+    words, hits = matches(piece for path in files(part) for piece in prose(path))
     assert words > 500
-    rate = 1000 * len(found) / words
-    assert rate <= LIMIT, f"{rate:.1f} per 1,000 words, for example {found[:: len(found) // 20]}"
+    rate = 1000 * len(hits) / words
+    assert rate <= LIMIT, f"{rate:.1f} per 1,000 words, for example {hits[:: len(hits) // 20]}"
 
 
 BAD = '''
@@ -127,11 +127,11 @@ def describe_step(event):
 
 
 def test_the_measure_recognizes_bad_text():
-    words, found = matches(prose_of_python(BAD))
-    assert len(found) > 12
-    assert len(found) / words > 0.2
+    words, hits = matches(prose_of_python(BAD))
+    assert len(hits) > 12
+    assert len(hits) / words > 0.2
     assert matches(prose_of_python(GOOD))[1] == []
     markdown = f"# A page\n\nNobody is told.\n\n```python\n{BAD}\n```\n"
     assert len(matches(prose_of_markdown(markdown))[1]) == 3  # code on a page is not prose
     cell = markdown.replace("```python", "```{code-cell} ipython3")
-    assert len(matches(prose_of_markdown(cell))[1]) == 3 + len(found)
+    assert len(matches(prose_of_markdown(cell))[1]) == 3 + len(hits)

@@ -112,7 +112,7 @@ MESSAGES = [
 ]
 
 
-def quoted(value):
+def quote_start(value):
     """Return the start of a value, as a message quotes it."""
     return "<Mute" if isinstance(value, Mute) else repr(value)[:15]
 
@@ -129,23 +129,23 @@ def limit_of_pytensor():
 @pytest.mark.parametrize(
     ("call", "start", "value"),
     [
-        pytest.param(call, start, value, id=f"{start}-{quoted(value)!a}")
+        pytest.param(call, start, value, id=f"{start}-{quote_start(value)!a}")
         for call, start, values in WRONG_VALUES
         for value in values
     ],
 )
 def test_a_message_starts_with_the_argument_and_its_value(call, start, value):
-    found = message_of(lambda: call(value))
-    wanted = "w" if isinstance(value, dict) else quoted(value)  # the key is the wrong part
-    assert found.startswith((f"{start} = {wanted}", f"{start}: {wanted}")), found
+    message = message_of(lambda: call(value))
+    expected = "w" if isinstance(value, dict) else quote_start(value)  # the key is the wrong part
+    assert message.startswith((f"{start} = {expected}", f"{start}: {expected}")), message
 
 
 @pytest.mark.usefixtures("limit_of_pytensor")
 @pytest.mark.parametrize(("call", "start", "parts"), [(c, s, p) for c, s, *p in MESSAGES])
 def test_a_message_names_the_cause_and_the_fix(call, start, parts):
-    found = message_of(call)
-    assert found.startswith(start), found
-    assert [part for part in parts if part not in found] == [], found
+    message = message_of(call)
+    assert message.startswith(start), message
+    assert [part for part in parts if part not in message] == [], message
 
 
 def test_a_message_that_does_not_quote_the_value_is_detected():
@@ -260,7 +260,7 @@ def test_a_wrong_command_line_fails_with_one_sentence(typed, parts, capsys, fold
     assert [path.name for path in folder.iterdir()] == ["user_module.py"]
 
 
-def test_a_loop_of_a_module_has_the_name_of_its_variable_and_taps_need_no_equals_sign(
+def test_a_loop_is_named_after_its_variable_and_taps_need_no_equals_sign(
     folder, monkeypatch, capsys
 ):
     before, shown = list(warnings.filters), warnings.showwarning
@@ -284,10 +284,10 @@ def scantape(*words, **options):
     return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **options)
 
 
-def check_closed_output(done):
-    assert done.returncode == 2
-    assert done.stderr.startswith("scantape: out = '-': cannot write to standard output: ")
-    check_sentence(done.stderr.removesuffix("\n"))
+def check_closed_output(result):
+    assert result.returncode == 2
+    assert result.stderr.startswith("scantape: out = '-': cannot write to standard output: ")
+    check_sentence(result.stderr.removesuffix("\n"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -300,9 +300,9 @@ def test_an_output_that_is_full_or_closed_is_an_error_message(folder):
 
 
 def test_an_ascii_terminal_shows_replacements():
-    done = scantape(*TAPS, *OUT, stdout=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "x ? sit-sot" in done.stdout
+    result = scantape(*TAPS, *OUT, stdout=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "x ? sit-sot" in result.stdout
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])  # seconds; imports take 0.5
@@ -318,8 +318,8 @@ def test_an_interrupt_ends_the_command_without_a_traceback(delay):
     assert run.stdout.readline() == "!\n"  # the handler is installed
     time.sleep(delay)
     run.send_signal(signal.SIGINT)
-    _, found = run.communicate(timeout=60)
-    assert (run.returncode, found) in [(130, "scantape: stopped.\n"), (0, "")], found
+    _, stderr = run.communicate(timeout=60)
+    assert (run.returncode, stderr) in [(130, "scantape: stopped.\n"), (0, "")], stderr
 
 
 # Widgets
@@ -361,9 +361,7 @@ def test_saving_follows_a_link_and_preserves_read_only_files(folder):
     assert {path.name for path in folder.iterdir()} == {"real.svg", "link.svg"}
 
 
-def test_a_failed_export_leaves_no_folder_and_a_failed_save_leaves_the_old_file(
-    folder, monkeypatch
-):
+def test_failed_writes_leave_no_folder_and_no_changed_file(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

@@ -178,8 +178,8 @@ def test_lab_imports_neither_drawing_nor_jupyter(graph):
 def test_the_packages_load_modules_on_demand():
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {HEAVY}])"
     code += "; print(lab.structural.where, lab.dot_product, lab.pushforward)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.startswith("[]\n<function where"), done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout.startswith("[]\n<function where"), result.stderr
 
 
 def internals_of_pytensor(path):
@@ -201,7 +201,7 @@ def test_only_three_modules_use_internals_of_pytensor(tmp_path):
     assert internals_of_pytensor(tmp_path / "wrong.py") == {"ScanInfo", "info"}
 
 
-def undeclared(root, project):
+def undeclared_imports(root, project):
     """Return top-level imports that the plain package does not install."""
     declared = {re.split(r"[^\w-]", one)[0].lower() for one in project["dependencies"]}
     providers = packages_distributions()
@@ -214,7 +214,7 @@ def undeclared(root, project):
 
 def test_the_plain_package_installs_all_top_level_imports():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert undeclared(ROOT, project) == set()
+    assert undeclared_imports(ROOT, project) == set()
     dependencies = project["dependencies"]
-    fewer = [one for one in dependencies if not one.startswith(("pytensor", "traitlets"))]
-    assert undeclared(ROOT, {"dependencies": fewer}) == {"pytensor", "traitlets"}
+    fewer = [name for name in dependencies if not name.startswith(("pytensor", "traitlets"))]
+    assert undeclared_imports(ROOT, {"dependencies": fewer}) == {"pytensor", "traitlets"}

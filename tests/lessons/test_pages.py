@@ -1,4 +1,4 @@
-"""Pages other than lessons: pictures, commands, and the exam, whose answers are right."""
+"""Pages other than lessons: pictures, commands, and the exam, whose answers are correct."""
 
 import re
 import shlex
@@ -19,13 +19,13 @@ NOTEBOOKS = ROOT / "notebooks"
 
 
 def test_the_commands_of_the_gallery_draw_every_kind(tmp_path, monkeypatch):
-    told = []
+    outputs = []
     monkeypatch.setattr("IPython.display.HTML", lambda text: text)
-    monkeypatch.setattr("IPython.display.display", told.append)
+    monkeypatch.setattr("IPython.display.display", outputs.append)
     monkeypatch.chdir(tmp_path)
     first = jupytext.read(NOTEBOOKS / "gallery.md").cells[1]
     exec(first.source, {})
-    commands = re.findall(r"<pre>(.*?)</pre>", "".join(one for one in told if isinstance(one, str)))
+    commands = re.findall(r"<pre>(.*?)</pre>", "".join(o for o in outputs if isinstance(o, str)))
     assert [shlex.split(command)[2] for command in commands] == list(PICTURES)
     for command in commands:
         name, *words = shlex.split(command)
@@ -35,9 +35,9 @@ def test_the_commands_of_the_gallery_draw_every_kind(tmp_path, monkeypatch):
 
 def test_every_kind_answers_a_question():
     text = (NOTEBOOKS / "which.md").read_text(encoding="utf-8")
-    found = re.findall(r"\| \[(\w+)\]\(gallery\.ipynb#(\w+)\) \|", text)
-    assert all(name == anchor for name, anchor in found)
-    assert {name for name, _ in found} == set(PICTURES)
+    rows = re.findall(r"\| \[(\w+)\]\(gallery\.ipynb#(\w+)\) \|", text)
+    assert all(name == anchor for name, anchor in rows)
+    assert {name for name, _ in rows} == set(PICTURES)
 
 
 def test_the_map_has_every_lesson():
@@ -69,16 +69,16 @@ ANSWERS = dict(re.findall(r"^\*\*(\d)\.\*\* (.*)$", TEXT, re.MULTILINE))
 
 
 def test_every_question_has_an_answer_that_students_do_not_get():
-    asked = re.findall(r"^\*\*(\d)\. .*?\((\d) points\)", EXAM, re.MULTILINE)
-    assert [number for number, _ in asked] == list(ANSWERS)
-    assert f"{sum(int(points) for _, points in asked)} points" in EXAM
+    questions = re.findall(r"^\*\*(\d)\. .*?\((\d) points\)", EXAM, re.MULTILINE)
+    assert [number for number, _ in questions] == list(ANSWERS)
+    assert f"{sum(int(points) for _, points in questions)} points" in EXAM
     copied = {path.stem for path in lessons()}
     assert "exam" in copied
     assert not any("answers" in name for name in copied)
     assert "19.29" not in EXAM
 
 
-def test_the_tapes():
+def test_the_answers_about_tapes_are_correct():
     cubes = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 1.1}, n_steps=2)
     final = cubes.trace().scans[1].tapes[0].final[::-1]
     assert np.allclose(final, [9 * 1.1**8, 3 * 1.1**6, 1], rtol=1e-12)
@@ -93,19 +93,19 @@ def test_the_tapes():
     assert squares.scans[1].tapes[0].final[::-1][1] == pytest.approx(total)
 
 
-def test_taps_and_vectors():
+def test_the_answers_about_taps_and_vectors_are_correct():
     loop = lab.Loop.from_text("x[t] = x[t-1] + x[t-4]", {"x": [1.0] * 4}, n_steps=3)
     tape = loop.trace().scans[1].tapes[0].tape
     assert sorted(tape.reads) == [0, 1, 4]
     assert sorted(tape.writes) == [1, 4]
     assert "reads 0, 1, 4, preserves 0, and overwrites 1 and 4" in ANSWERS["3"]
     matrix = np.array([[1, 2], [0, 3]])
-    by_h = [(matrix @ matrix @ unit).sum() for unit in np.eye(2)]  # by columns, without a transpose
-    assert by_h == [1, 17]
+    gradient = [(matrix @ matrix @ unit).sum() for unit in np.eye(2)]  # column by column
+    assert gradient == [1, 17]
     assert "[1, 17]" in ANSWERS["4"]
 
 
-def test_orders_slots_and_memory():
+def test_the_answers_about_orders_and_memory_are_correct():
     steps = [scan.node.op for scan in gallery.loops["square"].derivative(order=3).genealogy]
     assert f"{len(steps)} Scans with {len(set(steps))} distinct" in ANSWERS["5"]
     assert ANSWERS["6"].startswith("5,")

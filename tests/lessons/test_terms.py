@@ -30,29 +30,29 @@ def pattern(term):
 
 
 @cache
-def spoken(lesson):
+def prose_of(lesson):
     """Return the prose of a lesson, and the texts of its questions."""
     questions = [block for block in FENCED.findall(lesson) if "visual.Question(" in block]
     return "\n".join([OTHER.sub("", lesson), *re.findall(r'"([^"\n]*)"', "\n".join(questions))])
 
 
-def early(lessons):
+def early_terms(lessons):
     """Yield the terms that a lesson uses before their explanation, which is in bold and linked."""
-    for term, explained in TERMS.items():
+    for term, origin in TERMS.items():
         words, link = pattern(term), rf"\(glossary\.ipynb#{anchor(term)}\)"
-        before = [name for name in lessons if name < explained]
+        before = [name for name in lessons if name < origin]
         for name in before:
-            if words.search(spoken(lessons[name])):
-                yield f"{term}: {name} uses it, {explained} explains it"
-        lesson = lessons[explained]
-        found = re.search(rf"\[\*\*{words.pattern}\*\*\]{link}", lesson)
-        if found is None:
-            yield f"{term}: {explained} does not explain it"
-        elif words.search(OTHER.sub("", lesson[: found.start()])):
-            yield f"{term}: {explained} uses it before it explains it"
+            if words.search(prose_of(lessons[name])):
+                yield f"{term}: {name} uses it, {origin} explains it"
+        lesson = lessons[origin]
+        match = re.search(rf"\[\*\*{words.pattern}\*\*\]{link}", lesson)
+        if match is None:
+            yield f"{term}: {origin} does not explain it"
+        elif words.search(OTHER.sub("", lesson[: match.start()])):
+            yield f"{term}: {origin} uses it before it explains it"
 
 
-def unlinked(lesson):
+def unlinked_terms(lesson):
     """Yield the terms whose first use in the prose of a lesson is not linked."""
     prose = OTHER_TEXT.sub("", lesson)
     without_links = re.sub(r"\]\([^)]*\)", lambda m: " " * len(m[0]), prose)
@@ -71,11 +71,11 @@ def lessons():
 def test_no_term_comes_before_its_explanation(lessons):
     assert len(TERMS) > 30
     assert set(TERMS.values()) <= set(lessons)
-    assert list(early(lessons)) == []
+    assert list(early_terms(lessons)) == []
 
 
 def test_the_first_use_in_a_lesson_is_linked(lessons):
-    assert {name: found for name, text in lessons.items() if (found := list(unlinked(text)))} == {}
+    assert [(name, t) for name, text in lessons.items() for t in unlinked_terms(text)] == []
 
 
 def test_the_glossary_is_in_the_order_of_the_lessons():
@@ -83,16 +83,16 @@ def test_the_glossary_is_in_the_order_of_the_lessons():
     assert list(TERMS.values()) == sorted(TERMS.values())
 
 
-def test_what_is_wrong_is_found(lessons):
-    asked = '\n```{code-cell} ipython3\nvisual.Question("Which taps?", 1, "")\n```\n'
+def test_early_and_unlinked_terms_are_detected(lessons):
+    question = '\n```{code-cell} ipython3\nvisual.Question("Which taps?", 1, "")\n```\n'
     first, second = lessons["01_loop"], lessons["02_scan"]
-    none = second.replace("[**tap**](glossary.ipynb#tap)", "**tap**")
+    without_link = second.replace("[**tap**](glossary.ipynb#tap)", "**tap**")
     title = "# What does scan do with your arguments?\n"
     for name, lesson, message in (
         ("01_loop", f"{first}\n\nIt reads at several taps.\n", "uses it, 02_scan explains it"),
-        ("01_loop", first + asked, "uses it, 02_scan explains it"),
+        ("01_loop", first + question, "uses it, 02_scan explains it"),
         ("02_scan", second.replace(title, f"{title}\nA tap.\n"), "uses it before it explains it"),
-        ("02_scan", none, "does not explain it"),
+        ("02_scan", without_link, "does not explain it"),
     ):
-        assert list(early(lessons | {name: lesson})) == [f"tap: {name} {message}"]
-    assert list(unlinked(none)) == ["tap"]
+        assert list(early_terms(lessons | {name: lesson})) == [f"tap: {name} {message}"]
+    assert list(unlinked_terms(without_link)) == ["tap"]

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from bs4 import BeautifulSoup
 from documents import code_blocks
-from sites import ROOT, STRICT, built, code, small_site, written
+from sites import ROOT, STRICT, code, run_sphinx, small_site, write_lessons
 
 import lab
 import visual
@@ -75,8 +75,8 @@ def test_printed_text_is_escaped_and_in_order_without_the_code_of_questions(page
     assert "a < b & c <script>alert(1)</script>" in page.text
     order = ["{'a': 1}", "ArgumentError: n_steps = -1", "Taps of h, x"]
     order += ["a line between two pictures", "1 · coupled"]
-    places = [page.text.rindex(words) for words in order]
-    assert places == sorted(places)
+    positions = [page.text.rindex(words) for words in order]
+    assert positions == sorted(positions)
 
 
 TRUSTED = "class A:\n  def _repr_html_(self):\n    return '{}'\nA()"
@@ -100,68 +100,69 @@ STOPS = {
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
-    """The messages of a build with faulty lessons, and the folder of the site.
+def failed_build(tmp_path_factory):
+    """Return the messages of a build with faulty lessons, and the folder of the site.
 
     One lesson is correct: the example in CONTRIBUTING.
     """
     folder = tmp_path_factory.mktemp("wrong")
     (example,) = code_blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "markdown")
     sources = {name: source for name, (source, _) in STOPS.items()}
-    lessons = written(folder / "lessons", aaa=code("other = 1"), **sources)
+    lessons = write_lessons(folder / "lessons", aaa=code("other = 1"), **sources)
     (lessons / "11_one_step.md").write_text(example, encoding="utf-8")
     (lessons / "untitled.md").write_text("No title here.\n")
-    done = built(lessons, folder / "site", *STRICT)
-    assert done.returncode == 1, done.stderr
-    return done.stderr, folder / "site"
+    result = run_sphinx(lessons, folder / "site", *STRICT)
+    assert result.returncode == 1, result.stderr
+    return result.stderr, folder / "site"
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_a_faulty_lesson_stops_the_build(stopped, name):
-    assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", stopped[0])
+def test_a_faulty_lesson_stops_the_build(failed_build, name):
+    assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", failed_build[0])
 
 
-def test_only_faulty_lessons_stop_the_build(stopped):
-    assert re.search("document 'untitled' that doesn't have a title", stopped[0])
-    assert not re.search("aaa|one_step", stopped[0])
-    page = (stopped[1] / "11_one_step.html").read_text(encoding="utf-8")
+def test_only_faulty_lessons_stop_the_build(failed_build):
+    assert re.search("document 'untitled' that doesn't have a title", failed_build[0])
+    assert not re.search("aaa|one_step", failed_build[0])
+    page = (failed_build[1] / "11_one_step.html").read_text(encoding="utf-8")
     assert "data-exercises" in page
 
 
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory):
-    """A site with a reference, built without the option that turns warnings into errors."""
+    """Build a site with a reference, without the option that turns warnings into errors."""
     folder = tmp_path_factory.mktemp("draft")
     progress = (
         "import sys, warnings, pathlib\npathlib.Path('x.txt').touch()\nprint('50%', end='\\r')\n"
         "print('done')\nwarnings.warn('beware')\n3;"
     )
     cells = f"{code(progress)}\n\n{code('import visual; visual.figure(1)')}"
-    lessons = written(folder / "lessons", first="[later](02_later.md)", progress=cells)
-    written(lessons / "reference", index="```{eval-rst}\n.. automodule:: lab.checks.check\n```")
-    done = built(lessons, folder / "site", forks=False)
-    assert done.returncode == 0, done.stderr
+    lessons = write_lessons(folder / "lessons", first="[later](02_later.md)", progress=cells)
+    reference = "```{eval-rst}\n.. automodule:: lab.checks.check\n```"
+    write_lessons(lessons / "reference", index=reference)
+    result = run_sphinx(lessons, folder / "site", forks=False)
+    assert result.returncode == 0, result.stderr
     return folder
 
 
 def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
     """Compare a build by one process and new kernels with two processes and forked kernels."""
-    done = built(draft / "lessons", tmp_path / "site", "-j", "2")
-    assert done.returncode == 0, done.stderr
+    result = run_sphinx(draft / "lessons", tmp_path / "site", "-j", "2")
+    assert result.returncode == 0, result.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]
     assert {"first.html", "progress.html", "searchindex.js"} <= {path.name for path in files}
     kernel = rb"ipykernel_\d+"  # a warning contains a process ID, which differs between builds
     for path in files:
-        one, other = (re.sub(kernel, b"", (of / path).read_bytes()) for of in (draft, tmp_path))
-        assert one == other, path
+        first, second = (re.sub(kernel, b"", (f / path).read_bytes()) for f in (draft, tmp_path))
+        assert first == second, path
 
 
 def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
     assert ">later</span>" in (draft / "site" / "first.html").read_text()
     assert {p.stem for p in (draft / "lessons").glob("*.*")} == {"first", "index", "progress"}
-    shown = parse(draft / "site" / "progress.html").text.partition("3;")[2]
-    assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", shown, re.DOTALL)
-    assert "50%" not in shown
+    text = parse(draft / "site" / "progress.html").text.partition("3;")[2]
+    assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", text, re.DOTALL)
+    assert "50%" not in text
 
 
 def test_the_reference_contains_a_function_of_the_lessons(draft):
@@ -173,9 +174,9 @@ def test_the_reference_contains_a_function_of_the_lessons(draft):
 
 
 def test_the_reference_names_everything_that_is_exported():
-    told = "".join(path.read_text() for path in (ROOT / "notebooks" / "reference").glob("*.md"))
+    text = "".join(path.read_text() for path in (ROOT / "notebooks" / "reference").glob("*.md"))
     for name in ("lab", "lab.eager", "lab.structural", "lab.checks.check", "lab.errors", "visual"):
-        assert f".. automodule:: {name}\n" in told
+        assert f".. automodule:: {name}\n" in text
 
 
 def test_every_light_color_of_a_scene_has_a_dark_color():
@@ -189,7 +190,7 @@ def test_every_light_color_of_a_scene_has_a_dark_color():
 def test_dark_letters_are_legible_on_dark_boxes():
     dark = dark_colors.dark_colors()
     for role, faded in product(Role, (False, True)):
-        light, own = LIGHT.look(role, faded), DARK.look(role, faded)
+        light, dark_look = LIGHT.look(role, faded), DARK.look(role, faded)
         letters = dark[dark_colors.LETTERS, "fill", light.text]
-        wanted = min(LEGIBLE, contrast(own.text, own.fill))
-        assert contrast(letters, dark[dark_colors.BOX, "fill", light.fill]) >= wanted, role
+        minimum = min(LEGIBLE, contrast(dark_look.text, dark_look.fill))
+        assert contrast(letters, dark[dark_colors.BOX, "fill", light.fill]) >= minimum, role

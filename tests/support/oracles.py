@@ -1,4 +1,4 @@
-"""Independent answers: closed forms, finite differences, loops and printed equations in NumPy.
+"""Reference results: closed forms, finite differences, loops and printed equations in NumPy.
 
 The parsers of equations use only the printed text.
 """
@@ -19,16 +19,16 @@ from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 
 
-def power_derivative(power: int, order: int, at: float) -> float:
+def power_derivative(power: int, order: int, x: float) -> float:
     """Return the derivative of x**power: power·(power-1)·…·x**(power-order)."""
-    return math.perm(power, order) * at ** (power - order)
+    return math.perm(power, order) * x ** (power - order)
 
 
 def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[float]]:
     """Return the tape of gradients of iterated squares, before and after every backward step.
 
-    seeds[i] is the gradient that the cost gives x_i directly; row 0 is before any step.
-    Written as in the lesson: tape[i] += 2·x[i]·tape[i+1], for i from the last to the first.
+    seeds[i] is the direct gradient of the cost wrt x_i; row 0 is the tape before all steps.
+    As in the lesson, step i computes tape[i] += 2·x[i]·tape[i+1], from the last i to the first.
     """
     xs = [start]
     for _ in range(steps):
@@ -64,7 +64,7 @@ RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 NUMPY = {
     "prodwithoutzeros": lambda values: np.prod(values, where=values != 0),
-    "zeros": lambda n: np.zeros(int(n)).view(Remembering),
+    "zeros": lambda n: np.zeros(int(n)).view(IndexedArray),
     **{n: getattr(np, n) for n in ("sin", "cos", "tanh", "exp", "where", "outer", "sum", "prod")},
     "abs": np.abs,
     "jv": jv,
@@ -81,11 +81,11 @@ NUMPY = {
 }
 
 
-class Remembering(np.ndarray):
+class IndexedArray(np.ndarray):
     """An array. Each part stores the array and its index, so that `add_at` can change a copy."""
 
     def __getitem__(self, index):
-        part = np.asarray(super().__getitem__(index)).view(Remembering)
+        part = np.asarray(super().__getitem__(index)).view(IndexedArray)
         part.whole, part.index = np.asarray(self), index
         return part
 
@@ -103,24 +103,24 @@ BELOW = {
 }
 
 
-def unraised(written):
+def as_code(formula):
     """Return a formula with the operators of Python."""
-    code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", written)
+    code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", formula)
     for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
         code = code.replace(sign, operator)
     return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=")
 
 
-def as_python(written):
+def as_python(formula):
     """Return ``x₃₋ₖ`` as x[3-k]; do not replace ``x[t−1]``, which depends on t."""
-    return re.sub("[₀-₉₊₋ₖₙ]+", lambda m: f"[{m.group().translate(BELOW)}]", unraised(written))
+    return re.sub("[₀-₉₊₋ₖₙ]+", lambda m: f"[{m.group().translate(BELOW)}]", as_code(formula))
 
 
-def computed(written, names):
+def evaluate(formula, names):
     """Return the value of a formula with definitions after it: ``a·a; a := sin(x)``."""
-    right, *named = written.split("; ")
+    right, *definitions = formula.split("; ")
     names = {**NUMPY, "add_at": add_at, **names}
-    for name, part in (binding.split(" := ") for binding in reversed(named)):
+    for name, part in (binding.split(" := ") for binding in reversed(definitions)):
         names[name] = eval(as_python(part), names)
     return eval(as_python(right), names)
 
@@ -141,7 +141,7 @@ class Series:
     def __getitem__(self, index):
         if isinstance(index, slice):
             return np.array([self.values[i] for i in range(self.count)])[index]
-        return self.values[int(index)].view(Remembering)
+        return self.values[int(index)].view(IndexedArray)
 
     def __setitem__(self, index, value):
         self.values[int(index)] = np.asarray(value)
@@ -156,59 +156,59 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """Return the equations of a printed system as pairs of text; its steps; and t of each name."""
+    """Return the equations of a printed system as pairs, the line of its steps, and t by name."""
     pairs, steps, starts = [], "", {}
     for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
         if line.startswith("for "):
             steps = line
         elif line.startswith("step k: "):
-            told = re.findall(r"([^\s\[]+)\[t\] is ([^,]+)", line)
-            starts = {name: as_python(value.removeprefix(name)).strip("[]") for name, value in told}
+            found = re.findall(r"([^\s\[]+)\[t\] is ([^,]+)", line)
+            starts = {name: as_python(text.removeprefix(name)).strip("[]") for name, text in found}
         elif not line.endswith(", where") and "the generator after" not in line:
             pairs.append(tuple(re.split(" = | ← ", line, maxsplit=1)))
     return pairs, steps, starts
 
 
-def steps_of(told, n=None):
+def steps_of(text, n=None):
     """Return ``for steps 0 to 3`` as numbers; for n−1 at the end, `n` is the number of steps."""
-    listed = re.sub(", until.*", "", told.removeprefix("for step").removeprefix("s"))
-    if listed == "for no steps":
+    steps = re.sub(", until.*", "", text.removeprefix("for step").removeprefix("s"))
+    if steps == "for no steps":
         return range(0)
-    numbers = listed.replace("n−1", str((n or 0) - 1)).split(" to ")
+    numbers = steps.replace("n−1", str((n or 0) - 1)).split(" to ")
     return range(int(numbers[0]), int(numbers[-1]) + 1)
 
 
 def run_printed(printed, quantities, n=None):
-    """Run the equations of `printed`, change `quantities`, and return the steps.
+    """Run the equations of `printed`, change `quantities`, and return the number of steps.
 
     A line defines t, for example x[t] is xₖ₊₁; buf[k+1] is a position of a tape.
     """
-    pairs, told, starts = equations_of(printed)
-    condition = re.search(", until (.*)", told)
+    pairs, steps, starts = equations_of(printed)
+    condition = re.search(", until (.*)", steps)
 
-    def timed(written):
-        placed = re.sub(r"\[k(?=[\]+−])", "[_k", written)
-        return re.sub(r"(\w+)\[t(?=[\]+−])", lambda m: f"{m[1]}[{starts.get(m[1], '_k')}", placed)
+    def substitute(formula):
+        text = re.sub(r"\[k(?=[\]+−])", "[_k", formula)
+        return re.sub(r"(\w+)\[t(?=[\]+−])", lambda m: f"{m[1]}[{starts.get(m[1], '_k')}", text)
 
     names = {"n": n, **quantities}
-    for k in steps_of(told, n):
+    for k in steps_of(steps, n):
         names["_k"] = k
-        found = [computed(timed(right), names) for _, right in pairs]
-        stops = condition is not None and bool(computed(timed(condition[1]), names))
-        for (left, _), value in zip(pairs, found, strict=True):
-            name, index = re.fullmatch(r"(\w+)\[(.*)\]", timed(left)).groups()
+        values = [evaluate(substitute(right), names) for _, right in pairs]
+        stops = condition is not None and bool(evaluate(substitute(condition[1]), names))
+        for (left, _), value in zip(pairs, values, strict=True):
+            name, index = re.fullmatch(r"(\w+)\[(.*)\]", substitute(left)).groups()
             quantities[name][eval(as_python(index), {"_k": k})] = value
         if stops:
             return k + 1
-    return len(steps_of(told, n))
+    return len(steps_of(steps, n))
 
 
-def derived(loop, order, **choice):
+def derive_with_systems(loop, order, **options):
     """Return the trace of a derivative, and the system of every Scan in it."""
     graph = loop.build()
-    made = loop.derivative(order, graph=graph, **choice)
-    trace = lab.trace(made.values, graph.given, graph.node.outputs[:1])
-    nodes = scan_nodes([*made.values, *graph.node.outputs[:1]])
+    derivative = loop.derivative(order, graph=graph, **options)
+    trace = lab.trace(derivative.values, graph.given, graph.node.outputs[:1])
+    nodes = scan_nodes([*derivative.values, *graph.node.outputs[:1]])
     return trace, [lab.system(node) for node in nodes]
 
 
@@ -217,27 +217,27 @@ def first_of(tape):
     return -tape.tape.origin if tape.kind is Kind.MIT_MOT else 0
 
 
-def backward_disagreements(loop, order, change=str, **choice):
+def backward_disagreements(loop, order, change=str, **options):
     """Yield names of Scans and of tapes whose final values differ from the printed system.
 
     Each system is changed by `change`, and starts from the buffers of its Scan.
     """
-    trace, systems = derived(loop, order, **choice)
+    trace, systems = derive_with_systems(loop, order, **options)
     known = {s.name: Series(s.values) for s in loop.sequences}
     for scan_trace, system in zip(trace.scans, systems, strict=True):
         printed = change(str(system))
         buffers = re.findall(r"(buf\w*), the whole buffer of (\w+),", printed)
-        called = {state: buffer for buffer, state in buffers}
-        own = {q.argument: called.get(q.symbol, q.symbol) for q in system.quantities}
+        buffer_names = {state: buffer for buffer, state in buffers}
+        names = {q.argument: buffer_names.get(q.symbol, q.symbol) for q in system.quantities}
         read = dict(known)
         for tape in scan_trace.tapes:
-            read[own[tape.argument]] = Series(tape.initial, first_of(tape))
+            read[names[tape.argument]] = Series(tape.initial, first_of(tape))
         for tape in scan_trace.outputs:
-            read[own[tape.argument]] = Series([])
-        read |= {own[p.argument]: p.value for p in scan_trace.parameters}
+            read[names[tape.argument]] = Series([])
+        read |= {names[p.argument]: p.value for p in scan_trace.parameters}
         run_printed(printed, read, scan_trace.steps)
         for tape in (*scan_trace.tapes, *scan_trace.outputs):
-            rows = [read[own[tape.argument]][i + first_of(tape)] for i in range(len(tape.final))]
+            rows = [read[names[tape.argument]][i + first_of(tape)] for i in range(len(tape.final))]
             if not np.allclose(np.array(rows), tape.final, rtol=1e-11, atol=1e-13):
                 yield scan_trace.name, tape.name
             known[tape.name] = Series(tape.final)
@@ -254,16 +254,16 @@ for _ in range(5):  # a derivative wrt a variable, or wrt a derivative in parent
 SYMBOLS = re.compile(rf"(?<!\w)(?:{SYMBOL})")
 
 
-def symbols_of(written):
+def symbols_of(text):
     """Yield the symbols of a text from left to right, each with its start and end."""
-    return ((found[0], *found.span()) for found in SYMBOLS.finditer(written))
+    return ((match[0], *match.span()) for match in SYMBOLS.finditer(text))
 
 
-def as_names(written):
+def as_names(formula):
     """Return a formula with plain names, and the symbol of each name."""
-    names = {f"_{n}": symbol for n, (symbol, *_) in enumerate(symbols_of(written))}
+    names = {f"_{n}": symbol for n, (symbol, *_) in enumerate(symbols_of(formula))}
     rest = iter(names)
-    return SYMBOLS.sub(lambda _: next(rest), written), names
+    return SYMBOLS.sub(lambda _: next(rest), formula), names
 
 
 def values_in(formula, numbers):
@@ -272,13 +272,13 @@ def values_in(formula, numbers):
     Returns None unless the formula is a tree of numbers.
     """
     _, _, right = formula.partition(" ← " if " ← " in formula else " = ")
-    _, _, told = numbers.partition(" ≈ " if " ≈ " in numbers else " = ")
+    _, _, numeric_right = numbers.partition(" ≈ " if " ≈ " in numbers else " = ")
     code, names = as_names(right)
-    found = []
+    values = []
 
     def walk(symbolic, numeric):
         if isinstance(symbolic, ast.Name) and symbolic.id in names:
-            found.append((names[symbolic.id], ast.unparse(numeric)))
+            values.append((names[symbolic.id], ast.unparse(numeric)))
         if isinstance(symbolic, ast.Name):  # a parameter has no index
             return
         for part, other in zip(
@@ -286,30 +286,30 @@ def values_in(formula, numbers):
         ):
             walk(part, other)
 
-    for part, other in zip(code.split("; "), told.split("; "), strict=True):
-        trees = [ast.parse(unraised(t.split(" := ")[-1]), mode="eval") for t in (part, other)]
+    for part, other in zip(code.split("; "), numeric_right.split("; "), strict=True):
+        trees = [ast.parse(as_code(t.split(" := ")[-1]), mode="eval") for t in (part, other)]
         walk(*trees)
-    return [(symbol, float(eval(number))) for symbol, number in found]
+    return [(symbol, float(eval(number))) for symbol, number in values]
 
 
 def half_a_unit(number):
     """Return half a unit of the last printed digit of a number with four digits or fewer."""
     mantissa, _, exponent = number.partition("e")
-    whole, _, behind = mantissa.lstrip("-").partition(".")
-    digits = (whole + behind).lstrip("0")
-    return 0.5 * 10.0 ** (int(exponent or 0) - len(behind) - max(4 - len(digits), 0))
+    whole, _, decimals = mantissa.lstrip("-").partition(".")
+    digits = (whole + decimals).lstrip("0")
+    return 0.5 * 10.0 ** (int(exponent or 0) - len(decimals) - max(4 - len(digits), 0))
 
 
 def is_true(line):
     """Return whether a printed equation in numbers is true, with ≈ to one percent."""
     if " ≈ " in line:
         left, _, right = line.partition(" ≈ ")
-        return abs(float(computed(right, NUMPY)) - float(left)) <= 0.01 * abs(float(left))
+        return abs(float(evaluate(right, NUMPY)) - float(left)) <= 0.01 * abs(float(left))
     left, _, right = line.replace("⚠ ", "").partition(" = ")
     if left in ("True", "False"):
-        return bool(computed(right, NUMPY)) == (left == "True")
+        return bool(evaluate(right, NUMPY)) == (left == "True")
     if not np.isfinite(float(left)):
         with np.errstate(all="ignore"):
-            return np.array_equal(float(computed(right, NUMPY)), float(left), equal_nan=True)
-    away = abs(float(computed(right, NUMPY)) - float(left))
-    return away <= half_a_unit(left) * (1 + 1e-6)
+            return np.array_equal(float(evaluate(right, NUMPY)), float(left), equal_nan=True)
+    error = abs(float(evaluate(right, NUMPY)) - float(left))
+    return error <= half_a_unit(left) * (1 + 1e-6)

@@ -35,7 +35,7 @@ def loops(draw):
         flags = np.zeros(steps)
         flags[stop - 1 :] = 1.0
         sequences.append(lab.Sequence("flag", flags))
-    same = draw(st.booleans())
+    is_shared = draw(st.booleans())
     coefficients = rng.uniform(0.3, 0.9, size=20)
 
     def step(**values):
@@ -44,7 +44,7 @@ def loops(draw):
         total = sum(c * v for c, v in zip(coefficients, read, strict=False))
         results = [pt.sin(total) + 0.2 * read[0] * read[-1]]
         while len(results) < len(states):
-            results.append(results[0] if same else pt.tanh(total * read[len(results)]))
+            results.append(results[0] if is_shared else pt.tanh(total * read[len(results)]))
         if outputs:
             results.append(pt.exp(-(total**2)))
         if "flag" in values:

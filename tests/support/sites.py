@@ -18,7 +18,7 @@ SMALL = ROOT / "tests" / "site" / "lessons"
 STRICT = ("-W", "-j", "2")
 
 
-def built(lessons, out, *options, forks=True):
+def run_sphinx(lessons, out, *options, forks=True):
     """Run Sphinx as `make site` does, in a process, and return the finished process.
 
     Kernels are forks of one process, or new processes as in `make site`.
@@ -35,8 +35,8 @@ def built(lessons, out, *options, forks=True):
 
 def build(lessons, out):
     """Build a site without warnings, and return its folder."""
-    done = built(lessons, out, *STRICT)
-    assert done.returncode == 0, done.stderr
+    result = run_sphinx(lessons, out, *STRICT)
+    assert result.returncode == 0, result.stderr
     return out
 
 
@@ -51,7 +51,7 @@ def small_site():
     return folder
 
 
-def written(folder, **cells):
+def write_lessons(folder, **cells):
     """Write a lesson for each name, and return the folder."""
     folder.mkdir(exist_ok=True)
     for name, source in {"index": "Lessons.", **cells}.items():

@@ -14,7 +14,7 @@ _solved = set()
 
 
 def solve(exercise, right, *wrong):
-    """Check that `right` is right and that each answer in `wrong` is wrong, with a reason."""
+    """Check that `right` is correct, and that each answer in `wrong` is wrong, with a reason."""
     verdict = exercise.check(right)
     assert verdict.is_right, f"{exercise.task.question} {right!r}: {verdict}"
     assert verdict.reason, exercise.task.question
@@ -28,16 +28,16 @@ def solve(exercise, right, *wrong):
     _solved.add(id(exercise))
 
 
-def rates(function, at, by=1e-6):
+def rates(function, point, step=1e-6):
     """Estimate the derivative of `function` wrt each entry of `at`, by central differences."""
-    at = np.array(at, dtype=float)
-    moves = [move.reshape(at.shape) for move in by * np.eye(at.size)]
-    slopes = [(function(at + move) - function(at - move)) / (2 * by) for move in moves]
-    return np.reshape(slopes, at.shape)
+    point = np.array(point, dtype=float)
+    moves = [move.reshape(point.shape) for move in step * np.eye(point.size)]
+    slopes = [(function(point + move) - function(point - move)) / (2 * step) for move in moves]
+    return np.reshape(slopes, point.shape)
 
 
 def report(names):
     """Print, as JSON, the exercises of a lesson by name and whether they were solved."""
-    asked = {name: value for name, value in names.items() if isinstance(value, Single)}
-    shown = {name: id(value) in _solved for name, value in asked.items() if name[0] != "_"}
-    print(json.dumps(shown))
+    exercises = {name: value for name, value in names.items() if isinstance(value, Single)}
+    solved = {name: id(value) in _solved for name, value in exercises.items() if name[0] != "_"}
+    print(json.dumps(solved))

@@ -19,7 +19,7 @@ LONG = "a_name_of_fifty_characters_which_nobody_should_use"
 HOSTILE = "<script>alert('&\"')</script>"
 
 
-def one(name, start, step=lambda v: v * 0.5, **options):
+def loop_of(name, start, step=lambda v: v * 0.5, **options):
     return lab.Loop(
         lambda **values: step(values[name]),
         states=(lab.State(name, start),),
@@ -29,25 +29,25 @@ def one(name, start, step=lambda v: v * 0.5, **options):
 
 
 LOOPS = {
-    "long name": one(LONG, 0.123456789),
-    "hostile name": one(HOSTILE, 1.0),
-    "unicode name": one("Ωμέγα_θ̂", -1.0),
-    "latex name": one(r"\alpha_{t}", -1.0),
-    "nan": one("x", float("nan")),
-    "inf": one("x", float("inf")),
-    "tiny": one("x", 1e-300),
-    "huge": one("x", -1.23456e300),
-    "one step": one("x", 0.5, n_steps=1),
-    "a thousand steps": one("x", 0.5, lambda v: pt.sin(v), n_steps=1_000),
+    "long name": loop_of(LONG, 0.123456789),
+    "hostile name": loop_of(HOSTILE, 1.0),
+    "unicode name": loop_of("Ωμέγα_θ̂", -1.0),
+    "latex name": loop_of(r"\alpha_{t}", -1.0),
+    "nan": loop_of("x", float("nan")),
+    "inf": loop_of("x", float("inf")),
+    "tiny": loop_of("x", 1e-300),
+    "huge": loop_of("x", -1.23456e300),
+    "one step": loop_of("x", 0.5, n_steps=1),
+    "a thousand steps": loop_of("x", 0.5, lambda v: pt.sin(v), n_steps=1_000),
     "five states": lab.Loop.from_text(
         "p = p*0.9 + 0.1*q; q = q*0.9 + 0.1*r; r = r*0.9 + 0.1*s; s = s*0.9 + 0.1*v;"
         "v = v*0.9 + 0.1*p",
         states={"p": 0.0, "q": 0.1, "r": 0.2, "s": 0.3, "v": 0.4},
         n_steps=3,
     ),
-    "matrix": one("M", np.arange(12.0).reshape(3, 4), pt.tanh),
-    "wide vector": one("v", np.linspace(-1, 1, 100), pt.tanh),
-    "float32": one("x", np.float32(0.1), lambda v: v * np.float32(0.5)),
+    "matrix": loop_of("M", np.arange(12.0).reshape(3, 4), pt.tanh),
+    "wide vector": loop_of("v", np.linspace(-1, 1, 100), pt.tanh),
+    "float32": loop_of("x", np.float32(0.1), lambda v: v * np.float32(0.5)),
     "integers": lab.Loop(
         lambda k, x, b: (k * 7, x * k + pt.switch(b, 1.0, 2.0)),
         states=(lab.State("k", np.int64(123456)), lab.State("x", 1.0)),
@@ -86,8 +86,8 @@ def derivative_of(name, order):
 def derivations_of(name, order):
     """Return the derivations of all Scans of a derivative, in their execution order."""
     nodes = scan_nodes(list(derivative_of(name, order).values))
-    found = [getattr(node.op, "derivation", None) for node in nodes]
-    return tuple(derivation for derivation in found if derivation is not None)
+    derivations = [getattr(node.op, "derivation", None) for node in nodes]
+    return tuple(derivation for derivation in derivations if derivation is not None)
 
 
 def formulas_at(trace, scan, step):

@@ -53,10 +53,10 @@ def reference_gradients(case, cotangent):
     dtype = np.asarray(cotangent).dtype
     gradients, tangents = ([np.zeros(np.shape(v), dtype) for v in case.inputs] for _ in "ab")
     for gradient, tangent in zip(gradients, tangents, strict=True):
-        for place in np.ndindex(gradient.shape):
-            tangent[place] = 1
-            gradient[place] = np.sum(reference_tangent(case, tangents) * cotangent)
-            tangent[place] = 0
+        for index in np.ndindex(gradient.shape):
+            tangent[index] = 1
+            gradient[index] = np.sum(reference_tangent(case, tangents) * cotangent)
+            tangent[index] = 0
     return gradients
 
 
@@ -71,21 +71,21 @@ def inner(first, second):
 
 def noise(rng, shape, dtype):
     """Return random numbers."""
-    drawn = rng.normal(size=shape)
+    numbers = rng.normal(size=shape)
     if np.dtype(dtype).kind == "c":
-        drawn = drawn + 1j * rng.normal(size=shape)
-    return np.asarray(drawn, dtype=dtype)
+        numbers = numbers + 1j * rng.normal(size=shape)
+    return np.asarray(numbers, dtype=dtype)
 
 
 @st.composite
 def shapes(draw, count):
     """Return `count` shapes that broadcast."""
-    whole = draw(st.lists(st.integers(0, 3), max_size=3))
-    found = []
+    full = draw(st.lists(st.integers(0, 3), max_size=3))
+    result = []
     for _ in range(count):
-        kept = whole[draw(st.integers(0, len(whole))) :]
-        found.append(tuple(1 if draw(st.booleans()) else length for length in kept))
-    return found
+        part = full[draw(st.integers(0, len(full))) :]
+        result.append(tuple(1 if draw(st.booleans()) else length for length in part))
+    return result
 
 
 @st.composite
@@ -109,8 +109,8 @@ def cases(draw, names=("where", "cat", "narrow", "clamp"), dtypes=REAL + COMPLEX
     if name == "narrow":
         start = draw(st.integers(0, shape[dim]))
         length = draw(st.integers(0, shape[dim] - start))
-        place = {"dim": dim, "start": start, "length": length}
-        return Case(name, (noise(rng, shape, dtype),), place)
+        metadata = {"dim": dim, "start": start, "length": length}
+        return Case(name, (noise(rng, shape, dtype),), metadata)
     inputs = []
     for _ in range(draw(st.integers(1, 4))):
         shape[dim] = draw(st.integers(0, 3))

@@ -18,12 +18,12 @@ def assert_twin(name, scene):
 
     To accept a change, delete the file and run again.
     """
-    found = f"{scene.text()}{arrows_as_text(scene)}" if hasattr(scene, "walk") else str(scene)
+    actual = f"{scene.text()}{arrows_as_text(scene)}" if hasattr(scene, "walk") else str(scene)
     path = GOLDEN / f"{name}.txt"
     if not path.exists():
-        path.write_text(found, encoding="utf-8")
-        pytest.fail(f"{path} was written; read it, and commit it if it is right.")
-    assert found == path.read_text(encoding="utf-8")
+        path.write_text(actual, encoding="utf-8")
+        pytest.fail(f"{path} was written; read it, and commit it if it is correct.")
+    assert actual == path.read_text(encoding="utf-8")
 
 
 def arrows_as_text(scene):

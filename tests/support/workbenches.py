@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import lab
 
 
-def ask(bench, key, value, number=1):
+def send(bench, key, value, number=1):
     """Send a change as the browser does, and return the reported problem."""
     bench.receive(json.loads(json.dumps({"number": number, "key": key, "value": value})))
     json.dumps(bench.form, allow_nan=False)
@@ -20,14 +20,14 @@ def control(bench, *key):
     return next(c for c in bench.form["controls"] if c["key"] == list(key))
 
 
-def rebuilt(bench, **names):
+def rebuild(bench, **names):
     """Return the workbench that the copied cell opens."""
-    held = dict(names)
-    exec(bench.python, held)
-    return held["bench"]
+    namespace = dict(names)
+    exec(bench.python, namespace)
+    return namespace["bench"]
 
 
-def own():
+def user_loop():
     return lab.Loop(
         lambda x, u, w: w * x + u,
         states=(lab.State("x", 1.0),),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import pytensor.tensor as pt
 import pytest
 from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
-from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Drawn, conflicts, problems
+from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Picture, conflicts, problems
 from pictures.routing import DRAWN
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, WRT
 from twins import printed_with_two_seeds
@@ -56,18 +56,18 @@ NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
 KNOWN = re.compile(r"""complex.numbers,.routing:.sized:.letters.of.8.0""", re.VERBOSE)
 
 
-def of_loop(name: str, order: int) -> Iterator[Drawn]:
+def of_loop(name: str, order: int) -> Iterator[Picture]:
     """Draw all kinds of pictures of a loop without options."""
     for kind in PICTURES:
-        yield Drawn(name, kind, draw(name, kind, order=order), order=order)
-    yield Drawn(name, "tapes", draw(name, "tapes", order=order, width=360), {"width": 360})
+        yield Picture(name, kind, draw(name, kind, order=order), order=order)
+    yield Picture(name, "tapes", draw(name, "tapes", order=order, width=360), {"width": 360})
 
 
 def draw(name, kind, **options):
     return visual.draw(EVERY[name], kind, **WRT.get(name, {}), **options)
 
 
-def with_options(name: str) -> Iterator[Drawn]:
+def with_options(name: str) -> Iterator[Picture]:
     """Draw all kinds of pictures of a loop with each of their options."""
     for kind, known in PICTURES.items():
         if kind in PLOTS and name not in PLOTTED:
@@ -79,7 +79,7 @@ def with_options(name: str) -> Iterator[Drawn]:
                 chosen = {option.name: value}
                 message = ""
                 try:
-                    yield Drawn(name, kind, draw(name, kind, order=2, **chosen), chosen)
+                    yield Picture(name, kind, draw(name, kind, order=2, **chosen), chosen)
                 except ArgumentError as error:  # the picture cannot omit columns
                     message = str(error)
                 if message:
@@ -88,34 +88,34 @@ def with_options(name: str) -> Iterator[Drawn]:
                     assert value in NARROW
 
 
-def figures(_: str) -> Iterator[Drawn]:
+def figures(_: str) -> Iterator[Picture]:
     for number in range(1, 9):
-        yield Drawn(f"figure {number}", "unrolled", visual.figure(number), {"all": True})
+        yield Picture(f"figure {number}", "unrolled", visual.figure(number), {"all": True})
 
 
-def routes(_: str) -> Iterator[Drawn]:
+def routes(_: str) -> Iterator[Picture]:
     for name, case in DRAWN.items():
         scene = visual.routing(case.name, case.inputs, **case.metadata)
-        yield Drawn(name, "routing", scene)
+        yield Picture(name, "routing", scene)
     odd = [float("nan"), -1.23456e-300, 1e300, 123456789.123]
     mixed = visual.routing("where", (odd, odd), condition=[True, False, True, True])
-    yield Drawn("odd numbers", "routing", mixed)
+    yield Picture("odd numbers", "routing", mixed)
     pair = [complex(1.23456e-100, -1.23456e200)]
-    yield Drawn("complex numbers", "routing", visual.routing("cat", [pair, pair], dim=0))
+    yield Picture("complex numbers", "routing", visual.routing("cat", [pair, pair], dim=0))
 
 
-def eager_tapes(_: str) -> Iterator[Drawn]:
+def eager_tapes(_: str) -> Iterator[Picture]:
     for name, run in {**RUNS, **FOLDED}.items():
         recorded = run()
         for tape in range(len(recorded.tapes)):
-            yield Drawn(name, "eager", visual.eager(recorded, tape=tape or None))
+            yield Picture(name, "eager", visual.eager(recorded, tape=tape or None))
     for name, wrt in TWO_TAPES:
-        yield Drawn(name, "two tapes", visual.two_tapes(gallery.loops[name], wrt=wrt))
+        yield Picture(name, "two tapes", visual.two_tapes(gallery.loops[name], wrt=wrt))
     for name, loop in STRANGE.items():
-        yield Drawn(name, "two tapes", visual.two_tapes(loop))
+        yield Picture(name, "two tapes", visual.two_tapes(loop))
 
 
-def transposes(_: str) -> Iterator[Drawn]:
+def transposes(_: str) -> Iterator[Picture]:
     strange = ("hostile name", "long name", "matrix", "wide vector", "huge", "five states")
     for name in (*gallery.loops, *strange):
         for order in (1, 2):
@@ -123,41 +123,41 @@ def transposes(_: str) -> Iterator[Drawn]:
                 scene = visual.transposed(EVERY[name].trace(order=order), step=0)
             except GraphError:
                 continue
-            yield Drawn(name, "transposed", scene)
+            yield Picture(name, "transposed", scene)
         if name != "undefined":
             product = lab.dot_product(EVERY[name])
-            yield Drawn(name, "dot product", visual.dot_product(product))
+            yield Picture(name, "dot product", visual.dot_product(product))
 
 
-def taps_alone(_: str) -> Iterator[Drawn]:
+def taps_alone(_: str) -> Iterator[Picture]:
     for name, tape in TAPES.items():
         for called in (name, LONG, HOSTILE):
             tapes = {called: tape, f"{called}2": tape, "y": Tape((-123456,), (0,))}
             loop = "hostile name" if called == HOSTILE else f"{name} of {called}"
-            yield Drawn(loop, "taps", taps(tapes, 3))
+            yield Picture(loop, "taps", taps(tapes, 3))
 
 
-def every_scan(_: str) -> Iterator[Drawn]:
+def every_scan(_: str) -> Iterator[Picture]:
     """Draw every Scan of the third derivative, in the pictures that open a Scan."""
     for name in ("gap", "coupled", "rnn", "newton"):
         for kind in ("tapes", "unrolled"):
             for scan in range(1, 9):
                 scene = draw(name, kind, order=3, scan=scan)
-                yield Drawn(name, kind, scene, {"scan": scan})
+                yield Picture(name, kind, scene, {"scan": scan})
 
 
-def step_graphs(_: str) -> Iterator[Drawn]:
+def step_graphs(_: str) -> Iterator[Picture]:
     """Draw the step of every Scan."""
     for name, order in [("square", 4), *((name, 2) for name in gallery.loops)]:
         for scan in range(1, 1 + len(EVERY[name].trace(order=order).scans)):
-            yield Drawn(name, "stepgraph", draw(name, "stepgraph", order=order, scan=scan))
+            yield Picture(name, "stepgraph", draw(name, "stepgraph", order=order, scan=scan))
 
 
-def exercises(_: str) -> Iterator[Drawn]:
+def exercises(_: str) -> Iterator[Picture]:
     for name in ("square", "coupled", "rnn", "hostile name"):
         for task in visual.Exercises.of(EVERY[name].trace()).tasks:
             for scene in filter(None, (task.shown, task.revealed)):
-                yield Drawn(name, "exercise", scene)
+                yield Picture(name, "exercise", scene)
 
 
 GROUPS = {
@@ -172,7 +172,7 @@ GROUPS = {
 }
 
 
-def drawn(name: str, order: int | None) -> list[Drawn]:
+def drawn(name: str, order: int | None) -> list[Picture]:
     """Draw the pictures of a case."""
     if name in GROUPS:
         return [*GROUPS[name](name)]
@@ -216,7 +216,7 @@ def test_a_conflict_is_seen():
 
 @pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind not in ("ssa", "phases")])
 def test_order_0_is_drawn(kind):
-    assert problems(Drawn("square", kind, draw("square", kind, order=0))) == []
+    assert problems(Picture("square", kind, draw("square", kind, order=0))) == []
 
 
 @pytest.mark.parametrize("kind", PICTURES)
@@ -391,7 +391,7 @@ def test_a_checker_sees_what_is_wrong(checker):
     loop = {"escaped": "hostile name", "striped": "rnn"}.get(checker.__name__, "square")
     kind = "unrolled" if checker.__name__ in ("routed", "crowded") else "tapes"
     chosen = {"scan": 2} if checker.__name__ == "titled" else {}
-    good = Drawn(loop, kind, draw(loop, kind, order=1, **chosen), chosen, 1)
+    good = Picture(loop, kind, draw(loop, kind, order=1, **chosen), chosen, 1)
     assert list(checker(good)) == []
     for wrong in WRONG[checker.__name__]:
         assert list(checker(replace(good, scene=wrong(good.scene)))), wrong
@@ -405,11 +405,11 @@ def test_what_is_right_is_not_refused():
     scene = six_cells(straight, BENT, own, over)
     by_name = {check.__name__: check for check in CHECKERS}
     for name in ("routed", "crowded"):
-        assert list(by_name[name](Drawn("", "unrolled", scene))) == []
+        assert list(by_name[name](Picture("", "unrolled", scene))) == []
     told = ("1.414…", "x₀, …, x₃", "⋯31", "dC/dx₃", "0.01234…", "x[t−1]·x₃ + buf_dx[−1]")
     scene = Scene(9, 9, tuple(Text(0, 0, words) for words in told), "", "")
     for name in ("whole", "timeless"):
-        assert list(by_name[name](Drawn("", "tapes", scene))) == []
+        assert list(by_name[name](Picture("", "tapes", scene))) == []
 
 
 def test_a_word_and_a_look_are_one_role():

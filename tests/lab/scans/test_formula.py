@@ -3,7 +3,7 @@
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from oracles import backward_disagreements, derived
+from oracles import backward_disagreements, derive_with_systems
 from strange_loops import formulas_at
 
 import lab
@@ -15,7 +15,7 @@ def test_products_of_matrices_are_written_without_columns(wrt):
     """With a matrix, PyTensor uses columns instead of vectors, and transposes twice."""
     loop = gallery.loops["rnn"]
     assert list(backward_disagreements(loop, 1, wrt=wrt)) == []
-    for system in derived(loop, 3, wrt=wrt)[1]:
+    for system in derive_with_systems(loop, 3, wrt=wrt)[1]:
         assert "None" not in str(system)
         assert "ᵀ)ᵀ" not in str(system)
 

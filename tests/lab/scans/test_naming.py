@@ -6,7 +6,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
-from oracles import computed
+from oracles import evaluate
 
 import lab
 from lab import notation
@@ -64,7 +64,7 @@ def test_named_terms_compute_the_same_value():
     value = 0.3
     for _ in range(6):
         value = np.sin(value) * np.cos(value)
-    assert computed(as_text(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
+    assert evaluate(as_text(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("times", [50, 1000])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from graphs.programs import COMPUTED, computed, pairs
+from graphs.programs import COMPUTED, compute, pairs
 
 import lab
 from lab.errors import GraphError
@@ -23,7 +23,7 @@ def values(loop):
 
 def largest_error(program, trace, given):
     """Return the largest difference between a run and its program, and the number of values."""
-    actual, largest, count = np.array(computed(program.instructions.lines, given)), 0.0, 0
+    actual, largest, count = np.array(compute(program.instructions.lines, given)), 0.0, 0
     for indices, numbers in pairs(program.numbers, trace):
         errors = np.abs(actual[indices] - numbers) / np.maximum(1, np.abs(numbers))
         largest, count = max(largest, float(np.max(errors, initial=0))), count + numbers.size
@@ -75,8 +75,8 @@ def test_a_formula_is_computed_entry_by_entry():
 
     places = lines.term(formula, read).astype(int)
     p = given["a"].T @ given["a"] @ given["v"] + 2 * given["v"]
-    found = np.array(computed(lines.lines, given))[places]
-    np.testing.assert_array_equal(found, np.outer(p, given["v"]))
+    actual = np.array(compute(lines.lines, given))[places]
+    np.testing.assert_array_equal(actual, np.outer(p, given["v"]))
 
 
 def test_both_branches_are_computed():

@@ -1,7 +1,7 @@
 """Programs with eager tapes to draw."""
 
 import numpy
-from strange_loops import HOSTILE, LONG, one
+from strange_loops import HOSTILE, LONG, loop_of
 
 from lab.eager import grad, np, primitive, recording, steps, unrolled
 from lab.errors import ArgumentError, GradientError
@@ -83,8 +83,8 @@ TWO_TAPES = [
 ]
 REFUSED = {"walk": ArgumentError, **dict.fromkeys(("gap", "extra", "rnn"), GradientError)}
 STRANGE = {
-    "hostile": one(HOSTILE, 1.0),
-    "long": one(LONG, 0.123456789),
-    "vector": one("v", [1.0, 2.0, 3.0]),
-    "tiny": one("x", -1.234e-300),
+    "hostile": loop_of(HOSTILE, 1.0),
+    "long": loop_of(LONG, 0.123456789),
+    "vector": loop_of("v", [1.0, 2.0, 3.0]),
+    "tiny": loop_of("x", -1.234e-300),
 }

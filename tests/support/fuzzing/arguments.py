@@ -177,9 +177,9 @@ class UnnamedError(Exception):
 
 def parameters(function):
     """Return the names of the arguments of a function, with optional arguments."""
-    known = inspect.signature(function).parameters.values()
-    named = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    return [name for name in named if name not in ("self", "argument")]
+    signature = inspect.signature(function).parameters.values()
+    names = [p.name for p in signature if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return [name for name in names if name not in ("self", "argument")]
 
 
 def call_of(function, arguments):

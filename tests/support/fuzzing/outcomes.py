@@ -24,13 +24,13 @@ class Mute:
     __str__ = __repr__
 
 
-def check_sentence(told):
+def check_sentence(message):
     """Raise AssertionError unless the message is one readable line."""
-    assert told.strip(), "empty message"
-    assert len(told.splitlines()) == 1, told
-    assert len(told) < LONGEST, told
-    assert told.isprintable(), ascii(told)
-    assert "Traceback" not in told, told
+    assert message.strip(), "empty message"
+    assert len(message.splitlines()) == 1, message
+    assert len(message) < LONGEST, message
+    assert message.isprintable(), ascii(message)
+    assert "Traceback" not in message, message
 
 
 def message_of(call, kind=lab.LabError):
@@ -53,13 +53,13 @@ def error_test(*cases, kind=lab.errors.ArgumentError, longest=LONGEST, matches=r
     @pytest.mark.parametrize(("call", "kind", "patterns"), [(c, k, p) for c, k, *p in cases])
     def test(call, kind, patterns):
         message = message_of(call, kind)
-        assert [one for one in patterns if not matches(one, message)] == [], message
+        assert [pattern for pattern in patterns if not matches(pattern, message)] == [], message
         assert len(message) < longest, message
 
     return test
 
 
-# The same with words, which a message contains literally.
+# Each case lists words of the message instead of patterns.
 words_test = partial(error_test, kind=lab.LabError, matches=lambda words, text: words in text)
 
 
@@ -69,17 +69,17 @@ def count_outcomes(calls, seed, times):
     `calls` maps a `Random` to pairs of a function and its description. If a function raises another
     error than `LabError`, the AssertionError contains the description.
     """
-    found = Counter(done=0, refused=0)
-    for call, about in islice(calls(Random(seed)), times):
+    counts = Counter(results=0, errors=0)
+    for call, description in islice(calls(Random(seed)), times):
         try:
             call()
-            found["done"] += 1
+            counts["results"] += 1
         except Exception as error:
             try:
                 if not isinstance(error, lab.LabError):
                     raise
                 check_sentence(str(error))
             except Exception:
-                raise AssertionError(f"{type(error).__name__} of {about!a:.300}") from error
-            found["refused"] += 1
-    return found
+                raise AssertionError(f"{type(error).__name__} of {description!a:.300}") from error
+            counts["errors"] += 1
+    return counts

@@ -25,8 +25,8 @@ VALID = (
 def mutation(chance):
     text = list(chance.choice(VALID))
     for _ in range(chance.randint(0, 3)):
-        place = chance.randrange(len(text) + 1)
-        text[place : place + chance.randint(0, 1)] = chance.choice(
+        position = chance.randrange(len(text) + 1)
+        text[position : position + chance.randint(0, 1)] = chance.choice(
             ["", chance.choice(TOKENS), chance.choice(VALID), chr(chance.randrange(0x3000))]
         )
     return "".join(text)

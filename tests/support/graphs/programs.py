@@ -22,17 +22,17 @@ OPERATIONS = {
 COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
 
 
-def computed(lines, given):
+def compute(lines, given):
     """Return the numbers of all instructions, for values `given` by name."""
-    found = []
+    values = []
     for name, *operands in lines:
         if name == "constant":
-            found.append(operands[0])
+            values.append(operands[0])
         elif name == "input":
-            found.append(float(np.ravel(given[operands[0]])[operands[1]]))
+            values.append(float(np.ravel(given[operands[0]])[operands[1]]))
         else:
-            found.append(OPERATIONS[name](*(found[int(place)] for place in operands)))
-    return found
+            values.append(OPERATIONS[name](*(values[int(index)] for index in operands)))
+    return values
 
 
 def pairs(numbers, run):
@@ -41,8 +41,8 @@ def pairs(numbers, run):
         if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
             yield numbers.astype(int), run.astype(float)
     elif isinstance(run, tuple) and isinstance(numbers, tuple):
-        for one, other in zip(numbers, run, strict=True):
-            yield from pairs(one, other)
+        for a, b in zip(numbers, run, strict=True):
+            yield from pairs(a, b)
     elif is_dataclass(run) and type(run) is type(numbers):
         for field in fields(run):
             yield from pairs(getattr(numbers, field.name), getattr(run, field.name))

@@ -33,7 +33,7 @@ def square(x):
 
 def two_taps(initial, wrt, *taps):
     start = {"initial": initial, "taps": [*taps]}
-    return loop(lambda one, other: one + other, start, wrt, n_steps=3)
+    return loop(lambda a, b: a + b, start, wrt, n_steps=3)
 
 
 def over_sequence(*taps):
@@ -72,8 +72,8 @@ def draw_from(rng):
 
 def new_draws(x, rng):
     rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
-    rng, again = pt.random.normal(rng=rng, return_next_rng=True)
-    return 0.9 * x + draw + again, rng
+    rng, second = pt.random.normal(rng=rng, return_next_rng=True)
+    return 0.9 * x + draw + second, rng
 
 
 def same_generator(x, rng):

@@ -70,5 +70,5 @@ def violations(page, **options):
     """Return the violations of accessibility rules on a page."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, **options).response["violations"]
-    return [f"{v['id']}: {v['help']} {v['nodes'][0]['html'][:200]}" for v in found]
+    results = Axe().run(page, **options).response["violations"]
+    return [f"{v['id']}: {v['help']} {v['nodes'][0]['html'][:200]}" for v in results]

@@ -48,7 +48,7 @@ def environment():
     server = subprocess.Popen(
         command, env=path, pass_fds=[listener.fileno()], stdout=subprocess.DEVNULL
     )
-    listener.close()  # the server has its own
+    listener.close()  # the server process has a copy
     atexit.register(server.kill)
     client = [sys.executable, "-S", "-E", "-c", CLIENT, address, "{connection_file}"]
     kernel = {"argv": client, "display_name": "Python 3", "language": "python"}

@@ -15,15 +15,15 @@ from pathlib import Path
 from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 60  # seconds
+TIMEOUT = 60  # seconds
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 QUIET = ("@jupyterlab/apputils-extension:announcements",)  # would request permission to fetch news
 
 
 def free_port():
-    with closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def notebook(*cells):
@@ -54,7 +54,7 @@ class JupyterLab:
     def open(self, browser, name, content, **options):
         """Return a new page that shows a notebook, and the list of the page's errors."""
         page, errors = browser.new_page(**options), []
-        page.set_default_timeout(1000 * PATIENCE)
+        page.set_default_timeout(1000 * TIMEOUT)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(self.address(name, content))
         page.get_by_text("| Idle").wait_for()
@@ -106,7 +106,7 @@ def jupyter_lab(folder):
 
 
 def wait(address, server, log):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=5):

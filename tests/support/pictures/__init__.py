@@ -8,7 +8,7 @@ from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
-NEAR = 3.5  # how far an arrow may end from its box
+NEAR = 3.5  # pixels from the end of an arrow to its box
 
 
 # Cells and shapes.
@@ -58,9 +58,9 @@ def boxes(scene):
     """
     cells = [group for group in scene.groups() if group.cell or is_card(group)]
     cells = [group for group in cells if not group.cell.startswith(("unfold:", "row:"))]
-    found = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
-    assert len(found) > 1
-    return found
+    result = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
+    assert len(result) > 1
+    return result
 
 
 def is_card(group):
@@ -84,13 +84,13 @@ def pieces(arrow):
     return list(pairwise(np.concatenate(points).tolist()))
 
 
-def meets(piece, box, spare=1.5):
+def meets(piece, box, margin=1.5):
     """Return whether a piece crosses the inside of a box (clipping by Liang and Barsky)."""
     (x0, y0), (x1, y1) = piece
     low, high = 0.0, 1.0
     for start, step, least, most in (
-        (x0, x1 - x0, box.x + spare, box.x + box.width - spare),
-        (y0, y1 - y0, box.y + spare, box.y + box.height - spare),
+        (x0, x1 - x0, box.x + margin, box.x + box.width - margin),
+        (y0, y1 - y0, box.y + margin, box.y + box.height - margin),
     ):
         if not step:
             if not least < start < most:
@@ -103,35 +103,35 @@ def meets(piece, box, spare=1.5):
 
 def through_boxes(scene):
     """Return pairs of an arrow and a box that the arrow crosses."""
-    around, found = boxes(scene), []
+    all_boxes, pairs = boxes(scene), []
     for arrow in arrows(scene):
         heights = [y for _, y in arrow.points]
-        near = [b for b in around if b.y <= max(heights) and b.y + b.height >= min(heights)]
-        way = pieces(arrow)
-        found += [(arrow, box) for box in near if any(meets(piece, box) for piece in way)]
-    return found
+        near = [b for b in all_boxes if b.y <= max(heights) and b.y + b.height >= min(heights)]
+        straight = pieces(arrow)
+        pairs += [(arrow, box) for box in near if any(meets(piece, box) for piece in straight)]
+    return pairs
 
 
-def holds(box, x, y, margin=0.0):
+def contains(box, x, y, margin=0.0):
     """Return whether a point is in a box, or at most `margin` outside of it."""
     across = -margin <= x - box.x <= box.width + margin
     return across and -margin <= y - box.y <= box.height + margin
 
 
 def distance_to_edge(box, x, y):
-    """Return how far a point is from the edge of a box, inside or outside, along an axis."""
+    """Return the distance of a point from the edge of a box, inside or outside, along an axis."""
     outside = max(box.x - x, x - box.x - box.width), max(box.y - y, y - box.y - box.height)
     return abs(max(outside))
 
 
 def box_at(point, around):
     """Return the box that contains an end of an arrow."""
-    found = [box for box in around if holds(box, *point, NEAR)]
-    assert len(found) == 1, (point, found)
-    return found[0]
+    matches = [box for box in around if contains(box, *point, NEAR)]
+    assert len(matches) == 1, (point, matches)
+    return matches[0]
 
 
-def together(first, second):
+def overlap(first, second):
     """Return the length in pixels along which two straight pieces overlap."""
     for i, j in ((0, 1), (1, 0)):
         (a, b), (c, d) = first, second
@@ -151,10 +151,10 @@ def ambiguous(scene):
         for (source, target, a), (other, to, b) in combinations(ends, 2)
         if source is not other
         and target is not to
-        and any(together(p, q) > 2 for p in pairwise(a.points) for q in pairwise(b.points))
+        and any(overlap(p, q) > 2 for p in pairwise(a.points) for q in pairwise(b.points))
     ]
 
 
 def touches(point, box, slack=0.1):
     """Return whether a point is on the edge of a box."""
-    return holds(box, *point, slack) and not holds(box, *point, -slack)
+    return contains(box, *point, slack) and not contains(box, *point, -slack)

@@ -1,6 +1,6 @@
 """A table of checkers for every picture. Each checker yields the faults of a picture.
 
-The argument of a checker is a `Drawn`, which contains the scene, its SVG, and its options. The
+The argument of a checker is a `Picture`, which contains the scene, its SVG, and its options. The
 docstring of a checker states the property of a correct picture.
 """
 
@@ -18,7 +18,7 @@ from oracles import symbols_of
 from strange_loops import trace_of
 
 from lab.loops import gallery
-from pictures import SVG, ambiguous, arrows, holds, pieces, through_boxes
+from pictures import SVG, ambiguous, arrows, contains, pieces, through_boxes
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
 from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
 
@@ -49,7 +49,7 @@ CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Picture:
     """A picture with its loop, kind, and options."""
 
     loop: str
@@ -78,12 +78,12 @@ class Drawn:
 
 
 Known = dict[str, dict[str, str]]  # for each symbol and value, the first picture with this value
-Checker = Callable[[Drawn], Iterable[object]]
+Checker = Callable[[Picture], Iterable[object]]
 
 
-def alone(drawn: Drawn) -> Iterable[object]:
+def self_contained(picture: Picture) -> Iterable[object]:
     """The SVG is strict and contains neither external references nor scripts."""
-    root = ElementTree.fromstring(drawn.svg)
+    root = ElementTree.fromstring(picture.svg)
     if root.get("role") != "img" or not root.get("viewBox"):
         yield "no role or viewBox"
     if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
@@ -92,19 +92,19 @@ def alone(drawn: Drawn) -> Iterable[object]:
         if element.tag not in TAGS:
             yield element.tag
         yield from (a for a in element.attrib if re.search(r"^on|href|^style$", a))
-    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", drawn.svg)
+    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", picture.svg)
     yield from re.findall(r'var\(|url\(|<!|nan|(?:width|height|rx)="-[^"]*"', bare)
 
 
-def sized(drawn: Drawn) -> Iterable[object]:
+def sized(picture: Picture) -> Iterable[object]:
     """The picture is at most as wide as a column, its letters are large, and its file is small."""
-    root = ElementTree.fromstring(drawn.svg)
+    root = ElementTree.fromstring(picture.svg)
     left, top, across, down = map(float, root.get("viewBox", "").split())
     letters = [float(e.get("font-size", "nan")) for e in root.iter() if e.get("font-size")]
     if left or top or any("scale" in (e.get("transform") or "") for e in root.iter()):
         yield "scaled"
-    width = drawn.options.get("width")
-    if isinstance(width, str):  # a figure of so many millimeters
+    width = picture.options.get("width")
+    if isinstance(width, str):  # a width in millimeters
         wide = float(width.removesuffix("mm"))
         if root.get("width") != f"{wide:g}mm":
             yield f"{root.get('width')} wide"
@@ -117,37 +117,37 @@ def sized(drawn: Drawn) -> Iterable[object]:
         return
     if [root.get("width"), root.get("height")] != root.get("viewBox", "").split()[2:]:
         yield "scaled"
-    if drawn.is_usual and across > WIDEST:
+    if picture.is_usual and across > WIDEST:
         yield f"{across} pixels wide"
-    if min(letters) < (SMALLEST if drawn.is_usual or width else UNBOUND):
+    if min(letters) < (SMALLEST if picture.is_usual or width else UNBOUND):
         yield f"letters of {min(letters)} pixels"
-    if drawn.is_usual and len(drawn.svg.encode()) > LONGEST:
-        yield f"{len(drawn.svg.encode())} bytes"
+    if picture.is_usual and len(picture.svg.encode()) > LONGEST:
+        yield f"{len(picture.svg.encode())} bytes"
     if width and across != width:
         yield f"{across} pixels wide"
 
 
-def inside(drawn: Drawn) -> Iterable[object]:
+def inside(picture: Picture) -> Iterable[object]:
     """Texts and boxes stay in the picture, and texts of a cell stay in the box of the cell."""
-    right = drawn.scene.width + 0.5
-    for cell in (group.shapes for group in drawn.scene.groups() if group.cell):
+    right = picture.scene.width + 0.5
+    for cell in (group.shapes for group in picture.scene.groups() if group.cell):
         if cell and isinstance(box := cell[0], Box):
             for text in (shape for shape in cell if isinstance(shape, Text)):
                 ends = text.left, text.left + text.width
-                if holds(box, sum(ends) / 2, text.y) and not (
+                if contains(box, sum(ends) / 2, text.y) and not (
                     box.x <= ends[0] + 0.5 and ends[1] <= box.x + box.width + 0.5
                 ):
                     yield f"{text.content} of {cell}"
-    for shape in drawn.scene.walk():
+    for shape in picture.scene.walk():
         if isinstance(shape, Text) and (shape.left < -0.5 or shape.left + shape.width > right):
             yield shape.content
         if isinstance(shape, Box) and (shape.x < -0.5 or shape.x + shape.width > right):
             yield f"a box at {shape.x:g}"
 
 
-def legible(drawn: Drawn) -> Iterable[object]:
+def legible(picture: Picture) -> Iterable[object]:
     """Every text has enough contrast with the last box below it, in every theme."""
-    shapes = list(drawn.scene.walk())
+    shapes = list(picture.scene.walk())
     for theme in THEMES.values():
         pairs = set()
         for number, text in enumerate(shapes):
@@ -162,34 +162,34 @@ def _ground(text: Text, below: list[Shape], theme: Theme) -> str:
     """Return the color behind a text."""
     x, y = text.left + text.width / 2, text.y - 0.3 * text.size
     for box in reversed(below):
-        if isinstance(box, Box) and box.heat is None and holds(box, x, y):
+        if isinstance(box, Box) and box.heat is None and contains(box, x, y):
             look = theme.look(box.role, box.faded)
             plain = look.hatch is Hatch.NONE or text.ground(theme) is not None
             return look.fill if plain else HATCHING
     return theme.background
 
 
-def routed(drawn: Drawn) -> Iterable[object]:
+def routed(picture: Picture) -> Iterable[object]:
     """Arrows avoid boxes, and their two ends are unambiguous."""
-    if arrows(drawn.scene) and drawn.kind not in FREE:
-        yield from (f"an arrow through {box}" for _, box in through_boxes(drawn.scene))
-        if drawn.kind not in EAGER:  # gradients of a node are too close for `ambiguous`
-            yield from (f"arrows on one line: {pair}" for pair in ambiguous(drawn.scene))
+    if arrows(picture.scene) and picture.kind not in FREE:
+        yield from (f"an arrow through {box}" for _, box in through_boxes(picture.scene))
+        if picture.kind not in EAGER:  # gradients of a node are too close for `ambiguous`
+            yield from (f"arrows on one line: {pair}" for pair in ambiguous(picture.scene))
 
 
-def crowded(drawn: Drawn) -> Iterable[object]:
+def crowded(picture: Picture) -> Iterable[object]:
     """Heads of arrows do not overlap."""
-    if drawn.kind in CLOSE or not drawn.is_usual:
+    if picture.kind in CLOSE or not picture.is_usual:
         return
-    heads = [arrow.points[-1] for arrow in arrows(drawn.scene) if not arrow.faded]
+    heads = [arrow.points[-1] for arrow in arrows(picture.scene) if not arrow.faded]
     for (x0, y0), (x1, y1) in combinations(heads, 2):
         if abs(x0 - x1) < 7 and abs(y0 - y1) < 7:
             yield f"two heads at {x0:g}, {y0:g}"
 
 
-def crossed(drawn: Drawn) -> Iterable[object]:
+def crossed(picture: Picture) -> Iterable[object]:
     """No line runs through a text, unless a box between them is the ground of the text."""
-    shapes = list(drawn.scene.walk())
+    shapes = list(picture.scene.walk())
     lines = [(n, _points(s)) for n, s in enumerate(shapes) if isinstance(s, Arrow | Polyline)]
     owners = np.concatenate([np.full(len(points), n) for n, points in lines] or [[]])
     x, y = np.concatenate([points for _, points in lines] or [np.empty((0, 2))]).T
@@ -197,80 +197,82 @@ def crossed(drawn: Drawn) -> Iterable[object]:
         if not isinstance(text, Text) or not text.content.strip() or text.content == MARK:
             continue
         left, right = text.left + 1, text.left + text.width - 1
-        top, low = text.y - 0.62 * text.size, text.y - 0.5  # as high as an x has its letters
+        top, low = text.y - 0.62 * text.size, text.y - 0.5  # the height of a letter x
         for n in {*owners[(left < x) & (x < right) & (top < y) & (y < low)].astype(int)}:
             boxes = [shape for shape in shapes[n:number] if isinstance(shape, Box)]
-            if not any(holds(b, left, top) and holds(b, right, low) for b in boxes):
+            if not any(contains(b, left, top) and contains(b, right, low) for b in boxes):
                 yield text.content
 
 
 def _points(line: Arrow | Polyline) -> np.ndarray:
     """Return points of a line, at most two pixels apart where the line is straight."""
-    found = [np.array(line.points[:1])]
+    points = [np.array(line.points[:1])]
     for a, b in pieces(line) if isinstance(line, Arrow) else pairwise(line.points):
-        start, way = np.array(a), np.array(b) - np.array(a)
-        found.append(start + np.linspace(0, 1, 2 + int(np.hypot(*way) / 2))[:, None] * way)
-    return np.concatenate(found)
+        start, step = np.array(a), np.array(b) - np.array(a)
+        points.append(start + np.linspace(0, 1, 2 + int(np.hypot(*step) / 2))[:, None] * step)
+    return np.concatenate(points)
 
 
-def overlapping(drawn: Drawn) -> Iterable[object]:
+def overlapping(picture: Picture) -> Iterable[object]:
     """No two texts overlap; `tests/visual/scene` compares widths of texts with Chromium."""
-    texts = [s for s in drawn.scene.walk() if isinstance(s, Text) and s.content.strip()]
+    texts = [s for s in picture.scene.walk() if isinstance(s, Text) and s.content.strip()]
     lines = [(t.y - ABOVE * t.size, t.y + BELOW * t.size, t) for t in texts]
     lines.sort(key=lambda line: line[0])
-    for n, (_, low, one) in enumerate(lines):
+    for n, (_, low, text) in enumerate(lines):
         for top, bottom, other in lines[n + 1 :]:
             if top >= low:
                 break
-            wide = min(one.left + one.width, other.left + other.width) - max(one.left, other.left)
+            right = min(text.left + text.width, other.left + other.width)
             high = min(low, bottom) - top
             # Lines are taller than letters: a quarter of a line is empty.
-            if wide > 1 and high > 0.3 * (ABOVE + BELOW) * min(one.size, other.size):
-                yield f"{one.content} and {other.content}"
+            if right - max(text.left, other.left) > 1 and high > 0.3 * (ABOVE + BELOW) * min(
+                text.size, other.size
+            ):
+                yield f"{text.content} and {other.content}"
 
 
-def explained(drawn: Drawn) -> Iterable[object]:
+def explained(picture: Picture) -> Iterable[object]:
     """The legend explains every visible role with the words of the role."""
-    scene = drawn.scene
+    scene = picture.scene
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.heat is None]
     shown = {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
-    if drawn.kind == "exercise":  # a question hides the roles of some slots
+    if picture.kind == "exercise":  # a question hides the roles of some slots
         shown -= {Role.INTERMEDIATE}
-    told = set()
+    listed = set()
     for box, text in pairwise(scene.walk()):
         if not isinstance(box, Box) or box.heat is not None or not isinstance(text, Text):
             continue
         if (box.width, box.height) == SWATCH:
             role = Role.UNNEEDED if box.faded else box.role
-            told.add(role)
+            listed.add(role)
             if text.content.split(":")[0] != role.word:
                 yield f"{role.name} is called {text.content}"
-            own = drawn.kind in OWN_WORDS or role not in SLOTS
-            if not own and text.content not in (role, role.word):
+            has_own_words = picture.kind in OWN_WORDS or role not in SLOTS
+            if not has_own_words and text.content not in (role, role.word):
                 yield f"{role.name} is explained as {text.content}"
-    is_bare = drawn.options.get("no_legend", False)
-    yield from (f"the legend: {role.name}" for role in (told if is_bare else shown - told))
-    if drawn.kind in WORDS and drawn.is_usual:
+    is_bare = picture.options.get("no_legend", False)
+    yield from (f"the legend: {role.name}" for role in (listed if is_bare else shown - listed))
+    if picture.kind in WORDS and picture.is_usual:
         contents = (s.content for s in scene.walk() if isinstance(s, Text))
-        if is_bare == any(WORDS[drawn.kind] in content for content in contents):
+        if is_bare == any(WORDS[picture.kind] in content for content in contents):
             yield "the words of the chart"
 
 
-def striped(drawn: Drawn) -> Iterable[object]:
+def striped(picture: Picture) -> Iterable[object]:
     """Notes explain strips and folds. The patches of a strip are proportional to its entries.
 
     The legend has the value of the full color of each quantity. A negative entry fills the lower
     half of its patch.
     """
-    words = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
+    words = [s.content for s in picture.scene.walk() if isinstance(s, Text)]
     noted = " ".join(words)
     strips = {
         group: [s for s in group.shapes if isinstance(s, Box) and s.heat is not None]
-        for group in drawn.scene.groups()
+        for group in picture.scene.groups()
         if group.cell
     }
     strips = {group: patches for group, patches in strips.items() if patches}
-    if drawn.kind in TAPES and drawn.is_usual and not drawn.options.get("no_legend"):
+    if picture.kind in TAPES and picture.is_usual and not picture.options.get("no_legend"):
         if (STRIPS in noted) != bool(strips):
             yield "the note about strips"
         if (FOLDS in noted) != any(re.match(r"⋯\d", word) for word in words):
@@ -291,68 +293,68 @@ def striped(drawn: Drawn) -> Iterable[object]:
                 yield f"the halves of {group.title}"
 
 
-def twinned(drawn: Drawn) -> Iterable[object]:
+def twinned(picture: Picture) -> Iterable[object]:
     """The twin has every text of the picture, except for signs that a terminal cannot show."""
-    twin = drawn.twin
-    if not drawn.scene.twin:
-        words = (s.content for s in drawn.scene.walk() if isinstance(s, Text))
+    twin = picture.twin
+    if not picture.scene.twin:
+        words = (s.content for s in picture.scene.walk() if isinstance(s, Text))
         yield from (word for word in words if word.isprintable() and word not in twin)
     if not twin.endswith("\n") or re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", twin):
         yield "no plain lines"
 
 
-def escaped(drawn: Drawn) -> Iterable[object]:
+def escaped(picture: Picture) -> Iterable[object]:
     """A name in the form of a tag is text, in the picture and in its twin."""
-    if re.search("<script", drawn.svg, re.IGNORECASE):
+    if re.search("<script", picture.svg, re.IGNORECASE):
         yield "a tag"
-    if drawn.loop == "hostile name" and "<script" not in drawn.twin:
+    if picture.loop == "hostile name" and "<script" not in picture.twin:
         yield "the name is missing"
 
 
-def named(drawn: Drawn) -> Iterable[object]:
-    """No two quantities of a picture have one name; a running total has one in all its rows."""
-    found = defaultdict(set)
-    for group in drawn.scene.groups():
-        name, held, _ = group.title.partition(" = ")
-        if held and CELL.match(group.cell):
-            found[name].add(group.cell)
-    for name, keys in found.items():
+def named(picture: Picture) -> Iterable[object]:
+    """No two quantities of a picture share a name; all rows of a running total share its name."""
+    keys_by_name = defaultdict(set)
+    for group in picture.scene.groups():
+        name, value, _ = group.title.partition(" = ")
+        if value and CELL.match(group.cell):
+            keys_by_name[name].add(group.cell)
+    for name, keys in keys_by_name.items():
         several = len({key[: CELL.match(key).end()] for key in keys}) > 1
         if several or (len(keys) > 1 and not any(":r" in key for key in keys)):
             yield f"{name} is the name of {sorted(keys)}"
 
 
-def whole(drawn: Drawn) -> Iterable[object]:
+def whole(picture: Picture) -> Iterable[object]:
     """No name of the gallery and no number on tapes is cut; a fold hides two or more columns."""
-    words = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
-    if drawn.kind in TABLES and drawn.is_usual and drawn.loop in gallery.loops:
-        # With `scan`, a name without space ends with its index; the tooltip has the whole name.
-        allowed = r"^-?[\d.]+…$" + r"|…[₀-₉]+\)*$" * ("scan" in drawn.options)
-        for told in words:
-            if re.search(r"[^\s,]…|…[^\s,]", re.sub(allowed, "", told)):
-                yield f"a name is cut: {told}"
-    if drawn.kind == "tapes":
-        for told in words:
-            number = re.search(r"([\d.]+)…", told)
+    words = [s.content for s in picture.scene.walk() if isinstance(s, Text)]
+    if picture.kind in TABLES and picture.is_usual and picture.loop in gallery.loops:
+        # With `scan`, a long name ends with its index; the tooltip contains the full name.
+        allowed = r"^-?[\d.]+…$" + r"|…[₀-₉]+\)*$" * ("scan" in picture.options)
+        for word in words:
+            if re.search(r"[^\s,]…|…[^\s,]", re.sub(allowed, "", word)):
+                yield f"a name is cut: {word}"
+    if picture.kind == "tapes":
+        for word in words:
+            number = re.search(r"([\d.]+)…", word)
             if number and len(number[1].replace(".", "").strip("0")) < 4:
-                yield f"a number is cut: {told}"
+                yield f"a number is cut: {word}"
         if "⋯1" in words:
             yield "a fold hides one column"
 
 
-def titled(drawn: Drawn) -> Iterable[object]:
+def titled(picture: Picture) -> Iterable[object]:
     """The title names the requested Scan."""
-    scan = drawn.options.get("scan")
-    if scan and drawn.kind in ("tapes", "unrolled", "stepgraph"):
-        bold = [s.content for s in drawn.scene.walk() if isinstance(s, Text) and s.bold]
-        if not any(told.startswith(f"{scan} · ") for told in bold):
+    scan = picture.options.get("scan")
+    if scan and picture.kind in ("tapes", "unrolled", "stepgraph"):
+        bold = [s.content for s in picture.scene.walk() if isinstance(s, Text) and s.bold]
+        if not any(text.startswith(f"{scan} · ") for text in bold):
             yield f"no title of Scan {scan}"
 
 
-def opened(drawn: Drawn) -> Iterable[object]:
-    """The last open Scan has the result on its tape, and no other small tape is marked."""
-    if drawn.order and drawn.kind in OPENED and drawn.loop in ("square", "coupled", "rnn"):
-        trace = trace_of(drawn.loop, drawn.order)
+def opened(picture: Picture) -> Iterable[object]:
+    """The last open Scan stores the result on its tape, and no other small tape is marked."""
+    if picture.order and picture.kind in OPENED and picture.loop in ("square", "coupled", "rnn"):
+        trace = trace_of(picture.loop, picture.order)
         result = trace.outputs[-1].ravel()
         holders = [
             number
@@ -360,24 +362,24 @@ def opened(drawn: Drawn) -> Iterable[object]:
             for row in (row.ravel() for tape in scan.held for row in tape.final)
             if row.size and (row[: result.size] == result[: row.size]).all()
         ]
-        bold = [s for s in drawn.scene.walk() if isinstance(s, Text) and s.bold]
-        told = [(s.size, int(n[1])) for s in bold if (n := re.match(r"(\d+) · ", s.content))]
-        if max((n for size, n in told if size > 12), default=0) != max(holders):
+        bold = [s for s in picture.scene.walk() if isinstance(s, Text) and s.bold]
+        titles = [(s.size, int(n[1])) for s in bold if (n := re.match(r"(\d+) · ", s.content))]
+        if max((n for size, n in titles if size > 12), default=0) != max(holders):
             yield f"Scan {max(holders)} is not open"
-        yield from (f"Scan {n} is marked" for size, n in told if size == 12 and n != max(holders))
+        yield from (f"Scan {n} is marked" for size, n in titles if size == 12 and n != max(holders))
 
 
-def timeless(drawn: Drawn) -> Iterable[object]:
+def timeless(picture: Picture) -> Iterable[object]:
     """Brackets contain no concrete time, except in Python's notation."""
-    if drawn.kind not in PYTHON:
-        yield from TIMED.findall(drawn.twin)
+    if picture.kind not in PYTHON:
+        yield from TIMED.findall(picture.twin)
 
 
 # All functions above that check a picture.
 CHECKERS: list[Checker] = [
     function
     for function in list(globals().values())
-    if getattr(function, "__annotations__", {}).get("drawn") is Drawn
+    if getattr(function, "__annotations__", {}).get("picture") is Picture
 ]
 
 
@@ -385,40 +387,42 @@ CHECKERS: list[Checker] = [
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 # Arrays: the first entries, with six digits.
-TOLD = re.compile(r" = (\[.*\]|-?[\d.]+(?:e[+-]?\d+)?|nan|inf|-inf)(?![\d.·^@/]| [+−@])")
+VALUE = re.compile(r" = (\[.*\]|-?[\d.]+(?:e[+-]?\d+)?|nan|inf|-inf)(?![\d.·^@/]| [+−@])")
 
 
-def told_values(svg: str) -> Iterator[tuple[str, str]]:
+def titled_values(svg: str) -> Iterator[tuple[str, str]]:
     """Yield symbols with an index, and their values in titles."""
     for title in map(unescape, TITLE.findall(svg)):
         for symbol, start, end in symbols_of(title):
             if start or symbol.startswith("buf") or "₀" > symbol.rstrip(")")[-1] > "₉":
                 continue
-            found = TOLD.match(title, end)
-            if found and any(sign in symbol for sign in "₀₁₂₃₄₅₆₇₈₉"):
-                yield symbol, found[1]
+            match = VALUE.match(title, end)
+            if match and any(sign in symbol for sign in "₀₁₂₃₄₅₆₇₈₉"):
+                yield symbol, match[1]
 
 
 def conflicts(pictures: Iterable[tuple[str, str]]) -> tuple[list[str], Known]:
-    """Return symbols that have two values in pictures, each a name and an SVG; and all values."""
+    """Return symbols with two values in `pictures`, which are names with SVGs; and all values."""
     known: Known = defaultdict(dict)
     wrong = []
     for name, svg in pictures:
-        for symbol, told in told_values(svg):
-            if told in known[symbol]:
+        for symbol, value in titled_values(svg):
+            if value in known[symbol]:
                 continue
             for other, other_name in known[symbol].items():
-                one, two = _as_array(told), _as_array(other)
-                if one.shape == two.shape and not np.allclose(one, two, rtol=1e-5, equal_nan=True):
-                    wrong.append(f"{symbol} is {told} in {name} and {other} in {other_name}")
-            known[symbol][told] = name
+                a, b = _as_array(value), _as_array(other)
+                if a.shape == b.shape and not np.allclose(a, b, rtol=1e-5, equal_nan=True):
+                    wrong.append(f"{symbol} is {value} in {name} and {other} in {other_name}")
+            known[symbol][value] = name
     return wrong, known
 
 
-def _as_array(told: str) -> np.ndarray:
-    return np.fromstring(re.sub(r"[\[\],…]", " ", told), sep=" ")
+def _as_array(text: str) -> np.ndarray:
+    return np.fromstring(re.sub(r"[\[\],…]", " ", text), sep=" ")
 
 
-def problems(drawn: Drawn) -> list[str]:
+def problems(picture: Picture) -> list[str]:
     """Return the faults of a picture, from all checkers."""
-    return [f"{drawn}: {check.__name__}: {wrong}" for check in CHECKERS for wrong in check(drawn)]
+    return [
+        f"{picture}: {check.__name__}: {fault}" for check in CHECKERS for fault in check(picture)
+    ]

@@ -70,18 +70,18 @@ def numbered(case):
     return tangents, cotangent.astype(z.dtype)
 
 
-def came_from(case):
-    """Map each index of the output to the name of its input entry, by moving names."""
+def source_of(case):
+    """Map each index of the output to the name of its input entry; NumPy moves the names."""
     labels = []
     for name, value in zip(names(case), case.inputs, strict=True):
         entries = [indexed(name, index) for index in np.ndindex(np.shape(value))]
         labels.append(np.array(entries, dtype=object).reshape(np.shape(value)))
     if case.name == "clamp":
         x, lo, hi = (np.asarray(value) for value in case.inputs)
-        found = np.where(x > hi, labels[2], np.where(x < lo, labels[1], labels[0]))
+        sources = np.where(x > hi, labels[2], np.where(x < lo, labels[1], labels[0]))
     else:
-        found = reference(case, labels)
-    return {index: found[index] for index in np.ndindex(found.shape)}
+        sources = reference(case, labels)
+    return {index: sources[index] for index in np.ndindex(sources.shape)}
 
 
 def expected(case):
@@ -116,7 +116,7 @@ TITLE = re.compile(r"(\S+) = (\S+); (.*)", re.DOTALL)
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
-def drawn(case, **options):
+def draw(case, **options):
     return visual.routing(case.name, case.inputs, **options, **case.metadata)
 
 
@@ -126,29 +126,29 @@ def panels(scene):
     return [Group(tuple(g for g in groups if g.step == step), step) for step in range(3)]
 
 
-def shown_in(panel):
+def cells_in(panel):
     """Map each name to its value, the rest of its tooltip, its box, texts, and key."""
-    found = {}
+    result = {}
     for group in panel.shapes:
         if isinstance(group, Group) and group.cell.startswith("routing:"):
-            name, value, says = TITLE.fullmatch(group.title).groups()
+            name, value, note = TITLE.fullmatch(group.title).groups()
             box, *texts = group.shapes
-            assert name not in found
-            written = [text.content for text in texts]
-            found[name] = (complex(value), says, box, written, group.cell)
-    return found
+            assert name not in result
+            contents = [text.content for text in texts]
+            result[name] = (complex(value), note, box, contents, group.cell)
+    return result
 
 
 def check_numbers(case, scene):
     """Check that every visible cell has the value by NumPy."""
     for panel, known in zip(panels(scene), expected(case), strict=True):
-        shown = shown_in(panel)
-        assert shown.keys() <= known.keys()
-        for name, (value, _, _, (label, written, _), _) in shown.items():
+        cells = cells_in(panel)
+        assert cells.keys() <= known.keys()
+        for name, (value, _, _, (label, text, _), _) in cells.items():
             assert label == name or "…" in label
             np.testing.assert_allclose(value, known[name], rtol=1e-6)
-            if "…" not in written:
-                assert complex(written.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
+            if "…" not in text:
+                assert complex(text.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
 
 
 def role_of(case, source):
@@ -157,49 +157,49 @@ def role_of(case, source):
 
 def check_marks(case, scene):
     """Check the role, the note, and the tooltip of every cell: sources, targets, and bounds."""
-    sources, bound = came_from(case), kinks(case)
+    sources, bound = source_of(case), kinks(case)
     readers = {}
     for index, source in sources.items():
         readers.setdefault(source, []).append(index)
     for step, panel in enumerate(panels(scene)):
         prefix = ("", "d", "g")[step]
-        for name, (_, says, box, (*_, note), key) in shown_in(panel).items():
-            own = name.removeprefix(prefix)
-            assert key == f"routing:{own}"
-            if own.partition("[")[0] == "z":
-                index = tuple(map(int, re.findall(r"\d+", own)))
+        for name, (_, tooltip, box, (*_, note), key) in cells_in(panel).items():
+            plain_name = name.removeprefix(prefix)
+            assert key == f"routing:{plain_name}"
+            if plain_name.partition("[")[0] == "z":
+                index = tuple(map(int, re.findall(r"\d+", plain_name)))
                 source = sources[index]
-                assert f"{prefix}{source}" in says.split(";")[0].split()
+                assert f"{prefix}{source}" in tooltip.split(";")[0].split()
                 assert note == f"{'→' if step == 2 else '←'} {prefix}{source}" or "…" in note
                 assert box.role is (Role.UNDEFINED if index in bound else role_of(case, source))
                 continue
-            mine = readers.get(own, [])
-            listed = re.split(r"[ ,;]+(?![^\[]*\])", says)
-            assert {f"{prefix}{indexed('z', index)}" for index in mine[:6]} <= {*listed}
-            assert box.role is (role_of(case, own) if mine else Role.UNNEEDED)
-            assert (note in ("→ none", "← none")) == (not mine)
-            if len(mine) > 1 and "…" not in note:
-                is_sum = step == 2 and note.count("+") >= len(mine) - 1
-                assert is_sum or f"{len(mine):,}" in note
+            own_readers = readers.get(plain_name, [])
+            listed = re.split(r"[ ,;]+(?![^\[]*\])", tooltip)
+            assert {f"{prefix}{indexed('z', index)}" for index in own_readers[:6]} <= {*listed}
+            assert box.role is (role_of(case, plain_name) if own_readers else Role.UNNEEDED)
+            assert (note in ("→ none", "← none")) == (not own_readers)
+            if len(own_readers) > 1 and "…" not in note:
+                is_sum = step == 2 and note.count("+") >= len(own_readers) - 1
+                assert is_sum or f"{len(own_readers):,}" in note
 
 
-def row_at(found, prefix, y, right):
+def row_at(cells, prefix, y, right):
     """Return the names of the cells in the row of an end of an arrow, on one side."""
     return frozenset(
         name
-        for name, (_, _, box, *_) in found.items()
+        for name, (_, _, box, *_) in cells.items()
         if box.y < y < box.y + box.height and name.startswith(f"{prefix}z") == right
     )
 
 
 def check_arrows(case, scene):
-    """Check that arrows join exactly the rows between which values move, and stay in the lane."""
-    sources = came_from(case)
+    """Check that an arrow joins each pair of rows with a moved value, between the columns."""
+    sources = source_of(case)
     for step, panel in enumerate(panels(scene)):
-        prefix, found = ("", "d", "g")[step], shown_in(panel)
-        left = max((b.x + b.width for n, (_, _, b, *_) in found.items() if "z" not in n), default=0)
-        right = min((b.x for n, (_, _, b, *_) in found.items() if "z" in n), default=0)
-        rows = partial(row_at, found, prefix)
+        prefix, cells = ("", "d", "g")[step], cells_in(panel)
+        left = max((b.x + b.width for n, (_, _, b, *_) in cells.items() if "z" not in n), default=0)
+        right = min((b.x for n, (_, _, b, *_) in cells.items() if "z" in n), default=0)
+        rows = partial(row_at, cells, prefix)
         pairs = set()
         arrows = [shape for shape in walk(panel.shapes) if isinstance(shape, Arrow)]
         for arrow in arrows:
@@ -207,6 +207,6 @@ def check_arrows(case, scene):
             assert left <= start[0] < end[0] <= right
             pairs.add((rows(start[1], False), rows(end[1], True)))
         ends = ((prefix + source, prefix + indexed("z", n)) for n, source in sources.items())
-        shown = [(found[a][2].y, found[b][2].y) for a, b in ends if {a, b} <= found.keys()]
-        assert pairs == {(rows(a + 5, False), rows(b + 5, True)) for a, b in shown}
+        joined = [(cells[a][2].y, cells[b][2].y) for a, b in ends if {a, b} <= cells.keys()]
+        assert pairs == {(rows(a + 5, False), rows(b + 5, True)) for a, b in joined}
         assert len(arrows) == len(pairs)

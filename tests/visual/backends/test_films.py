@@ -1,4 +1,4 @@
-"""Moving pictures: a different frame for each step, without shapes of later steps."""
+"""Animated pictures have a different frame for each step, without shapes of later steps."""
 
 import io
 import re
@@ -22,30 +22,30 @@ KINDS = ("tapes", "unrolled")
 
 def images(data):
     """Return the frames of a film, and the time of each frame in milliseconds."""
-    found, times = [], []
+    pictures, times = [], []
     with Image.open(io.BytesIO(data)) as film:
         for frame in ImageSequence.Iterator(film):
-            found.append(np.asarray(frame.convert("RGB"), "int32"))
+            pictures.append(np.asarray(frame.convert("RGB"), "int32"))
             times.append(film.info["duration"])
-    return found, times
+    return pictures, times
 
 
 def problems(scene, data):
     """Return the faults of a film of a scene."""
-    found, times = images(data)
-    wrong = [] if len(found) == len(scene.moments) else [f"{len(found)} frames"]
-    pairs = pairwise(found)
-    wrong += ["a frame twice" for one, other in pairs if np.array_equal(one, other)]
+    pictures, times = images(data)
+    wrong = [] if len(pictures) == len(scene.moments) else [f"{len(pictures)} frames"]
+    pairs = pairwise(pictures)
+    wrong += ["a frame twice" for first, second in pairs if np.array_equal(first, second)]
     if len(set(times[:-1])) > 1 or times[-1] <= times[0]:
         wrong.append("times")
     last = np.asarray(Image.open(io.BytesIO(scene.png())).convert("RGB"), "int32")
-    if np.abs(found[-1] - last).mean() > 0.2:
+    if np.abs(pictures[-1] - last).mean() > 0.2:
         wrong.append("the last frame is not the picture")
     return wrong
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_frame_a_step(kind):
+def test_each_step_has_a_frame(kind):
     scene = visual.draw(SQUARE, kind)
     data = scene.rendered(".gif")
     assert problems(scene, data) == []
@@ -54,29 +54,29 @@ def test_a_frame_a_step(kind):
 
 def test_a_faulty_film_is_detected():
     scene = visual.draw(SQUARE)
-    found, _ = images(scene.rendered(".gif"))
-    pictures = [Image.fromarray(frame.astype("uint8")) for frame in found]
+    arrays, _ = images(scene.rendered(".gif"))
+    pictures = [Image.fromarray(frame.astype("uint8")) for frame in arrays]
     for wrong, times in (
         (pictures[:-1], [9] * 6 + [90]),
         (pictures, [9] * 8),
         (pictures[::-1], [9] * 7 + [90]),
     ):
-        made = io.BytesIO()
+        film = io.BytesIO()
         wrong[0].save(
-            made, "WEBP", save_all=True, append_images=wrong[1:], duration=times, lossless=True
+            film, "WEBP", save_all=True, append_images=wrong[1:], duration=times, lossless=True
         )
-        assert problems(scene, made.getvalue())
+        assert problems(scene, film.getvalue())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
 def test_no_frame_shows_a_later_value(kind, name):
-    """A gradient that a step computes is in no earlier frame; frames only add shapes."""
+    """No frame shows the gradient of a later step; a frame only adds shapes to the previous one."""
     scene, trace = visual.draw(gallery.loops[name], kind), trace_of(name)
-    seen = [words_of(frame) for frame in frames(scene)]
-    assert len(seen) == len(scene.moments)
-    assert seen[-1] == words_of(scene)
-    for before, after in pairwise(seen):
+    words = [words_of(frame) for frame in frames(scene)]
+    assert len(words) == len(scene.moments)
+    assert words[-1] == words_of(scene)
+    for before, after in pairwise(words):
         assert len(set(after)) >= len(set(before))
         assert set(before) <= set(after)
     loop, gradient = trace.scans
@@ -84,10 +84,10 @@ def test_no_frame_shows_a_later_value(kind, name):
     known = {f"{float(v):.3f}" for v in values}
     for step in range(gradient.steps):
         results = {f"{w.values[step]:.3f}" for t in gradient.tapes for w in t.writes} - known
-        early = [word for frame in seen[: loop.steps + step] for word in frame]
-        assert not any(result in word for word in early for result in results)
+        earlier = [word for frame in words[: loop.steps + step] for word in frame]
+        assert not any(result in word for word in earlier for result in results)
         known |= results
-    assert any(result in word for word in seen[-1] for result in results)
+    assert any(result in word for word in words[-1] for result in results)
 
 
 def moving_svg(scene):
@@ -96,33 +96,33 @@ def moving_svg(scene):
 
 def test_an_svg_moves_without_a_script():
     scene = visual.draw(SQUARE)
-    written = moving_svg(scene)
-    root = ElementTree.fromstring(written)
+    svg = moving_svg(scene)
+    root = ElementTree.fromstring(svg)
     names = {element.tag.partition("}")[2] for element in root.iter()}
     assert "script" not in names
     assert "style" in names
-    assert len(written.encode()) < 1_000_000
-    assert written.count("@keyframes") == len(scene.moments) - 1
-    shares = [float(share) for share in re.findall(r"([\d.]+)%\{opacity:1\}", written)]
-    assert shares == sorted(set(shares))
-    assert written.index("prefers-reduced-motion:no-preference") < written.index("@keyframes")
-    still = re.sub(r"<style>.*?</style>| class=\"[\w-]+\"", "", written)
+    assert len(svg.encode()) < 1_000_000
+    assert svg.count("@keyframes") == len(scene.moments) - 1
+    percentages = [float(share) for share in re.findall(r"([\d.]+)%\{opacity:1\}", svg)]
+    assert percentages == sorted(set(percentages))
+    assert svg.index("prefers-reduced-motion:no-preference") < svg.index("@keyframes")
+    still = re.sub(r"<style>.*?</style>| class=\"[\w-]+\"", "", svg)
     assert still == scene.svg()
 
 
 @needs_browser
 def test_an_svg_is_dark_on_a_dark_screen(browser):
-    """Every box has the colors of the dark picture; a light screen changes nothing."""
+    """On a dark screen, every box has the colors of the dark picture; a light screen changes none."""
     looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
         .map(({ fill, stroke }) => [fill, stroke])"""
-    found = []
+    colors = []
     for scheme in ("light", "dark"):
         page, still = browser.new_page(color_scheme=scheme), visual.draw(SQUARE).themed(scheme)
         for svg in (moving_svg(visual.draw(SQUARE)), still.svg()):
             page.set_content(svg)
-            found.append(page.evaluate(looks))
+            colors.append(page.evaluate(looks))
         page.close()
-    assert found[0] == found[1] != found[2] == found[3]
+    assert colors[0] == colors[1] != colors[2] == colors[3]
     assert "prefers-color-scheme" not in moving_svg(still)
 
 
@@ -142,17 +142,17 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
         .map(e => e.textContent);
     }"""
     for number, texts in enumerate(expected):
-        at = sorted(page.evaluate(seen, 800 * number + 400))
-        assert at == (texts if motion == "no-preference" else expected[-1])
+        shown = sorted(page.evaluate(seen, 800 * number + 400))
+        assert shown == (texts if motion == "no-preference" else expected[-1])
     page.close()
 
 
-def test_a_film_carries_each_gradient_to_its_factor_and_each_product_to_its_slot():
+def test_a_film_moves_gradients_to_factors_and_products_to_slots():
     """A product is 2·x times the gradient of the next x; its line begins where the first ends."""
     film = visual.draw(SQUARE, "machine", cost="sum").rendered(".svg", animate=True)
     root = ElementTree.fromstring(film)
     space = "{http://www.w3.org/2000/svg}"
-    carried = [
+    moving = [
         group for group in root.iter(f"{space}g") if group.find(f"{space}animateMotion") is not None
     ]
     numbers, gradient = [], 1.0
@@ -160,11 +160,11 @@ def test_a_film_carries_each_gradient_to_its_factor_and_each_product_to_its_slot
         product = 2 * 0.95**exponent * gradient
         numbers += [gradient, product]
         gradient = product + (exponent > 1)
-    shown = [float(group.findtext(f"{space}text")) for group in carried]
+    shown = [float(group.findtext(f"{space}text")) for group in moving]
     assert shown == pytest.approx(numbers, rel=5e-4)
-    times = [float(group.get("data-until")) - float(group.get("data-step")) for group in carried]
-    assert times == [0.5] * len(carried)
-    for first, second in zip(carried[::2], carried[1::2], strict=True):
+    times = [float(group.get("data-until")) - float(group.get("data-step")) for group in moving]
+    assert times == [0.5] * len(moving)
+    for first, second in zip(moving[::2], moving[1::2], strict=True):
         assert first.get("data-until") == second.get("data-step")
         path = first.find(f"{space}animateMotion").get("path")
         moved = float(path.split("L")[-1].split()[0])

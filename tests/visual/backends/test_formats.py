@@ -1,4 +1,4 @@
-"""One picture in every format: PDF, PNG, and page equal the SVG; files are complete or absent."""
+"""The PDF, the PNG image, and the page of a picture equal its SVG; files are complete or absent."""
 
 import io
 import math
@@ -54,13 +54,13 @@ STYLE = "".join(faces())
 
 def in_browser(page, picture):
     """Return the image of an SVG in Chromium, with the fonts of the other formats."""
-    drawn = picture.svg().replace(fonts.MONO, "'Our Sans Mono'").replace(fonts.SANS, "'Our Sans'")
+    svg = picture.svg().replace(fonts.MONO, "'Our Sans Mono'").replace(fonts.SANS, "'Our Sans'")
     width, height = math.ceil(picture.width), math.ceil(picture.height)
     page.set_viewport_size({"width": width, "height": height})
     # Browsers round the positions of letters to whole pixels; this setting prevents it.
     rules = f"html{{background:{picture.theme.background}}}body{{margin:0}}"
     rules += "svg{display:block;text-rendering:geometricPrecision}"
-    page.set_content(f"<style>{STYLE}{rules}</style>{drawn}")
+    page.set_content(f"<style>{STYLE}{rules}</style>{svg}")
     page.evaluate("document.fonts.ready.then(() => 1)")
     return gray(page.screenshot(full_page=True))
 
@@ -70,8 +70,8 @@ def gray(png):
     return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "int32")
 
 
-def of_pdf(data):
-    """Return the page of a PDF in gray, with the resolution of the other formats."""
+def image_of_pdf(data):
+    """Return the image of a PDF in gray, with the resolution of the other formats."""
     document = pypdfium2.PdfDocument(data)
     assert len(document) == 1
     return np.asarray(document[0].render(scale=SHARP * 96 / 72).to_pil().convert("L"), "int32")
@@ -80,13 +80,13 @@ def of_pdf(data):
 def difference(first, second, size=12):
     """Return the largest difference of two pictures, from 0 to 1, as means over 6 by 6 CSS pixels.
 
-    Programs smooth edges differently, but put the same amount of ink in the same place.
+    Programs smooth edges differently, but draw the same amount of ink at the same position.
     """
     height, width = np.minimum(first.shape, second.shape)
     assert np.all(np.abs(np.subtract(first.shape, second.shape)) <= SHARP)
-    apart = first[:height, :width] - second[:height, :width]
+    differences = first[:height, :width] - second[:height, :width]
     sums = np.zeros((height + 1, width + 1), "int32")
-    apart.cumsum(0, "int32", sums[1:, 1:]).cumsum(1, "int32", sums[1:, 1:])
+    differences.cumsum(0, "int32", sums[1:, 1:]).cumsum(1, "int32", sums[1:, 1:])
     inside = sums[size:] - sums[:-size]
     return float(np.abs(inside[:, size:] - inside[:, :-size]).max()) / size**2 / 255
 
@@ -102,16 +102,16 @@ CASES = [
     (values, "coupled", 2, "light"),
     (values, "rnn", 1, "dark"),
 ]
-SHARP, TOLERANCE = 2, 0.105  # at twice the size, smoothing weighs less
+SHARP, TOLERANCE = 2, 0.105  # at twice the size, smoothing has less influence
 
 
 @needs_browser
-@pytest.mark.parametrize(("make", "name", "order", "theme"), CASES)
-def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
-    scene = make(trace_of(name, order)).themed(theme)
-    seen = in_browser(page, scene)
-    assert difference(gray(scene.png(SHARP)), seen) < TOLERANCE
-    assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
+@pytest.mark.parametrize(("draw", "name", "order", "theme"), CASES)
+def test_pdf_and_png_agree_with_the_svg(page, draw, name, order, theme):
+    scene = draw(trace_of(name, order)).themed(theme)
+    image = in_browser(page, scene)
+    assert difference(gray(scene.png(SHARP)), image) < TOLERANCE
+    assert difference(image_of_pdf(scene.pdf()), image) < TOLERANCE
 
 
 WRONG = {
@@ -134,17 +134,17 @@ def square(page):
 @needs_browser
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_faulty_picture_is_detected(square, wrong):
-    scene, seen = square
+    scene, image = square
     kind, change = WRONG[wrong]
     shapes = list(scene.walk())
-    assert difference(gray(replace(scene, shapes=tuple(shapes)).png(SHARP)), seen) < TOLERANCE
+    assert difference(gray(replace(scene, shapes=tuple(shapes)).png(SHARP)), image) < TOLERANCE
     numbers = [n for n, shape in enumerate(shapes) if isinstance(shape, kind)]
     for n in numbers[:: max(1, len(numbers) // 2)]:
         other = replace(scene, shapes=(*shapes[:n], *change(shapes[n]), *shapes[n + 1 :]))
-        assert difference(gray(other.png(SHARP)), seen) > TOLERANCE, shapes[n]
+        assert difference(gray(other.png(SHARP)), image) > TOLERANCE, shapes[n]
 
 
-def test_the_size_of_an_image_is_the_scenes_times_its_scale():
+def test_an_image_has_the_size_of_the_scene_times_its_scale():
     scene = Scene(100.2, 50, (Text(5, 20, "x"),), "t", "d")
     for scale, size in {1: (101, 50), 2: (201, 100), 0.5: (51, 25), 3.3: (331, 165)}.items():
         assert Image.open(io.BytesIO(scene.png(scale))).size == size
@@ -178,8 +178,8 @@ def test_pdfs_contain_their_fonts_and_a_title():
     data = visual.tapes(trace_of("square")).pdf()
     assert b"/FontFile2" in data  # TrueType
     assert b"CreationDate" not in data
-    about = pypdfium2.PdfDocument(data).get_metadata_dict()
-    assert about["Title"] == "Tapes of square, derivative of order 1"
+    metadata = pypdfium2.PdfDocument(data).get_metadata_dict()
+    assert metadata["Title"] == "Tapes of square, derivative of order 1"
 
 
 # Files
@@ -199,25 +199,25 @@ def test_dot_is_saved_if_the_picture_has_it(tmp_path):
 # Pages
 
 
-@pytest.mark.parametrize("make", [visual.tapes, values])
+@pytest.mark.parametrize("draw", [visual.tapes, values])
 @pytest.mark.parametrize("theme", THEMES)
-def test_pages_allow_their_own_style_and_nothing_else(make, theme):
-    made = to_page(make(trace_of("hostile name", 1)).themed(theme))
-    assert "<script" not in made
-    style = re.search(r"<style>(.*?)</style>", made, re.S)[1]
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', made)[1]
+def test_pages_allow_their_own_style_and_nothing_else(draw, theme):
+    html = to_page(draw(trace_of("hostile name", 1)).themed(theme))
+    assert "<script" not in html
+    style = re.search(r"<style>(.*?)</style>", html, re.S)[1]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     digest = b64encode(sha256(style.encode()).digest()).decode()
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
     assert "unsafe" not in policy
     assert "script-src" not in policy
     assert THEMES[theme].background in style
-    assert not re.search(r'(href|src|style)="', made)
-    assert "http" not in made.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert not re.search(r'(href|src|style)="', html)
+    assert "http" not in html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 
 
 @needs_browser
 def test_pages_work_from_a_file(browser, tmp_path):
-    """The policy admits style and picture, and the page requests nothing from the network."""
+    """The policy admits the style and the picture; the page sends no request to the network."""
     trace = trace_of("hostile name", 1)
     path = visual.tapes(trace).save(tmp_path / "page.html", theme="dark")
     with Opened(browser, path, viewport={"width": 400, "height": 600}) as opened:
@@ -242,7 +242,7 @@ def test_a_page_runs_its_own_module_only(page, tmp_path):
     assert page.evaluate("document.body.id") == ""
 
 
-def test_formats_load_typst_only_when_they_are_asked_for():
+def test_formats_load_typst_only_on_demand():
     code = (
         "import sys, visual; from lab import gallery\n"
         "trace = gallery.loops['square'].trace()\n"
@@ -250,5 +250,5 @@ def test_formats_load_typst_only_when_they_are_asked_for():
         "visual.tapes(trace).png(); print('matplotlib' in sys.modules)\n"
         "visual.values(trace).svg(); print('matplotlib.pyplot' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.split() == ["False"] * 3, done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout.split() == ["False"] * 3, result.stderr

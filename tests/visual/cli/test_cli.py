@@ -11,7 +11,7 @@ from visual.drawing.catalogue import PICTURES
 
 
 def test_every_option_changes_the_picture(capsys):
-    def drawn(*options):
+    def draw(*options):
         assert main(["draw", "tapes", "--loop", "coupled", "-o", "-", *options]) == 0
         return capsys.readouterr().out
 
@@ -19,7 +19,7 @@ def test_every_option_changes_the_picture(capsys):
         *("", "--order 2", "--wrt birth", "--steps 4", "--cost sum", "--cost 0,1,0.5"),
         *("--of hunters", "--at prey=1.7", "--at hunters=0.5 --at birth=1"),
     )
-    assert len({drawn(*words.split()) for words in options}) == len(options)
+    assert len({draw(*words.split()) for words in options}) == len(options)
 
 
 ROOTED = """
@@ -79,7 +79,7 @@ def test_why_accepts_the_values_of_a_graph(rooted, capsys):
         ("why rooted:graph --at x=1.5 --steps 4", "For a graph, pass --order or --at."),
     ],
 )
-def test_an_option_that_does_not_fit_a_graph_is_refused(line, message, rooted, capsys):
+def test_an_option_that_does_not_fit_a_graph_is_an_error(line, message, rooted, capsys):
     assert main(line.split()) == 2
     assert message in capsys.readouterr().err
 

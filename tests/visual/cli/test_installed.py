@@ -32,11 +32,11 @@ SHADOWS = [
 
 def python(*words, path, before=""):
     """Run Python in `path`, with `before` in PYTHONPATH; return status, output, and errors."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, *words], cwd=path, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(before), str(path))))},
     )  # fmt: skip
-    return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
+    return result.returncode, result.stdout.splitlines(), result.stderr.splitlines()
 
 
 def shadow(folder, name, is_package, text=STRANGER):
@@ -51,8 +51,8 @@ def test_a_file_that_shadows_a_package_is_named(
     tmp_path, name, is_package, text, words, status, start
 ):
     path = shadow(tmp_path, name, is_package, text)
-    found, out, err = python(*words, path=tmp_path, before=ROOT if name == "pytensor" else "")
-    assert (found, out) == (status, ["imported"] if status == 0 else [])
+    actual, out, err = python(*words, path=tmp_path, before=ROOT if name == "pytensor" else "")
+    assert (actual, out) == (status, ["imported"] if status == 0 else [])
     (line,) = (line for line in err if start.format(path=path) in line)
     if status == 0:
         assert "Rename or uninstall it" in line
@@ -64,15 +64,16 @@ def test_a_file_that_shadows_a_package_is_named(
 
 
 def test_visual_names_a_module_that_was_imported_before():
-    put = "import sys, types; sys.modules['lab'] = types.ModuleType('lab'); import visual"
-    status, _, err = python("-c", put, path=ROOT)
+    code = "import sys, types; sys.modules['lab'] = types.ModuleType('lab'); import visual"
+    status, _, err = python("-c", code, path=ROOT)
     assert status == 1
     assert "lab = this session: expected" in err[-1]
 
 
 def test_a_package_that_was_overwritten_is_named(tmp_path):
-    for half in ("lab", "visual"):
-        shutil.copytree(ROOT / half, tmp_path / half, ignore=shutil.ignore_patterns("__pycache__"))
+    no_cache = shutil.ignore_patterns("__pycache__")
+    for package in ("lab", "visual"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=no_cache)
     shutil.copy(ROOT / "scantape.py", tmp_path)
     assert python("-c", PRINT.format("visual"), path=tmp_path) == (0, ["imported"], [])
     path = shadow(tmp_path, "lab", True)

@@ -1,4 +1,4 @@
-"""Lessons are copied to a folder; a notebook that its reader changed stays."""
+"""Lessons are copied to a folder, without a change of existing notebooks."""
 
 import json
 
@@ -10,7 +10,7 @@ from visual.cli.main import main
 
 
 @pytest.fixture
-def two(tmp_path, monkeypatch):
+def two_lessons(tmp_path, monkeypatch):
     """A package with two lessons."""
     source = tmp_path / "package"
     source.mkdir()
@@ -20,7 +20,7 @@ def two(tmp_path, monkeypatch):
     return source
 
 
-def test_lessons_are_copied_as_notebooks_and_an_existing_file_stays(two, tmp_path, capsys):
+def test_lessons_are_copied_as_notebooks_and_an_existing_file_stays(two_lessons, tmp_path, capsys):
     folder = tmp_path / "course"
     assert main(["lessons", "--no-open", str(folder)]) == 0
     assert capsys.readouterr().out.count(".ipynb") == 2
@@ -42,13 +42,13 @@ def test_an_installation_without_lessons_is_an_error(tmp_path, monkeypatch):
         copies.lessons()
 
 
-def test_all_lessons_come_with_the_package():
+def test_the_package_contains_all_lessons():
     stems = [path.stem for path in copies.lessons()]
     assert stems[0] == "01_loop"
     assert {"11_your_own", "glossary", "index", "puzzles"} <= set(stems)
 
 
-def test_a_folder_that_is_a_file_is_refused(two, tmp_path, monkeypatch):
+def test_a_folder_that_is_a_file_is_an_error(two_lessons, tmp_path, monkeypatch):
     (tmp_path / "x").write_text("")
     with pytest.raises(ArgumentError, match="expected a folder, got a file"):
         list(copies.copy_lessons(tmp_path / "x"))

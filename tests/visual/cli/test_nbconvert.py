@@ -62,24 +62,24 @@ print("1 < 2")
 
 
 def convert(text, start, folder, **environment):
-    """Run the command of the page with this start on a lesson, and return its arguments."""
+    """Run the command of the page that begins with `start` on a lesson; return its arguments."""
     page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^{start}jupyter (nbconvert (?:.*\\\n)*.*)$", page, re.MULTILINE)
-    words = shlex.split(found.replace("\\\n", " "))
+    (command,) = re.findall(rf"^{start}jupyter (nbconvert (?:.*\\\n)*.*)$", page, re.MULTILINE)
+    words = shlex.split(command.replace("\\\n", " "))
     (folder / "package").mkdir()
     (folder / "package" / "01_loop.md").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "HERE", folder / "package")
         assert list(copies.copy_lessons(folder)) == [folder / "01_loop.ipynb"]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True,
         env={**os.environ, **forked_kernels.environment(), **environment},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     return words
 
 
-def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
+def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path):
     convert(CODE, "", tmp_path, PATH=str(Path(sys.executable).parent))  # no Inkscape
     tex = (tmp_path / "01_loop.tex").read_text(encoding="utf-8")
     included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
@@ -94,7 +94,7 @@ def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
         assert "7.413" in words  # 16 · 0.95¹⁵
 
 
-def test_headings_and_cells_that_draw_are_slides_and_prose_is_a_note(tmp_path):
+def test_headings_and_outputs_are_slides_and_prose_is_a_note(tmp_path):
     words = convert(LESSON, "SCANTAPE_STATIC=1 ", tmp_path, SCANTAPE_STATIC="1")
     page = (tmp_path / "01_loop.slides.html").read_text(encoding="utf-8")
     slides = page[page.index('<div class="slides">') :]

@@ -1,4 +1,4 @@
-"""The whole set of pictures in a folder: files, the index page in a browser, and refusals."""
+"""The set of all pictures in a folder: files, the index page in a browser, and errors."""
 
 import re
 from html import unescape
@@ -25,18 +25,18 @@ GRAPHS = {"genealogy", "stepgraph"}
 def test_all_pictures_in_all_formats(tmp_path):
     loop, taps = gallery.loops["square"], {"x": (-2, -1)}
     index = visual.export(loop, tmp_path / "set", ALL, "dark", taps=taps)
-    found = {path.name for path in index.parent.iterdir()}
+    names = {path.name for path in index.parent.iterdir()}
     expected = {f"{name}.{suffix}" for name in PICTURES for suffix in ALL if suffix != "dot"}
-    assert found == expected | {f"{name}.dot" for name in GRAPHS} | {"index.html"}
+    assert names == expected | {f"{name}.dot" for name in GRAPHS} | {"index.html"}
     for name in PICTURES:
-        drawn = visual.draw(loop, name, "dark", taps=taps).svg()
-        assert (index.parent / f"{name}.svg").read_text(encoding="utf-8") == drawn
+        svg = visual.draw(loop, name, "dark", taps=taps).svg()
+        assert (index.parent / f"{name}.svg").read_text(encoding="utf-8") == svg
         assert (index.parent / f"{name}.pdf").read_bytes().startswith(b"%PDF-")
         assert (index.parent / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "digraph" in (index.parent / "genealogy.dot").read_text(encoding="utf-8")
     page = index.read_text(encoding="utf-8")
     links = set(re.findall(r'href="([^"#]+)"', page))
-    assert links == found - {"index.html"}
+    assert links == names - {"index.html"}
 
 
 @pytest.mark.parametrize("name", [HOSTILE, LONG, "Ωμέγα_θ̂", "%s {0}"])
@@ -59,14 +59,14 @@ def test_the_index_gives_the_reason_for_a_missing_picture(tmp_path):
 def test_the_pictures_of_a_graph_of_the_user(tmp_path):
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
-    found = lab.derivative(xs[-1], x0, 2)
-    index = visual.export(found, tmp_path, given={x0: 0.5})
+    derivative = lab.derivative(xs[-1], x0, 2)
+    index = visual.export(derivative, tmp_path, given={x0: 0.5})
     assert len([*index.parent.glob("*.svg")]) == len(PICTURES)
     h, x = 1e-3, 0.5
     f = [np.sin(np.sin(np.sin(x + d))) for d in (-h, 0, h)]
     second = float((f[0] - 2 * f[1] + f[2]) / h**2)
-    shown = re.search(r"C″ = dC′/dx0 = (\S+?)<", (tmp_path / "tapes.svg").read_text("utf-8"))
-    assert float(shown.group(1)) == pytest.approx(second, rel=1e-3)
+    match = re.search(r"C″ = dC′/dx0 = (\S+?)<", (tmp_path / "tapes.svg").read_text("utf-8"))
+    assert float(match.group(1)) == pytest.approx(second, rel=1e-3)
 
 
 @pytest.mark.parametrize(

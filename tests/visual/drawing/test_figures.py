@@ -41,7 +41,7 @@ GRADIENT = (
     dict(zip(X + DX, "BWWWr" + "BWWWR", strict=True)),
     [*chain(X), *chain(DX[::-1]), *pairs(X[:4], DX[:4])],
 )
-# in figures 7 and 8 every state has an external gradient
+# In figures 7 and 8, every state has an external gradient.
 ALL_OUTPUTS = dict(zip(X, "BRRRr", strict=True))
 
 EXPECTED = {
@@ -94,7 +94,7 @@ def test_the_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge(number):
     names = {cell.shapes[0]: cell.title.split(" = ")[0] for cell in cells}
     assert {name: color(box) for box, name in names.items()} == nodes
     assert len(cells) == len(nodes)
-    found = []
+    actual = []
     for arrow in (shape for shape in scene.walk() if isinstance(shape, Arrow)):
-        found.append(tuple(names[box_at(arrow.points[end], names)] for end in (0, -1)))
-    assert sorted(found) == sorted(edges)
+        actual.append(tuple(names[box_at(arrow.points[end], names)] for end in (0, -1)))
+    assert sorted(actual) == sorted(edges)

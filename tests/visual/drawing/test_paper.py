@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pypdfium2
 import pytest
-from pictures.checkers import Drawn, sized
+from pictures.checkers import Picture, sized
 
 import visual
 from lab.errors import ArgumentError
@@ -20,14 +20,14 @@ SQUARE = gallery.loops["square"]
 INCH = 25.4
 
 
-def unfit(scene, millimeters):
-    """Return the faults of a picture as a figure of a width: a wrong size, or illegible text."""
-    return list(sized(Drawn("", "", scene, {"width": f"{millimeters}mm"})))
+def faults(scene, millimeters):
+    """Return the faults of a figure with a width in millimeters: wrong sizes, or small letters."""
+    return list(sized(Picture("", "", scene, {"width": f"{millimeters}mm"})))
 
 
 def test_an_unfit_figure_is_detected():
     good, wide = (visual.draw(SQUARE, width=width) for width in ("85mm", "170mm"))
-    assert unfit(good, 85) == []
+    assert faults(good, 85) == []
     for wrong in (
         replace(good, millimeters=0.0),
         replace(good, millimeters=84.0),
@@ -35,7 +35,7 @@ def test_an_unfit_figure_is_detected():
         replace(wide, width=wide.width / 2),
         replace(good, shapes=(*good.shapes, Text(20, 20, "small", 10))),
     ):
-        assert unfit(wrong, 85)
+        assert faults(wrong, 85)
 
 
 def test_pdf_and_png_are_as_wide():
@@ -48,8 +48,8 @@ def test_pdf_and_png_are_as_wide():
 
 def test_a_narrow_picture_is_not_enlarged():
     """A picture that is narrower than its figure is centered and not scaled."""
-    alone = Scene(100, 50, (Box(20, 10, 60, 30, Role.SEED),), "", "", THEMES["light"])
-    figure = on_paper(alone, WIDTH.check("page"))
+    scene = Scene(100, 50, (Box(20, 10, 60, 30, Role.SEED),), "", "", THEMES["light"])
+    figure = on_paper(scene, WIDTH.check("page"))
     root = ElementTree.fromstring(figure.svg())
     across = float(root.get("viewBox").split()[2])
     assert across == pytest.approx(170 / INCH * 96, abs=0.1)
@@ -59,15 +59,15 @@ def test_a_narrow_picture_is_not_enlarged():
 
 
 def test_an_error_names_the_smallest_width():
-    """The width that is named is enough, and a millimeter less is not."""
+    """The width in the message is sufficient; a width that is one millimeter less is not."""
     kind, loop = "stepgraph", gallery.loops["coupled"]
-    with pytest.raises(ArgumentError) as refused:
+    with pytest.raises(ArgumentError) as caught:
         visual.draw(loop, kind, width="50mm")
-    told = re.fullmatch(
+    match = re.fullmatch(
         rf"width = '50mm': the picture {kind} of this loop needs (\d+)mm or more to stay legible.",
-        str(refused.value),
+        str(caught.value),
     )
-    least = int(told[1])
-    assert unfit(visual.draw(loop, kind, width=f"{least}mm"), least) == []
+    smallest = int(match[1])
+    assert faults(visual.draw(loop, kind, width=f"{smallest}mm"), smallest) == []
     with pytest.raises(ArgumentError):
-        visual.draw(loop, kind, width=f"{least - 1}mm")
+        visual.draw(loop, kind, width=f"{smallest - 1}mm")

@@ -18,14 +18,14 @@ FUNCTIONS = [
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
-def drawn(trace, picture):
+def svg_or_error(trace, picture):
     try:
         return picture(trace).svg()
     except lab.LabError as error:  # tapes of order 0, for example
         return str(error)
 
 
-def strangers(value, place="trace"):
+def impurities(value, path="trace"):
     """Yield the paths of values that are not plain data."""
     if is_dataclass(value):  # its fields, and what pictures cache in it
         parts = {f".{name}": part for name, part in vars(value).items()}
@@ -34,49 +34,49 @@ def strangers(value, place="trace"):
         parts = {f"[{key}]": part for key, part in pairs}
     else:
         parts = {}
-        yield from [] if isinstance(value, PLAIN) else [place]
+        yield from [] if isinstance(value, PLAIN) else [path]
     for name, part in parts.items():
-        yield from strangers(part, place + name)
+        yield from impurities(part, path + name)
 
 
 @pytest.mark.parametrize("name", sorted(loops))
-def test_a_trace_and_a_derivation_hold_nothing_but_data(name):
+def test_traces_and_derivations_contain_only_plain_data(name):
     derivative = loops[name].derivative(1)
     trace = lab.trace(derivative)
     for picture in FUNCTIONS:
-        drawn(trace, picture)  # data that a picture caches in a trace is plain, too
-    assert list(strangers(trace)) == []
+        svg_or_error(trace, picture)  # data that a picture caches in a trace is plain, too
+    assert list(impurities(trace)) == []
     (derivation,) = (d for n in derivative.genealogy if (d := n.node.op.derivation))
-    assert list(strangers(derivation.record)) == []
+    assert list(impurities(derivation.record)) == []
 
 
 def test_a_function_and_a_variable_are_detected():
     trace = loops["square"].trace()
     scan = replace(trace.scans[0], formulas=lambda: ())
     wrong = replace(trace, scans=(scan,), inputs=(loops["square"].build().node.outputs[0],))
-    assert list(strangers(wrong)) == ["trace.scans[0].formulas", "trace.inputs[0]"]
+    assert list(impurities(wrong)) == ["trace.scans[0].formulas", "trace.inputs[0]"]
 
 
 FORMS = ("svg", "pdf", "png", "html", "txt")
 
 
-def drawn_in_all_formats(task, folder):
+def draw_in_all_formats(task, folder):
     """Draw a picture of a new loop; return it in several formats."""
     name, kind, theme, number = task
     picture = visual.draw(replace(gallery.loops[name]), kind, theme, order=1)
-    written = []
+    files = []
     for form in FORMS if kind == "values" or (kind, name) == ("tapes", "square") else ("svg",):
         path = folder / f"{name}-{kind}-{theme}-{number}.{form}"
         picture.save(path)
-        written.append(path.read_bytes())
-    return written
+        files.append(path.read_bytes())
+    return files
 
 
 def test_threads_draw_the_same_bytes(tmp_path):
     themes = ("light", "dark", "print", "light")
     kinds = [*PICTURES, *["values"] * 5]
     tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]
-    alone = [drawn_in_all_formats(task, tmp_path) for task in tasks]
+    sequential = [draw_in_all_formats(task, tmp_path) for task in tasks]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda task: drawn_in_all_formats(task, tmp_path), tasks))
-    assert [task for task, a, b in zip(tasks, alone, together, strict=True) if a != b] == []
+        parallel = list(pool.map(lambda task: draw_in_all_formats(task, tmp_path), tasks))
+    assert [task for task, a, b in zip(tasks, sequential, parallel, strict=True) if a != b] == []

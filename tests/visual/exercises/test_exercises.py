@@ -43,7 +43,7 @@ def square_tapes(steps=4, x=0.95):
     xs = [x]
     for _ in range(steps):
         xs.append(xs[-1] ** 2)
-    # the gradient, and the second Scan back through the loop, which has the taps of the first
+    # the gradient, and the second backward Scan of the loop, which has the same taps
     d, f = Tape([1.0] + [0.0] * steps), Tape([0.0] * (steps + 1))
     e = Tape([1.0] + [0.0] * steps, first=-1)
     for s in range(steps):
@@ -79,8 +79,8 @@ def step_of(exercise):
 
 @pytest.mark.parametrize("kind", ["overwritten", "preserved"])
 @pytest.mark.parametrize(("name", "order", "tapes"), CASES)
-def test_slots_are_those_of_the_simulation(name, order, tapes, kind):
-    seen = set()
+def test_slots_equal_the_slots_of_the_simulation(name, order, tapes, kind):
+    questions = set()
     for seed in SEEDS:
         exercise = visual.Exercise(TRACES[name, order], kind, seed)
         if seed < 5:
@@ -88,40 +88,40 @@ def test_slots_are_those_of_the_simulation(name, order, tapes, kind):
             assert not re.search("overwritten|preserved", exercise.shown.text())
         tape, step = re.search(r"of (d\w*?x)[ ?.]", exercise.question)[1], step_of(exercise)
         log = tapes()[tape].log[step]
-        right = log["read"] & log["written"] if kind == "overwritten" else log["read"]
-        right = right if kind == "overwritten" else right - log["written"]
-        seen.add((tape, step))
-        assert exercise.check(", ".join(map(str, right))).is_right
-        assert exercise.check(f"pos {' and '.join(map(str, right))}".replace("-", "−")).is_right
-        for position in set(range(-3, 9)) - right:
+        expected = log["read"] & log["written"] if kind == "overwritten" else log["read"]
+        expected = expected if kind == "overwritten" else expected - log["written"]
+        questions.add((tape, step))
+        assert exercise.check(", ".join(map(str, expected))).is_right
+        assert exercise.check(f"pos {' and '.join(map(str, expected))}".replace("-", "−")).is_right
+        for position in set(range(-3, 9)) - expected:
             verdict = exercise.check(position)
             assert verdict.outcome is AnswerOutcome.WRONG
-            assert exercise.check([*right, position]).outcome is AnswerOutcome.WRONG
+            assert exercise.check([*expected, position]).outcome is AnswerOutcome.WRONG
             if position in log["read"] - log["written"]:
                 assert "is read and preserved" in verdict.reason
-        if len(right) > 1:
-            assert "incomplete" in exercise.check(min(right)).reason
-    assert len(seen) > 3
+        if len(expected) > 1:
+            assert "incomplete" in exercise.check(min(expected)).reason
+    assert len(questions) > 3
 
 
 @pytest.mark.parametrize(("name", "order", "tapes"), [CASES[0], CASES[2]])
-def test_taps_are_those_of_the_simulation(name, order, tapes):
+def test_taps_equal_the_taps_of_the_simulation(name, order, tapes):
     log = tapes()["dx"].log[1]
     for seed in SEEDS:
         exercise = visual.Exercise(TRACES[name, order], "taps", seed)
         positions = log["read" if exercise.question.endswith("read?") else "written"]
-        right = {position - 1 for position in positions}
-        assert exercise.check(right).is_right
-        for tap in set(range(-6, 7)) - right:
+        expected = {position - 1 for position in positions}
+        assert exercise.check(expected).is_right
+        for tap in set(range(-6, 7)) - expected:
             assert exercise.check(tap).outcome is AnswerOutcome.WRONG
 
 
-def test_the_same_seed_asks_the_same_question():
+def test_equal_seeds_give_equal_questions():
     trace = TRACES["square", 2]
     questions = [visual.Exercise(trace, "overwritten", seed).question for seed in SEEDS]
     assert len(set(questions)) > 5
     copy = pickle.loads(pickle.dumps(trace))
-    first, second = (visual.Exercise(one, "overwritten", 3).task for one in (trace, copy))
+    first, second = (visual.Exercise(source, "overwritten", 3).task for source in (trace, copy))
     assert first == second  # the question, the answer, and the feedback
 
 
@@ -180,7 +180,7 @@ CIRCULAR.append(CIRCULAR)
         *(np.array(["1"]), np.array([1j]), {1, "a"}),
     ],
 )
-def test_anything_else_is_not_understood(answer):
+def test_other_answers_are_not_understood(answer):
     verdict = visual.Exercise(TRACES["square", 1], "taps").check(answer)
     assert verdict.outcome is AnswerOutcome.UNREADABLE
     assert verdict.reason.startswith("Expected ")

@@ -1,4 +1,4 @@
-"""The tape of a puzzle is the tape of PyTensor's loop, and only the right answer has that tape."""
+"""Only the correct answer of a puzzle has the tape that PyTensor computes."""
 
 import re
 from itertools import combinations
@@ -41,7 +41,7 @@ def costs(first, steps):
 
 
 STEPS_1, STEPS_4 = (QUESTIONS[n].task.choices for n in (0, 3))
-CANDIDATES = [  # of each puzzle: the tape and the answer of each candidate
+CANDIDATES = [  # for each puzzle: the tape and the answer of each candidate
     [(lambda s=s: tape_of(s, [2.0], 2, [2]), s) for s in STEPS_1],
     [(lambda c=c: tape_of("3*x[t-1]", [1.0], 4, c), c) for c in costs(1, 4)],
     [(lambda s=s: tape_of(s, [1.0, 2.0, 3.0], 4, [6]), p) for s, p in taps("{} + {}", 3)],

@@ -1,4 +1,4 @@
-"""Questions of an author: right and wrong answers, in Python and in a page."""
+"""Questions of an author: correct and wrong answers, in Python and in a page."""
 
 import pytest
 from strange_loops import trace_of
@@ -21,7 +21,7 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
 
 
 @pytest.mark.parametrize(
-    ("question", "given", "tries", "outcome", "words"),
+    ("question", "answer", "tries", "outcome", "words"),
     [
         (GROWS, "no", 1, "right", "It is less than 1."),
         (GROWS, 2, 1, "right", "It is less than 1."),
@@ -47,8 +47,8 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (TWICE, "1", 1, "right", "It is double."),
     ],
 )
-def test_answers(question, given, tries, outcome, words):
-    verdict = question.check(given, tries)
+def test_answers(question, answer, tries, outcome, words):
+    verdict = question.check(answer, tries)
     assert (verdict.outcome, verdict.reason) == (outcome, words)
 
 
@@ -63,7 +63,7 @@ def test_answers(question, given, tries, outcome, words):
         (visual.Question("?", 0.1234567891, "So.", tolerance=1e-9), "0.1234567891"),
     ],
 )
-def test_the_solution_is_right(question, solution):
+def test_the_solution_is_correct(question, solution):
     task = question.task
     assert set(task.solution.split(", ")) == set(solution.split(", "))
     assert task.check(task.solution).is_right
@@ -73,8 +73,8 @@ def test_a_question_without_and_with_pictures():
     assert GROWS._repr_mimebundle_()["text/plain"].startswith("Does <b>x</b> grow?\n(one of: yes")
     assert "<b>" not in GROWS.page()
     tape = visual.tapes(trace_of("square"))
-    shown = visual.Question("Which slot?", 1, "It is.", shown=tape)
-    assert tape.svg() in shown.page()
-    assert 'class="picture revealed"' not in shown.page()
+    question = visual.Question("Which slot?", 1, "It is.", shown=tape)
+    assert tape.svg() in question.page()
+    assert 'class="picture revealed"' not in question.page()
     series = visual.Exercises((GROWS, visual.Exercise(trace_of("square"))))
     assert series.page().count('class="exercise"') == 2

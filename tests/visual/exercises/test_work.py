@@ -1,4 +1,4 @@
-"""Tasks: right and wrong functions, the feedback, and the results in a file."""
+"""Tasks: correct and wrong functions, the feedback, and the results in a file."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ CUBES = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 0.9}, n_steps=3, name="cube
 
 @pytest.fixture(autouse=True)
 def _own_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("SCANTAPE_PROGRESS", str(tmp_path / "kept.json"))
+    monkeypatch.setenv("SCANTAPE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 
 
@@ -108,9 +108,9 @@ FEEDBACK = [
 ]
 
 
-@pytest.mark.parametrize(("work", "written", "tries", "words"), FEEDBACK)
-def test_feedback(work, written, tries, words):
-    verdict = repr(work.check(written, tries))
+@pytest.mark.parametrize(("work", "function", "tries", "words"), FEEDBACK)
+def test_feedback(work, function, tries, words):
+    verdict = repr(work.check(function, tries))
     assert words in verdict
     assert verdict.startswith(("Nothing", "Right.") if words[0] in "NR" else "Wrong.")
     assert TOTAL.cases == (([1.0, 2.0],),)  # a function cannot change the cases
@@ -118,7 +118,7 @@ def test_feedback(work, written, tries, words):
 
 def test_results_are_saved(tmp_path, monkeypatch):
     assert repr(WORK(lambda x: None)) == WORK.check(lambda x: None).reason
-    assert not (tmp_path / "kept.json").exists()
+    assert not (tmp_path / "progress.json").exists()
     assert "buf[1]" in repr(WORK(lambda x: cubes(x, 1)))
     assert "0.4503" in repr(WORK(lambda x: cubes(x, 1)))
     assert repr(WORK(cubes)).startswith("Right. ")
@@ -126,8 +126,8 @@ def test_results_are_saved(tmp_path, monkeypatch):
     WORK(squares)
     assert saved_record("cubes") == AnswerRecord(2, 2, True)
     save({"other": AnswerRecord(1)})
-    table, problems = score_table([tmp_path / "kept.json"])
-    assert table.splitlines()[1].endswith("kept.json,2,1,3,")
+    table, problems = score_table([tmp_path / "progress.json"])
+    assert table.splitlines()[1].endswith("progress.json,2,1,3,")
     assert problems == []
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert WORK(cubes).is_right
@@ -145,13 +145,13 @@ def test_results_are_saved(tmp_path, monkeypatch):
      f'{{"answers": {{"a": {{"tries": {"9" * 4301}}}}}}}', '{"answers": ' + "[" * 200_000],
 )  # fmt: skip
 def test_any_other_file_is_rejected(tmp_path, text):
-    path = tmp_path / "kept.json"
+    path = tmp_path / "progress.json"
     path.write_text(text)
     with pytest.raises(ArgumentError, match=r"expected the content of scantape-progress\.json"):
         load(path)
-    keep_in = tmp_path / "good.json"
-    keep_in.write_text('{"answers": {"a": {"points": 2, "done": true}}}')
-    table, problems = score_table([path, tmp_path / "none.json", tmp_path, keep_in])
+    good = tmp_path / "good.json"
+    good.write_text('{"answers": {"a": {"points": 2, "done": true}}}')
+    table, problems = score_table([path, tmp_path / "none.json", tmp_path, good])
     rows = list(csv.reader(table.splitlines()))
     assert [row[1:4] for row in rows] == [["points", "answered", "wrong tries"], *[[""] * 3] * 3,
                                           ["2", "1", "0"]]  # fmt: skip
@@ -182,8 +182,8 @@ def test_no_cell_of_the_table_is_a_formula(tmp_path, monkeypatch, name):
 def test_a_lock_that_is_never_released_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "WAIT", 0.1)
     with (
-        FileLock(tmp_path / ".kept.json.lock"),
-        pytest.raises(ArgumentError, match=r"kept\.json.* cannot be locked"),
+        FileLock(tmp_path / ".progress.json.lock"),
+        pytest.raises(ArgumentError, match=r"progress\.json.* cannot be locked"),
     ):
         save({"a": AnswerRecord()})
     save({"a": AnswerRecord()})
@@ -211,7 +211,7 @@ def test_two_kernels_that_save_together_lose_no_answer(tmp_path):
         time.sleep(0.01)
     (tmp_path / "start").touch()
     assert [kernel.wait() for kernel in kernels] == [0, 0]
-    assert {*load(tmp_path / "kept.json")} == {f"{name}{n}" for name in "ab" for n in range(40)}
+    assert {*load(tmp_path / "progress.json")} == {f"{name}{n}" for name in "ab" for n in range(40)}
 
 
 def result(tries, points, done=True):
@@ -219,17 +219,17 @@ def result(tries, points, done=True):
 
 
 def test_a_notebook_saves_answers(tmp_path, monkeypatch):
-    asked, file = visual.Question("Really?", 1, "So it is."), tmp_path / "kept.json"
-    asked.progress = {"Really?": result(1, 1)}  # without a notebook, no file is written
+    question, file = visual.Question("Really?", 1, "So it is."), tmp_path / "progress.json"
+    question.progress = {"Really?": result(1, 1)}  # without a notebook, no file is written
     assert not file.exists()
     monkeypatch.setattr("visual.exercises.sheet.in_notebook", lambda: True)
-    asked = visual.Question("Really?", 1, "So it is.")
-    assert asked.progress == {}
-    asked.progress = {"Really?": result(1, 1)}
+    question = visual.Question("Really?", 1, "So it is.")
+    assert question.progress == {}
+    question.progress = {"Really?": result(1, 1)}
     assert json.loads(file.read_text())["answers"]["Really?"]["points"] == 1
-    again = visual.Question("Really?", 1, "So it is.")
-    assert (again.progress, again.points, again.answered) == (asked.progress, 1, 1)
-    again.progress = {}
+    copy = visual.Question("Really?", 1, "So it is.")
+    assert (copy.progress, copy.points, copy.answered) == (question.progress, 1, 1)
+    copy.progress = {}
     assert load(file) == {}
 
 
@@ -243,7 +243,7 @@ def test_the_better_answer_of_two_windows_is_saved(tmp_path, monkeypatch):
     second.progress = {"Really?": result(1, 0, done=False)}  # a later wrong try
     second.progress = {"Really?": result(1, 0)}
     best = AnswerRecord(0, 2, True)
-    assert load(tmp_path / "kept.json") == {"Really?": best, "And this?": best}
+    assert load(tmp_path / "progress.json") == {"Really?": best, "And this?": best}
     assert visual.Question("Really?", 1, "Yes.").points == 2
     save({"Open?": AnswerRecord(3)})
     save({"Open?": AnswerRecord(1)})

@@ -1,4 +1,4 @@
-"""Pictures are 840 pixels wide at most, with letters of 11 and more; words and numbers in cells."""
+"""Pictures have at most 840 pixels of width and letters of 11 pixels or more; texts fit in cells."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from pictures import words_of
-from pictures.checkers import Drawn, inside, sized
+from pictures.checkers import Picture, inside, sized
 from strange_loops import LOOPS, trace_of
 
 import lab
@@ -39,19 +39,19 @@ LARGE = {
 
 def faults(scene):
     """Return the faults of a picture that must be 840 pixels wide."""
-    drawn = Drawn("", "", scene, {"width": 840})
-    return [*sized(drawn), *inside(drawn)]
+    picture = Picture("", "", scene, {"width": 840})
+    return [*sized(picture), *inside(picture)]
 
 
 def rows_of(scene):
     """Return the numbers of the steps that have a row."""
     labels = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
-    return [int(found[1]) for label in labels if (found := re.fullmatch(r"step (\d+)", label))]
+    return [int(match[1]) for label in labels if (match := re.fullmatch(r"step (\d+)", label))]
 
 
 @pytest.mark.parametrize("order", [4, 6])
 @pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
-def test_of_many_scans_the_last_is_shown_and_others_are_counted(order):
+def test_the_last_of_many_scans_is_shown_and_others_are_counted(order):
     trace = trace_of("square", order)
     tapes, unrolled = visual.tapes(trace), visual.unrolled(trace)
     assert faults(tapes) == faults(unrolled) == []
@@ -64,7 +64,7 @@ def test_of_many_scans_the_last_is_shown_and_others_are_counted(order):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", LARGE)
-def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
+def test_large_loops_fit_and_name_the_hidden_steps(name, order):
     scene = visual.tapes(LARGE[name].trace(order=order))
     assert faults(scene) == []
     rows, steps = rows_of(scene), LARGE[name].steps
@@ -78,14 +78,14 @@ def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
 @pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa"])
 def test_both_ends_of_a_long_loop_are_shown_and_the_requested_step(kind):
     loop = gallery.loops["square"].with_steps(60)
-    for wanted, step in (([], None), ([30], 30)):
+    for requested, step in (([], None), ([30], 30)):
         scene = visual.draw(loop, kind, step=step)
         if kind == "unrolled":
-            middle = {"x₃₀"} if wanted else set()
+            middle = {"x₃₀"} if requested else set()
             assert {*words_of(scene)} & {"x₀", "x₃₀", "x₆₀"} == {"x₀", "x₆₀"} | middle
         else:
-            assert {0, 59, *wanted} <= set(rows_of(scene))
-            assert len(rows_of(scene)) <= 6 + 3 * len(wanted)
+            assert {0, 59, *requested} <= set(rows_of(scene))
+            assert len(rows_of(scene)) <= 6 + 3 * len(requested)
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_some_steps_are_selected(steps, rows):
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
-def test_in_a_narrow_picture_what_is_read_stands_above_a_slot(name, order):
+def test_a_narrow_picture_shows_read_values_above_slots(name, order):
     """A read value is above the slot that the step computes from it, in the same column."""
     scene = visual.tapes(trace_of(name, order), scan=2**order, sheet=Sheet(width=360))
     boxes = [(g.title.split(" = ")[0].split(":")[0], g.shapes[0]) for g in scene.groups() if g.cell]
-    slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}
-    read = [(told, box) for told, box in boxes if isinstance(box, Box) and box.role is Role.READ]
+    slots = {label: box for label, box in boxes if label.startswith("d") and box.height > 21}
+    read = [(label, box) for label, box in boxes if isinstance(box, Box) and box.role is Role.READ]
     assert read
     columns = {round(box.x + box.width / 2) for box in slots.values()}
-    assert [told for told, box in read if round(box.x + box.width / 2) not in columns] == []
+    assert [label for label, box in read if round(box.x + box.width / 2) not in columns] == []
 
 
 def cell_of(box, value, name):
@@ -115,7 +115,7 @@ def cell_of(box, value, name):
 
 
 @pytest.mark.parametrize(
-    ("values", "written"),
+    ("values", "texts"),
     [
         ((1.5, 2.5), "1.5 2.5"),
         ((1.4142, 1.4143), "1.4142 1.4143"),
@@ -124,31 +124,31 @@ def cell_of(box, value, name):
         ((2**0.5, 2**0.5 + 1e-12), "1.414… 1.414…"),  # too long for a cell
     ],
 )
-def test_neighbors_that_differ_look_different(values, written):
-    made = [
+def test_neighbors_that_differ_look_different(values, texts):
+    drawn = [
         cell_of(Box(100.0 * n, 0, 90.0, 40, Role.SPENT), value, f"x{'₀₁₂₃'[n]}")
         for n, value in enumerate(values)
     ]
-    assert words_of(with_distinct_numbers(made)) == written.split()
+    assert words_of(with_distinct_numbers(drawn)) == texts.split()
 
 
-def test_of_other_quantities_and_rows_nothing_is_changed():
-    places = (0, 0, 1.4142, "x₀"), (100, 0, 1.4143, "y₀"), (0, 50, 1.4143, "x₁")
-    made = [cell_of(Box(x, y, 90, 40, Role.SPENT), value, name) for x, y, value, name in places]
-    assert with_distinct_numbers(made) == (*made,)
+def test_other_quantities_and_rows_are_not_changed():
+    positions = (0, 0, 1.4142, "x₀"), (100, 0, 1.4143, "y₀"), (0, 50, 1.4143, "x₁")
+    drawn = [cell_of(Box(x, y, 90, 40, Role.SPENT), value, name) for x, y, value, name in positions]
+    assert with_distinct_numbers(drawn) == (*drawn,)
 
 
 @pytest.mark.parametrize("theme", THEMES.values())
 @pytest.mark.parametrize("faded", [False, True])
-def test_a_strip_of_zeros_has_an_edge_that_is_seen(theme, faded):
+def test_a_strip_of_zeros_has_a_visible_edge(theme, faded):
     for role in Role:
         box = Box(0, 0, 90, 40, role, faded=faded)
         edge, *entries = strip(box, np.zeros(3), 0.0)
-        seen = edge.color(theme), heat_color(0.0, theme)  # on dark ground in print, zero itself
-        assert max(contrast(one, theme.look(role, faded).fill) for one in seen) >= 1.5
+        colors = edge.color(theme), heat_color(0.0, theme)  # on dark ground in print, zero itself
+        assert max(contrast(color, theme.look(role, faded).fill) for color in colors) >= 1.5
         assert len(entries) == 3
         around = envelope_of(edge)
-        assert all(envelope_of(one).around(around) == around for one in entries)
+        assert all(envelope_of(entry).around(around) == around for entry in entries)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (2, 3), (100,), (40, 50)])

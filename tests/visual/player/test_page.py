@@ -7,7 +7,7 @@ from dataclasses import is_dataclass, replace
 
 import pytest
 from bs4 import BeautifulSoup
-from graphs.programs import COMPUTED, computed
+from graphs.programs import COMPUTED, compute
 from strange_loops import HOSTILE, LOOPS
 
 import lab
@@ -45,7 +45,7 @@ def differences(name, order, change=lambda lines: lines):
     trace = lab.trace(derived.values, derived.given, also, derived.names)
     machine = machine_of(trace, program=program)
     given = {str(variable.name): value for variable, value in derived.given.items()}
-    numbers = computed(change(program.instructions.lines), given)
+    numbers = compute(change(program.instructions.lines), given)
     found = list(numerals(machine))
     assert len(found) <= str(as_data(arrange(machine))).count("{'n': ")
     return [text for text in found if text.strip("()‖") != printed(text, numbers)], len(found)

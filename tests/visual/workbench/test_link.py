@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workbenches import ask, rebuilt
+from workbenches import rebuild, send
 
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
@@ -40,7 +40,7 @@ def test_link_and_copied_cell_have_the_moment_until_another_run():
     bench = Workbench(gallery.loops["gap"], order=2, view="machine")
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
-    again = rebuilt(bench)
+    again = rebuild(bench)
     assert (again.state, again.moment, again.link) == (bench.state, 9, bench.link)
     assert bench.link == "loop=gap&order=2&moment=9"
     bench.set(order=1)
@@ -62,12 +62,12 @@ def test_every_choice_is_undone_and_redone(monkeypatch):
         (["rule"], "swapped-taps"),
     ]
     for key, value in changes:
-        assert ask(bench, key, value) == ""
+        assert send(bench, key, value) == ""
         links.append(bench.link)
     assert len(set(links)) == len(links)
     assert (bench.form["undo"], bench.form["redo"]) == (True, False)
     for link in reversed(links[:-1]):
-        ask(bench, ["undo"], None)
+        send(bench, ["undo"], None)
         assert bench.link == link
     assert (bench.form["undo"], bench.form["redo"]) == (False, True)
     bench.undo()
@@ -81,7 +81,7 @@ def test_every_choice_is_undone_and_redone(monkeypatch):
 
 def test_a_new_choice_replaces_undone_choices_and_an_error_is_no_choice():
     bench = Workbench(view="taps")
-    assert ask(bench, ["steps"], "0") != ""
+    assert send(bench, ["steps"], "0") != ""
     assert bench.form["undo"] is False
     bench.set(order=2)
     bench.undo()
@@ -98,9 +98,9 @@ def test_a_dragged_slider_is_undone_by_one_step(monkeypatch):
     bench = Workbench(view="taps")
     for value in ("0.9", "0.8", "0.7"):
         now[0] += 0.1
-        ask(bench, ["at", "x", 0], value)
+        send(bench, ["at", "x", 0], value)
     now[0] += 5
-    ask(bench, ["at", "x", 0], "0.6")
+    send(bench, ["at", "x", 0], "0.6")
     bench.undo()
     assert bench.state.at == {"x": 0.7}
     bench.undo()
@@ -112,11 +112,11 @@ def test_the_example_of_a_rule_is_opened_by_its_text():
     example = bench.machine["mistake"]["example"]
     if example is None:  # the rule shows at order 3, which is compared in any case
         example = "loop=square&taps.x=-2,-1&steps=2&order=2&rule=accumulate-overwritten"
-    assert ask(bench, ["link"], example) == ""
+    assert send(bench, ["link"], example) == ""
     assert bench.state.taps == {"x": (-2, -1)}
     # x₃ = x₁²·x₀, so that ∂/∂x₁ of the sum of its gradient x₁² + 2·x₁·x₀ is 2·x₁ + 2·x₀ = 3.8
     assert re.fullmatch(r"With the faulty rule, C″\[1\] is .*, not 3.8", bench.machine["title"])
-    assert ask(bench, ["link"], "loop=none") != ""
+    assert send(bench, ["link"], "loop=none") != ""
 
 
 numbers = st.integers() | st.floats(allow_nan=False) | st.booleans()

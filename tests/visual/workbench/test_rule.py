@@ -2,7 +2,7 @@
 
 import pytest
 from broken_rules import SQUARE
-from workbenches import ask, control, own, rebuilt, sine
+from workbenches import control, rebuild, send, sine, user_loop
 
 import lab
 import visual
@@ -33,13 +33,13 @@ def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     bench = Workbench(SQUARE, view="tapes")
     assert control(bench, "rule")["value"] == "correct"
     assert control(bench, "rule")["about"] == ""
-    assert ask(bench, ["rule"], HISTORICAL) == ""
+    assert send(bench, ["rule"], HISTORICAL) == ""
     assert bench.svg == shown(SQUARE, HISTORICAL, 3)
     assert "20171.5" in bench.svg
     assert control(bench, "rule")["about"] == lab.BROKEN[HISTORICAL].change
     assert control(bench, "view")["value"] == "faulty rule"
     assert bench.breakage.visible == 3
-    assert ask(bench, ["rule"], "correct") == ""
+    assert send(bench, ["rule"], "correct") == ""
     assert bench.breakage is None
     assert bench.svg == visual.draw(SQUARE, "tapes").svg()
 
@@ -50,7 +50,7 @@ def test_every_rule_can_be_chosen_by_its_title(quick):
     assert options.pop("correct") == "correct rule"
     assert options == {name: rule.title for name, rule in lab.BROKEN.items()}
     for name in options:
-        assert ask(bench, ["rule"], name) == ""
+        assert send(bench, ["rule"], name) == ""
         assert bench.svg == shown(gallery.loops["square"], name)
 
 
@@ -67,7 +67,7 @@ CHANGES = [
 @pytest.mark.parametrize(("key", "value", "chosen"), CHANGES, ids=str)
 def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
     bench, chosen = Workbench(rule=HISTORICAL, view="tapes"), dict(chosen)
-    assert ask(bench, key, value) == ""
+    assert send(bench, key, value) == ""
     assert bench.state.rule == HISTORICAL
     loop = gallery.loops[chosen.pop("loop", "square")].with_taps(chosen.pop("taps", {}))
     assert bench.svg == shown(loop, HISTORICAL, **chosen)
@@ -76,13 +76,13 @@ def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
 def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     bench, square = Workbench(view="tapes"), gallery.loops["square"]
     assert [name for name, _ in control(bench, "view")["options"]][:2] == ["machine", "faulty rule"]
-    assert ask(bench, ["view"], "faulty rule") == ""
+    assert send(bench, ["view"], "faulty rule") == ""
     first = next(iter(lab.BROKEN))
     assert (bench.state.rule, bench.state.view, bench.svg) == (first, "tapes", shown(square, first))
-    assert ask(bench, ["rule"], "never-accumulate") == ""
-    assert ask(bench, ["view"], "faulty rule") == ""
+    assert send(bench, ["rule"], "never-accumulate") == ""
+    assert send(bench, ["view"], "faulty rule") == ""
     assert bench.state.rule == "never-accumulate"
-    assert ask(bench, ["view"], "tapes") == ""
+    assert send(bench, ["view"], "tapes") == ""
     assert (bench.state.rule, control(bench, "view")["value"]) == (None, "tapes")
     assert bench.svg == visual.draw(square, "tapes").svg()
 
@@ -95,14 +95,14 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
         computed.append(self)
         return differences.__get__(self)
 
-    bench = Workbench(own(), wrt="w", view="tapes")
+    bench = Workbench(user_loop(), wrt="w", view="tapes")
     for rule in (*lab.BROKEN, HISTORICAL, "swapped-taps"):
-        assert ask(bench, ["rule"], rule) == ""
+        assert send(bench, ["rule"], rule) == ""
     assert len(set(map(id, computed))) == 1
     assert len(computed) == len(lab.BROKEN)  # one comparison for each faulty rule
-    assert ask(bench, ["order"], "0") == ""
+    assert send(bench, ["order"], "0") == ""
     assert len(computed) == len(lab.BROKEN)  # order 1 is compared in any case
-    assert ask(bench, ["cost"], "sum") == ""
+    assert send(bench, ["cost"], "sum") == ""
     assert len(set(map(id, computed))) == 2
 
 
@@ -110,7 +110,7 @@ def test_a_rule_applies_to_a_graph_of_the_user(quick):
     cost, x0 = sine()
     bench = Workbench(cost, x0, {x0: 0.5}, view="tapes")
     for key, value, given in ((["rule"], HISTORICAL, 0.5), (["at", "x0", 0], "0.7", 0.7)):
-        assert ask(bench, key, value) == ""
+        assert send(bench, key, value) == ""
         truth = Truth(lab.derivative(cost, x0, 1), {x0: given})
         assert bench.svg == last(truth.broken_by(HISTORICAL))
-    assert rebuilt(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
+    assert rebuild(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg

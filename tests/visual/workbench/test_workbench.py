@@ -11,7 +11,7 @@ import pytest
 from fuzzing.outcomes import check_sentence
 from ipywidgets.widgets.widget import _instances
 from strange_loops import trace_of
-from workbenches import ask, control, own, rebuilt, sine
+from workbenches import control, rebuild, send, sine, user_loop
 
 import lab
 import visual
@@ -38,7 +38,7 @@ ASKED = [
 @pytest.mark.parametrize(("loop", "key", "value", "chosen"), ASKED, ids=str)
 def test_a_change_draws_the_same_as_draw(loop, key, value, chosen):
     bench = Workbench(gallery.loops[loop], view="unrolled")
-    assert ask(bench, key, value) == ""
+    assert send(bench, key, value) == ""
     theme, others = chosen.get("theme", "light"), {n: chosen[n] for n in chosen if n != "theme"}
     if loop == "lookup":
         others = {"at": {"k": np.array([1, 0, 1, 1])}}
@@ -48,9 +48,9 @@ def test_a_change_draws_the_same_as_draw(loop, key, value, chosen):
 @pytest.mark.parametrize("name", gallery.loops)
 def test_every_loop_opens_by_its_name_and_is_rebuilt(name):
     bench = Workbench(view="tapes")
-    assert ask(bench, ["loop"], name) == ""
+    assert send(bench, ["loop"], name) == ""
     assert bench.svg == visual.draw(gallery.loops[name], "tapes").svg()
-    for again in (rebuilt(bench), Workbench(bench.link)):
+    for again in (rebuild(bench), Workbench(bench.link)):
         assert (again.state, again.svg) == (bench.state, bench.svg)
 
 
@@ -78,10 +78,10 @@ BAD = [
 def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, told):
     bench = Workbench(gallery.loops[loop], order=2, view="tapes")
     state, svg = bench.state, bench.svg
-    assert told in ask(bench, key, value)
+    assert told in send(bench, key, value)
     assert bench.form["problem"]["key"] == key
     assert (bench.state, bench.svg) == (state, svg)
-    assert ask(bench, ["theme"], "print") == ""
+    assert send(bench, ["theme"], "print") == ""
 
 
 KEYS = ([], ["nothing"], [5], [None], ["taps"], ["taps", 5], ["taps", "x"], ["at", "x", 99])
@@ -105,12 +105,12 @@ def test_odd_messages_are_refused_with_a_sentence():
 
 def test_weights_begin_as_the_cost_before_them():
     bench = Workbench(view="tapes")
-    assert ask(bench, ["cost"], "weights") == ""
+    assert send(bench, ["cost"], "weights") == ""
     assert control(bench, "weights")["value"] == "0 0 0 1"
     assert bench.svg == visual.draw(gallery.loops["square"], "tapes", cost=[0, 0, 0, 1]).svg()
-    assert ask(bench, ["weights"], "0 0.25 1 3") == ""
+    assert send(bench, ["weights"], "0 0.25 1 3") == ""
     assert bench.state.cost == (0.0, 0.25, 1.0, 3.0)
-    assert "4" in ask(bench, ["weights"], "1 2")
+    assert "4" in send(bench, ["weights"], "1 2")
     assert bench.state.cost == (0.0, 0.25, 1.0, 3.0)
 
 
@@ -132,10 +132,10 @@ def test_a_state_is_frozen_and_set_from_python():
 
 def test_chosen_values_last_for_other_taps():
     bench = Workbench(at={"x": 0.8}, view="tapes")
-    assert ask(bench, ["taps", "x"], [-3, -1]) == ""
+    assert send(bench, ["taps", "x"], [-3, -1]) == ""
     loop = gallery.loops["square"].with_values({"x": 0.8}).with_taps({"x": (-3, -1)})
     assert bench.svg == visual.draw(loop, "tapes").svg()
-    assert ask(bench, ["at", "x", 1], "0.9") == ""
+    assert send(bench, ["at", "x", 1], "0.9") == ""
     assert bench.state.at["x"] == (0.8, 0.9, 0.8)
 
 
@@ -153,16 +153,16 @@ def test_chosen_values_last_for_other_taps():
 )
 def test_a_step_that_is_written(text, values, like):
     bench = Workbench(view="tapes")
-    assert ask(bench, ["written"], [text, values]) == ""
+    assert send(bench, ["written"], [text, values]) == ""
     assert bench.state.loop == "written"
     steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
     loop = lab.Loop.from_text(text, *like, **steps)
     assert bench.svg == visual.draw(loop, "tapes").svg()
-    assert rebuilt(bench).svg == bench.svg
-    assert ask(bench, ["written"], control(bench, "written")["value"]) == ""
+    assert rebuild(bench).svg == bench.svg
+    assert send(bench, ["written"], control(bench, "written")["value"]) == ""
     assert bench.svg == visual.draw(loop, "tapes").svg()
     if not like[1]:
-        assert ask(bench, ["steps"], "6") == ask(bench, ["at", "x", 0], "0.25") == ""
+        assert send(bench, ["steps"], "6") == send(bench, ["at", "x", 0], "0.25") == ""
     assert Workbench(bench.link).state == bench.state
     assert Workbench(bench.link).svg == bench.svg
 
@@ -170,17 +170,17 @@ def test_a_step_that_is_written(text, values, like):
 def test_a_picture_has_options_of_its_own():
     """Another view keeps only the Scan, and only if the view has this option."""
     loop, bench = gallery.loops["square"], Workbench(view="tapes")
-    assert ask(bench, ["options", "all"], True) == ""
-    assert ask(bench, ["options", "scan"], "1") == ""
+    assert send(bench, ["options", "all"], True) == ""
+    assert send(bench, ["options", "scan"], "1") == ""
     assert bench.svg == visual.draw(loop, "tapes", all=True, scan=1).svg()
-    assert ask(bench, ["view"], "stepgraph") == ""
+    assert send(bench, ["view"], "stepgraph") == ""
     assert bench.svg == visual.draw(loop, "stepgraph", scan=1).svg()
-    assert "the Scans of this trace are" in ask(bench, ["options", "scan"], "7")
-    assert ask(bench, ["options", "scan"], "") == ""
+    assert "the Scans of this trace are" in send(bench, ["options", "scan"], "7")
+    assert send(bench, ["options", "scan"], "") == ""
     assert bench.svg == visual.draw(loop, "stepgraph").svg()
-    assert "option buffer was removed" in ask(bench, ["options", "buffer"], True)
-    assert "picture stepgraph has no such option" in ask(bench, ["options", "color"], True)
-    assert ask(bench, ["options", "scan"], "2") == ask(bench, ["view"], "taps") == ""
+    assert "option buffer was removed" in send(bench, ["options", "buffer"], True)
+    assert "picture stepgraph has no such option" in send(bench, ["options", "color"], True)
+    assert send(bench, ["options", "scan"], "2") == send(bench, ["view"], "taps") == ""
     assert not bench.state.options
 
 
@@ -200,7 +200,7 @@ CELLS = [
 def test_the_copied_cell_and_the_link_rebuild_the_workbench(choices, monkeypatch):
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)
     bench = Workbench(**choices)
-    for again in (rebuilt(bench), Workbench(bench.link)):
+    for again in (rebuild(bench), Workbench(bench.link)):
         assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
         assert again.state.rule == bench.state.rule == choices.get("rule")
         assert again.contributor == bench.contributor == choices.get("contributor", False)
@@ -211,12 +211,12 @@ TRUNCATED = lab.Loop.from_text(  # a link cannot contain the truncation
 )
 
 
-@pytest.mark.parametrize("loop", [own(), TRUNCATED], ids=["a function", "a truncated loop"])
+@pytest.mark.parametrize("loop", [user_loop(), TRUNCATED], ids=["a function", "a truncated loop"])
 def test_a_loop_of_the_user_is_rebuilt_from_its_name_and_has_no_link(loop):
     bench = Workbench(loop, order=2, wrt="w", view="tapes")
     assert bench.svg == visual.draw(loop, "tapes", order=2, wrt="w").svg()
     assert "# loop: your lab.Loop" in bench.python
-    assert rebuilt(bench, loop=loop).svg == bench.svg
+    assert rebuild(bench, loop=loop).svg == bench.svg
     assert bench.link == ""
 
 
@@ -228,12 +228,12 @@ def test_a_graph_of_the_user(is_derivative):
     bench = Workbench(*subject, {x0: 0.5}, view="tapes", **order)
     assert bench.link == ""
     expected = visual.draw(lab.derivative(cost, x0, 2), "tapes", given={x0: 0.7})
-    assert ask(bench, ["at", "x0", 0], "0.7") == ""
+    assert send(bench, ["at", "x0", 0], "0.7") == ""
     assert bench.svg == expected.svg()
-    assert rebuilt(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
+    assert rebuild(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
     with pytest.raises(ArgumentError, match="taps: a graph has the choices"):
         bench.set(taps={"x": (-2,)})
-    assert "inputs of this graph" in ask(bench, ["wrt"], "y")
+    assert "inputs of this graph" in send(bench, ["wrt"], "y")
 
 
 STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
@@ -245,7 +245,7 @@ def test_a_picture_is_sent_as_a_file(suffix, rule, monkeypatch):
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)  # comparing order 3 takes most time
     bench, sent = Workbench(view="tapes", rule=rule), []
     monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
-    problem = ask(bench, ["save"], suffix)
+    problem = send(bench, ["save"], suffix)
     if suffix == "exe":
         assert not sent
         assert "svg, pdf, png, and html" in problem
@@ -260,11 +260,11 @@ def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
     bench = Workbench(view="tapes")
     monkeypatch.setattr("visual.workbench.state.draw_study", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        ask(bench, ["order"], "2")
+        send(bench, ["order"], "2")
     assert bench.form["answered"] == 1
     assert "ZeroDivisionError" in bench.form["problem"]["text"]
     monkeypatch.undo()
-    assert ask(bench, ["order"], "2", 2) == ""
+    assert send(bench, ["order"], "2", 2) == ""
 
 
 def test_a_failed_workbench_registers_no_widget():
@@ -286,13 +286,13 @@ def test_many_changes_leave_no_objects():
     caches = [one for one in wrappers if one.__module__.startswith(("lab.", "visual."))]
     gc.freeze()
     changes = (
-        lambda n: ask(bench, ["at", "x", 0], 0.3 + n / 977),
-        lambda n: ask(bench, ["order"], n % 3),
-        lambda n: ask(bench, ["view"], ("tapes", "stepgraph", "ssa", "taps")[n // 8 % 4]),
-        lambda n: ask(bench, ["taps", "x"], ([-2, -1], [-1])[n // 8 % 2]),
-        lambda n: ask(bench, ["theme"], ("dark", "light")[n // 8 % 2]),
+        lambda n: send(bench, ["at", "x", 0], 0.3 + n / 977),
+        lambda n: send(bench, ["order"], n % 3),
+        lambda n: send(bench, ["view"], ("tapes", "stepgraph", "ssa", "taps")[n // 8 % 4]),
+        lambda n: send(bench, ["taps", "x"], ([-2, -1], [-1])[n // 8 % 2]),
+        lambda n: send(bench, ["theme"], ("dark", "light")[n // 8 % 2]),
         lambda n: bench.set_state({"moment": n // 8 % 4}),
-        lambda n: ask(bench, ["order"], "12"),
+        lambda n: send(bench, ["order"], "12"),
     )
 
     def count_objects():
@@ -341,7 +341,7 @@ LOST = [
 def test_an_option_that_is_no_longer_valid_is_dropped(view, place, there, key, value, chosen):
     """A choice that is still valid remains: the fourth Scan, for another variable."""
     bench = Workbench(order=2, view=view)
-    assert ask(bench, place, there) == ask(bench, key, value) == ""
+    assert send(bench, place, there) == send(bench, key, value) == ""
     kept = {"scan": 4} if view == "unrolled" else {}
     assert dict(bench.state.options) == kept
     assert bench.svg == visual.draw(gallery.loops["square"], view, **chosen, **kept).svg()
@@ -349,7 +349,7 @@ def test_an_option_that_is_no_longer_valid_is_dropped(view, place, there, key, v
 
 def test_a_requested_option_must_be_valid():
     bench = Workbench(order=2, view="tapes")
-    assert "scan = 5: the Scans" in ask(bench, ["options", "scan"], "5")
+    assert "scan = 5: the Scans" in send(bench, ["options", "scan"], "5")
     bench.set(options={"scan": 3})
     with pytest.raises(ArgumentError, match="scan = 3: the Scans"):
         bench.set(order=1, options={"scan": 3})
@@ -367,7 +367,7 @@ def test_setting_a_trait_makes_a_choice_in_both_directions():
     bench.loop = "gap"
     assert bench.svg == visual.draw(gallery.loops["gap"], order=2).svg()
     bench.set(order=1)
-    assert ask(bench, ["view"], "taps") == ""
+    assert send(bench, ["view"], "taps") == ""
     assert seen == [("order", 2), ("loop", "gap"), ("order", 1)]
     assert slider.value == bench.order == bench.state.order == 1
     box = ipywidgets.VBox([slider, bench, visual.machine(trace_of("square"))])

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES, A
 from pictures import at_step, cell_groups, touches
-from strange_loops import one
+from strange_loops import loop_of
 from twins import assert_twin
 
 import visual
@@ -21,9 +21,9 @@ from visual.layout.cells import full_text
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
-recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
-drawn = lru_cache(lambda name: visual.eager(recorded(name), all=True))
-whole = [name for name in RUNS if name != "fan"]  # fan has a folded list
+recording_of = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
+picture_of = lru_cache(lambda name: visual.eager(recording_of(name), all=True))
+UNFOLDED = [name for name in RUNS if name != "fan"]  # fan has a folded list
 
 
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "n[]")
@@ -37,44 +37,44 @@ def boxes(scene):
     """Return the boxes of nodes, and the boxes of their total gradients, by number."""
     nodes, totals = {}, {}
     for group, *_ in cell_groups(scene):
-        found = re.match(r"(gradient of the result wrt )?n([₀-₉]+)\b", group.title)
-        if found:
-            (totals if found[1] else nodes)[int(found[2].translate(DIGITS))] = group.shapes[0]
+        match = re.match(r"(gradient of the result wrt )?n([₀-₉]+)\b", group.title)
+        if match:
+            (totals if match[1] else nodes)[int(match[2].translate(DIGITS))] = group.shapes[0]
     return nodes, totals
 
 
-def text_of(held):
-    return full_text(held.value) if isinstance(held.value, numpy.ndarray) else "0 elsewhere"
+def text_of(record):
+    return full_text(record.value) if isinstance(record.value, numpy.ndarray) else "0 elsewhere"
 
 
-def unlike_events(run, scene):
-    """Return the moments whose cells, values, or arrows are not those of the events."""
+def wrong_moments(run, scene):
+    """Return the moments whose cells, values, or arrows differ from the events."""
     nodes, totals = boxes(scene)
     owners = {**nodes, **{f"gradient of {number}": box for number, box in totals.items()}}
     cells = [(g, moment) for g, moment, _ in cell_groups(scene)]
-    begins = [*accumulate(isinstance(event, Appended | Sent) for event in run.events)]
+    moments_of_events = [*accumulate(isinstance(event, Appended | Sent) for event in run.events)]
     wrong = []
-    for moment in sorted(set(begins)):
-        told, starts = Counter(), Counter()
-        for event, begin in zip(run.events, begins, strict=True):
+    for moment in sorted(set(moments_of_events)):
+        expected, starts = Counter(), Counter()
+        for event, event_moment in zip(run.events, moments_of_events, strict=True):
             match event:
-                case _ if begin != moment:
+                case _ if event_moment != moment:
                     continue
                 case Appended(node):
-                    told[f"value of node {node}", text_of(run.nodes[node].value)] += 1
+                    expected[f"value of node {node}", text_of(run.nodes[node].value)] += 1
                     starts.update({*run.nodes[node].parents})
                 case Sent():
-                    told[f"gradient of node {event.target}", text_of(event.gradient)] += 1
+                    expected[f"gradient of node {event.target}", text_of(event.gradient)] += 1
                     if event.source is not None:
                         starts[f"gradient of {event.source}"] += 1
                 case PassedOn(node) | Summed(node):
-                    told[f"gradient of node {node}", text_of(event.total)] += 1
-        own = [group for group, begin in cells if begin == moment]
-        shown = Counter((g.cell.split(", part")[0], value_in(g.title)) for g in own)
+                    expected[f"gradient of node {node}", text_of(event.total)] += 1
+        groups = [group for group, event_moment in cells if event_moment == moment]
+        actual = Counter((g.cell.split(", part")[0], value_in(g.title)) for g in groups)
         paths = [shape.points for shape in at_step(scene, moment) if isinstance(shape, Arrow)]
-        ends = [touches(path[-1], g.shapes[0], 1.1) for path in paths for g in own]
-        found = Counter(o for p in paths for o, box in owners.items() if touches(p[0], box, 1.1))
-        if shown != told or found != starts or sum(ends) != len(paths):
+        ends = [touches(path[-1], g.shapes[0], 1.1) for path in paths for g in groups]
+        origins = Counter(o for p in paths for o, box in owners.items() if touches(p[0], box, 1.1))
+        if actual != expected or origins != starts or sum(ends) != len(paths):
             wrong.append(moment)
     return wrong
 
@@ -85,13 +85,13 @@ def value_in(title):
     return "0 elsewhere" if value.endswith("0 elsewhere") else value
 
 
-@pytest.mark.parametrize("name", whole)
+@pytest.mark.parametrize("name", UNFOLDED)
 def test_every_moment_shows_its_events_and_nothing_else(name):
-    assert unlike_events(recorded(name), drawn(name)) == []
+    assert wrong_moments(recording_of(name), picture_of(name)) == []
 
 
-def test_a_wrong_moment_is_found():
-    assert len(unlike_events(recorded("square"), drawn("closure"))) > 5
+def test_a_wrong_moment_is_detected():
+    assert len(wrong_moments(recording_of("square"), picture_of("closure"))) > 5
 
 
 # Folding.
@@ -113,34 +113,34 @@ def hidden_nodes(scene):
     [
         *((name, {"all": True}) for name in FOLDED),
         *((name, {}) for name in {**RUNS, **FOLDED}),
-        *((n, {"tape": 1}) for n in {**RUNS, **FOLDED} if len(recorded(n).tapes) > 1),
+        *((n, {"tape": 1}) for n in {**RUNS, **FOLDED} if len(recording_of(n).tapes) > 1),
     ],
 )
 def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
-    check_nodes(name, options, visual.eager(recorded(name), **options))
+    check_nodes(name, options, visual.eager(recording_of(name), **options))
 
 
 def check_nodes(name, options, scene):
-    """The open tape has the gradients of its nodes; the nodes of other tapes are small."""
-    run, tape = recorded(name), options.get("tape")
+    """The open tape shows the gradients of its nodes; the nodes of other tapes are small."""
+    run, tape = recording_of(name), options.get("tape")
     (nodes, totals), hidden = boxes(scene), hidden_nodes(scene)
     assert nodes.keys() | hidden == set(range(len(run.nodes)))
     assert not nodes.keys() & hidden
     assert nodes.keys() >= {n.number for n in (*run.nodes[:1], *run.nodes[-1:])}
-    if not options.get("all") and (drawn(name).width > 840 or tape is not None):
+    if not options.get("all") and (picture_of(name).width > 840 or tape is not None):
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
         assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
     # as in the picture with all tapes open
-    shown, everything = (
-        {(g.cell, value_in(g.title)) for g, *_ in cell_groups(s)} for s in (scene, drawn(name))
+    cells, all_cells = (
+        {(g.cell, value_in(g.title)) for g, *_ in cell_groups(s)} for s in (scene, picture_of(name))
     )
-    assert {key for key, _ in shown - everything} & {key for key, _ in everything} == set()
+    assert {key for key, _ in cells - all_cells} & {key for key, _ in all_cells} == set()
 
 
 @pytest.mark.parametrize("other", ["square", "closure"])
-def test_a_picture_with_other_nodes_is_noticed(other):
+def test_a_picture_with_other_nodes_is_detected(other):
     with pytest.raises(AssertionError):
-        check_nodes("program", {}, drawn(other))
+        check_nodes("program", {}, picture_of(other))
 
 
 # How it looks.
@@ -159,7 +159,7 @@ TWINS = {
 }
 TWINS_OF_BOTH = {
     "window": (loops["window"].with_steps(2), {"wrt": "u", "all": True}),
-    "long": (one("x", 0.5, lambda x: x * 1.001, n_steps=1000), {"step": 500}),  # 0.5·1.001ᵏ
+    "long": (loop_of("x", 0.5, lambda x: x * 1.001, n_steps=1000), {"step": 500}),  # 0.5·1.001ᵏ
 }
 
 
@@ -179,12 +179,12 @@ both_tapes = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, 
 
 def value_of(title):
     """Return the numbers at the end of a tooltip."""
-    written = title.rpartition(" = ")[2].split(" (")[0]
-    return [float(number) for number in re.findall(r"-?[\d.]+(?:e[-+]?\d+)?|nan|inf", written)]
+    numbers = title.rpartition(" = ")[2].split(" (")[0]
+    return [float(number) for number in re.findall(r"-?[\d.]+(?:e[-+]?\d+)?|nan|inf", numbers)]
 
 
-def middle(scene):
-    """Return the x-coordinate at which the half of the Scan begins."""
+def middle_of(scene):
+    """Return the x-coordinate of the left edge of the Scan's half."""
     return next(s.x for s in scene.walk() if isinstance(s, Text) and s.content == "the Scan")
 
 
@@ -195,7 +195,7 @@ def unmatched(scene, wrt):
     the slot contains 0.
     """
     boxes = [(group.title, group.shapes[0]) for group, *_ in cell_groups(scene)]
-    cells = [(title, box, box.x < middle(scene) - 1) for title, box in boxes]
+    cells = [(title, box, box.x < middle_of(scene) - 1) for title, box in boxes]
     wrong = []
     for moment, name in scene.moments.items():
         shapes = at_step(scene, moment)
@@ -223,20 +223,20 @@ def test_both_sides_have_the_same_values_in_the_order_of_the_run(name, wrt):
         *(f"gradients of step {step}" for step in reversed(steps)),
         "gradients of the start",
     ]
-    early = [m for m, moment in scene.moments.items() if not moment.startswith("gradients of")]
-    shown = [word for moment in early for word in texts(at_step(scene, moment))]
-    assert shown
-    assert [word for word in shown if re.match("[d∂]", word)] == []
+    forward = [m for m, moment in scene.moments.items() if not moment.startswith("gradients of")]
+    words = [word for moment in forward for word in texts(at_step(scene, moment))]
+    assert words
+    assert [word for word in words if re.match("[d∂]", word)] == []
 
 
-def test_another_value_on_one_side_is_noticed():
+def test_a_wrong_value_on_one_side_is_detected():
     scene = both_tapes("square", "x")
-    box = Box(middle(scene), 0, 9, 9, Role.SEED)
+    box = Box(middle_of(scene), 0, 9, 9, Role.SEED)
     wrong = Group((box,), 1, cell="x", title="x₂, slot 2 of x = 0.8146", moment="step 1")
     assert unmatched(replace(scene, shapes=(*scene.shapes, wrong)), "x") == [wrong.title]
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
+def test_loops_that_cannot_be_unrolled_raise_errors(name):
     with pytest.raises(REFUSED[name]):
         visual.two_tapes(loops[name])

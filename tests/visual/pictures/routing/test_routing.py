@@ -1,4 +1,4 @@
-"""The routing picture: every number, mark and arrow against numpy, and against moved names."""
+"""Compare every number, mark, and arrow of the routing picture with NumPy, and with moved names."""
 
 from dataclasses import replace
 
@@ -8,13 +8,13 @@ from hypothesis import given
 from pictures.routing import (
     DRAWN,
     V,
+    cells_in,
     check_arrows,
     check_marks,
     check_numbers,
-    drawn,
+    draw,
     expected,
     panels,
-    shown_in,
 )
 from structural_cases import Case, cases
 from twins import assert_twin
@@ -32,16 +32,16 @@ def check_all(case, scene):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_cell_and_arrow(name):
-    scene = drawn(DRAWN[name])
+    scene = draw(DRAWN[name])
     check_all(DRAWN[name], scene)
     for panel, known in zip(panels(scene), expected(DRAWN[name]), strict=True):
-        assert shown_in(panel).keys() == known.keys()
+        assert cells_in(panel).keys() == known.keys()
 
 
 @given(cases())
 def test_random_calls(case):
-    """Shapes are broadcast or empty, with up to three dimensions; axes are negative, too."""
-    check_all(case, drawn(case))
+    """Some shapes are broadcast or empty, with up to three dimensions; some axes are negative."""
+    check_all(case, draw(case))
 
 
 @pytest.mark.parametrize("check", [check_numbers, check_marks, check_arrows])
@@ -49,7 +49,7 @@ def test_a_picture_of_the_opposite_condition_is_detected(check):
     case = DRAWN["where, vectors"]
     opposite = Case("where", case.inputs, {"condition": ~case.metadata["condition"]})
     with pytest.raises(AssertionError):
-        check(case, drawn(opposite))
+        check(case, draw(opposite))
 
 
 FAULTS = [  # the class and an attribute of a shape in a picture of "where, vectors", and a change
@@ -63,7 +63,7 @@ FAULTS = [  # the class and an attribute of a shape in a picture of "where, vect
 @pytest.mark.parametrize(("check", "kind", "known", "change"), FAULTS)
 def test_a_single_fault_of_a_picture_is_detected(check, kind, known, change):
     case = DRAWN["where, vectors"]
-    scene = drawn(case)
+    scene = draw(case)
     shapes = (s for s in walk(scene.shapes) if isinstance(s, kind))
     wrong = next(shape for shape in shapes if known.items() <= vars(shape).items())
 
@@ -77,12 +77,12 @@ def test_a_single_fault_of_a_picture_is_detected(check, kind, known, change):
         check(case, replace(scene, shapes=tuple(map(changed, scene.shapes))))
 
 
-# Own tangents, formats, errors
+# Tangents, special numbers, and text twins
 
 
-def test_own_tangents_and_cotangent():
+def test_tangents_and_cotangent_can_be_passed():
     scene = visual.routing("narrow", (V,), [5.0, -6.0], [V**2], dim=0, start=1, length=2)
-    _, tangent, cotangent = map(shown_in, panels(scene))
+    _, tangent, cotangent = map(cells_in, panels(scene))
     assert {name: cell[0] for name, cell in tangent.items()} == {
         **{f"da[{i}]": v**2 for i, v in enumerate(V)},
         "dz[0]": 4,
@@ -93,11 +93,11 @@ def test_own_tangents_and_cotangent():
     assert "⟨ga, da⟩ = -34.0" in scene.text()
 
 
-def test_odd_numbers_stand_out():
+def test_odd_numbers_are_marked():
     odd = np.array([np.nan, np.inf, -np.inf, -1e300])
     scene = visual.routing("where", (odd, 0.0), condition=[True] * 4)
-    written = {t.content for t in walk(scene.shapes) if isinstance(t, Text)}
-    assert {"⚠ nan", "⚠ inf", "⚠ -inf", "-1e300"} <= written
+    texts = {t.content for t in walk(scene.shapes) if isinstance(t, Text)}
+    assert {"⚠ nan", "⚠ inf", "⚠ -inf", "-1e300"} <= texts
     assert "the transpose is the adjoint" in scene.text()
     scene = visual.routing("where", (odd, 0.0), tangents=(odd, 0.0), condition=[True] * 4)
     assert "⟨gz, dz⟩ = nan" in scene.text()
@@ -115,4 +115,4 @@ TWINS = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
-    assert_twin(f"routing-{name}", drawn(TWINS[name]))
+    assert_twin(f"routing-{name}", draw(TWINS[name]))

@@ -12,25 +12,25 @@ from visual.pictures.routing.transposed import StepTable, differentiated_scans
 
 
 def differing(trace):
-    """Yield the tape and the step where routing and trace differ in slots that later steps read."""
+    """Yield (tape, step) if routing and trace differ in slots that later steps read."""
     for number, (tape, later, reverse) in differentiated_scans(trace).items():
         steps = trace.scans[number].steps
         for step in range(steps):
-            found = StepTable(trace, tape, later, reverse, step)
-            spent = {
+            table = StepTable(trace, tape, later, reverse, step)
+            cleared = {
                 tape.tape.row(s, tap)
                 for s in range(step, steps)
                 for tap in set(tape.tape.writes) - set(tape.tape.reads)
             }
-            kept = [row for row in range(len(found.traced)) if row not in spent]
-            pair = found.traced[kept], found.gradient_before[kept]
+            rows = [row for row in range(len(table.traced)) if row not in cleared]
+            pair = table.traced[rows], table.gradient_before[rows]
             if not np.allclose(*pair, rtol=1e-13, atol=1e-300):
                 yield tape.name, step
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_routing_gives_what_was_traced(name):
-    assert [one for order in (1, 2) for one in differing(trace_of(name, order))] == []
+def test_routing_equals_the_trace(name):
+    assert [difference for order in (1, 2) for difference in differing(trace_of(name, order))] == []
 
 
 def test_a_trace_with_another_rule_differs():
