@@ -37,17 +37,17 @@ def parser_of(command):
 
 
 def undeclared_words(parser):
-    """Yield the options of a parser without a declaration, or with a different one."""
+    """Yield the options of a parser without a declaration, or with a different declaration."""
     for action in parser._actions:
         declared = DECLARED.get(action.dest)
         if declared is None or action.metavar in OTHERWISE:
             if action.dest not in OF_A_COMMAND | {"taps"}:
                 yield action.dest
             continue
-        told = argparse.ArgumentParser().add_argument(declared.option, **declared.argument)
-        for what in ("option_strings", "type", "default", "metavar", "nargs", "const"):
-            if getattr(action, what) != getattr(told, what):
-                yield f"{action.dest}: {what}"
+        expected = argparse.ArgumentParser().add_argument(declared.option, **declared.argument)
+        for attribute in ("option_strings", "type", "default", "metavar", "nargs", "const"):
+            if getattr(action, attribute) != getattr(expected, attribute):
+                yield f"{action.dest}: {attribute}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -63,7 +63,7 @@ def test_the_command_line_offers_the_declared_options(command):
 
 
 def undeclared_controls(form):
-    """Yield the controls of a workbench without a declaration, or with a different one."""
+    """Yield the controls of a workbench without a declaration, or with a different declaration."""
     options = {choice.name: choice for choice in OPTIONS}
     for control in form["controls"]:
         name, *rest = control["key"]
@@ -72,10 +72,10 @@ def undeclared_controls(form):
             if name not in OF_A_BENCH:
                 yield name
         elif name not in ("taps", "at"):  # controls for each variable
-            told = choice.control(None)
-            for what in ("kind", "label", "min", "max"):
-                if control.get(what) != told.get(what):
-                    yield f"{choice.name}: {what}"
+            expected = choice.control(None)
+            for attribute in ("kind", "label", "min", "max"):
+                if control.get(attribute) != expected.get(attribute):
+                    yield f"{choice.name}: {attribute}"
 
 
 @pytest.mark.parametrize("view", PICTURES)

@@ -129,11 +129,11 @@ def transposes(_: str) -> Iterator[Picture]:
             yield Picture(name, "dot product", visual.dot_product(product))
 
 
-def taps_alone(_: str) -> Iterator[Picture]:
+def tap_pictures(_: str) -> Iterator[Picture]:
     for name, tape in TAPES.items():
-        for called in (name, LONG, HOSTILE):
-            tapes = {called: tape, f"{called}2": tape, "y": Tape((-123456,), (0,))}
-            loop = "hostile name" if called == HOSTILE else f"{name} of {called}"
+        for variable in (name, LONG, HOSTILE):
+            tapes = {variable: tape, f"{variable}2": tape, "y": Tape((-123456,), (0,))}
+            loop = "hostile name" if variable == HOSTILE else f"{name} of {variable}"
             yield Picture(loop, "taps", taps(tapes, 3))
 
 
@@ -162,7 +162,7 @@ def exercises(_: str) -> Iterator[Picture]:
 
 GROUPS = {
     "figures": figures,
-    "taps": taps_alone,
+    "taps": tap_pictures,
     "step graphs": step_graphs,
     "every Scan": every_scan,
     "routing": routes,
@@ -172,7 +172,7 @@ GROUPS = {
 }
 
 
-def drawn(name: str, order: int | None) -> list[Picture]:
+def pictures_of(name: str, order: int | None) -> list[Picture]:
     """Draw the pictures of a case."""
     if name in GROUPS:
         return [*GROUPS[name](name)]
@@ -184,34 +184,34 @@ CASES = [*AT, *((name, None) for name in (*WITH_OPTIONS, *GROUPS))]
 
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_every_picture(name, order):
-    found = drawn(name, order)
-    assert len(found) > 7
-    wrong = [one for picture in found for one in problems(picture)]
-    loops = {p.loop for p in found if (name, order) in COMPARED}
+    pictures = pictures_of(name, order)
+    assert len(pictures) > 7
+    wrong = [fault for picture in pictures for fault in problems(picture)]
+    loops = {p.loop for p in pictures if (name, order) in COMPARED}
     for loop in loops & {*gallery.loops}:
-        differ, known = conflicts((str(p), p.svg) for p in found if p.loop == loop)
+        differ, known = conflicts((str(p), p.svg) for p in pictures if p.loop == loop)
         assert known
         wrong += differ
         if name == "square":
-            assert unlike_by_hand(known) == []
-    assert [one for one in wrong if not KNOWN.match(one)] == []
+            assert wrong_quantities(known) == []
+    assert [fault for fault in wrong if not KNOWN.match(fault)] == []
 
 
-def unlike_by_hand(known):
-    """Return quantities of the square loop that pictures lack or whose values they change."""
+def wrong_quantities(known):
+    """Return quantities of the square loop that are missing, or whose values are wrong."""
     x = [0.95**2**i for i in range(5)]
     values = {f"x{'₀₁₂₃₄'[i]}": x[i] for i in range(5)} | {"dC/dx₁": 8 * x[3] * x[2] * x[1]}
-    told = {symbol: [float(value) for value in known[symbol]] for symbol in values}
-    wanted = {symbol: pytest.approx([values[symbol]] * len(told[symbol])) for symbol in values}
-    return [symbol for symbol in values if not told[symbol] or told[symbol] != wanted[symbol]]
+    actual = {symbol: [float(value) for value in known[symbol]] for symbol in values}
+    expected = {symbol: pytest.approx([values[symbol]] * len(actual[symbol])) for symbol in values}
+    return [symbol for symbol in values if not actual[symbol] or actual[symbol] != expected[symbol]]
 
 
-def test_a_conflict_is_seen():
+def test_a_conflict_is_detected():
     cell = "<title>x₁ = 0.9025</title>"
     assert conflicts([("tapes", cell), ("ssa", "<title>x₁ = 0.9025 (3)</title>")])[0] == []
     for other in ([cell + "<title>x₁ = 0.8</title>"], [cell, "<title>x₁ = 0.8145</title>"]):
         assert conflicts(enumerate(other))[0]
-    assert "x₁" in unlike_by_hand({f"x{n}": {} for n in "₀₁₂₃₄"} | {"dC/dx₁": {}})
+    assert "x₁" in wrong_quantities({f"x{n}": {} for n in "₀₁₂₃₄"} | {"dC/dx₁": {}})
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind not in ("ssa", "phases")])
@@ -245,12 +245,12 @@ for kind in PICTURES:
     files += [scene.pdf(), scene.png(), to_page(scene).encode()] * (kind in ("tapes", "values"))
     print(kind, *(hashlib.sha256(file).hexdigest() for file in files))
 """
-    told = (line.split() for line in printed_with_two_seeds(code).decode().splitlines())
-    hashes = {kind: found for kind, *found in told}
+    lines = (line.split() for line in printed_with_two_seeds(code).decode().splitlines())
+    hashes = {kind: digests for kind, *digests in lines}
     assert hashes.keys() == {*PICTURES}
     assert len({*hashes["tapes"]} | {*hashes["values"]}) == 9  # both have no DOT
-    own = draw("coupled", "tapes", order=2).svg()
-    assert hashes["tapes"][0] == hashlib.sha256(own.encode()).hexdigest()
+    svg = draw("coupled", "tapes", order=2).svg()
+    assert hashes["tapes"][0] == hashlib.sha256(svg.encode()).hexdigest()
     with pytest.raises(AssertionError):
         printed_with_two_seeds("print(set('abcdefgh'))")
 
@@ -267,7 +267,7 @@ def title(scene):
 
 
 def renamed(scene, before, after):
-    """Return the picture with another text in one place."""
+    """Return the picture with another text instead of the texts that start with `before`."""
 
     def changed(shape):
         if isinstance(shape, Group):
@@ -311,7 +311,7 @@ class Rewritten(Scene):
 
 BENT = Arrow(((25, 20), (25, 50), (225, 50), (225, 100)), straight=True)
 WRONG = {
-    "alone": [
+    "self_contained": [
         lambda s: replace(s, theme=replace(LIGHT, background="url(#a)")),
         lambda s: with_more(s, Box(9, 9, -4, 9, Role.INPUT)),
         lambda s: with_more(s, Box(float("nan"), 9, 9, 9, Role.INPUT)),
@@ -387,7 +387,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda check: check.__name__)
-def test_a_checker_sees_what_is_wrong(checker):
+def test_a_checker_detects_wrong_pictures(checker):
     loop = {"escaped": "hostile name", "striped": "rnn"}.get(checker.__name__, "square")
     kind = "unrolled" if checker.__name__ in ("routed", "crowded") else "tapes"
     chosen = {"scan": 2} if checker.__name__ == "titled" else {}
@@ -397,22 +397,22 @@ def test_a_checker_sees_what_is_wrong(checker):
         assert list(checker(replace(good, scene=wrong(good.scene)))), wrong
 
 
-def test_what_is_right_is_not_refused():
-    """Arrows from box to box, around others, along one another from one box; and long numbers."""
+def test_checkers_accept_correct_pictures():
+    """Correct arrows join boxes, avoid other boxes, and can overlap if they start at one box."""
     straight = Arrow(((50, 10), (100, 10)))
-    own = Arrow(((125, 20), (125, 60), (160, 60), (160, 110), (150, 110)), straight=True)
+    around = Arrow(((125, 20), (125, 60), (160, 60), (160, 110), (150, 110)), straight=True)
     over = Arrow(((25, 0), (25, -20), (225, -20), (225, 0)))
-    scene = six_cells(straight, BENT, own, over)
+    scene = six_cells(straight, BENT, around, over)
     by_name = {check.__name__: check for check in CHECKERS}
     for name in ("routed", "crowded"):
         assert list(by_name[name](Picture("", "unrolled", scene))) == []
-    told = ("1.414…", "x₀, …, x₃", "⋯31", "dC/dx₃", "0.01234…", "x[t−1]·x₃ + buf_dx[−1]")
-    scene = Scene(9, 9, tuple(Text(0, 0, words) for words in told), "", "")
+    texts = ("1.414…", "x₀, …, x₃", "⋯31", "dC/dx₃", "0.01234…", "x[t−1]·x₃ + buf_dx[−1]")
+    scene = Scene(9, 9, tuple(Text(0, 0, words) for words in texts), "", "")
     for name in ("whole", "timeless"):
         assert list(by_name[name](Picture("", "tapes", scene))) == []
 
 
-def test_a_word_and_a_look_are_one_role():
+def test_each_word_and_each_look_belong_to_one_role():
     """Therefore, in legends with these words, each look has one meaning."""
     assert len({role.word for role in Role}) == len(Role)
     for theme in THEMES.values():

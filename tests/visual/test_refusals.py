@@ -1,4 +1,4 @@
-"""A wrong argument of a picture, an exercise, or a page raises an error that quotes its value.
+"""A wrong argument of a picture, an exercise, or a page raises an error that quotes the value.
 
 `tests/test_error_messages.py` has the messages of arguments that many functions share.
 """
@@ -50,7 +50,7 @@ def question(answer, choices=(), hint="", mistakes=None, tolerance=0.005, asked=
 
 def calls(function, *rows):
     """Return calls and the words of their errors. Rows have arguments, options, and words."""
-    return [(partial(function, *some, **options), words) for *some, options, words in rows]
+    return [(partial(function, *args, **options), words) for *args, options, words in rows]
 
 
 DRAWING = calls(
@@ -185,7 +185,7 @@ test_a_wrong_argument_is_named = words_test(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "words"),
     [
         (["--out", "x.svg"], "ends in .html"),
         (["--out", "nowhere/x.html"], "does not exist"),
@@ -203,11 +203,11 @@ test_a_wrong_argument_is_named = words_test(
     ],
 )
 def test_a_wrong_option_of_page_is_named_in_one_line(
-    tmp_path, monkeypatch, capsys, arguments, says
+    tmp_path, monkeypatch, capsys, arguments, words
 ):
     monkeypatch.chdir(tmp_path)
     assert main(["page", "--out", "x.html", *arguments]) == 2
     message = capsys.readouterr().err
     assert message.startswith("scantape: ")
-    assert says in message
+    assert words in message
     assert not list(tmp_path.iterdir())

@@ -40,7 +40,7 @@ TABLES = [  # the retired names, and the names in use
     (RETIRED_FORMATS, {*SUFFIXES}),
 ]
 DRAW = ["draw", "tapes", "--loop", "square", "-o", "-"]
-# Functions of pictures, which have no theme of their own.
+# Functions of pictures; the option `theme` of a picture was removed.
 DRAWING = [getattr(visual, name) for name in {*PICTURES} - {"machine"} if hasattr(visual, name)]
 DRAWING += [visual.eager, visual.two_tapes, visual.routing, visual.transposed, visual.dot_product]
 CALLS = [  # the name in the message, its replacement, and a call

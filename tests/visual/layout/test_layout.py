@@ -1,4 +1,4 @@
-"""Pictures have at most 840 pixels of width and letters of 11 pixels or more; texts fit in cells."""
+"""Pictures are at most 840 pixels wide, with letters of 11 pixels or more; texts fit in cells."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The picture of the dot-product test: every product by numpy, and both sums."""
+"""Compare the products and both sums in the picture of the dot-product test with NumPy."""
 
 import re
 from dataclasses import replace
@@ -21,33 +21,33 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 def numbers_in(scene, role, product=False):
     """Return the values of all cells with a role, in drawing order: products, or other cells."""
-    titles = (group.title for group, _, own in cell_groups(scene) if own is role)
+    titles = (group.title for group, _, cell_role in cell_groups(scene) if cell_role is role)
     return [float(t.rpartition(" = ")[2]) for t in titles if (" · " in t) == product]
 
 
 @pytest.mark.parametrize("name", DEFINED)
-def test_the_products_are_all_of_both_sums(name):
+def test_the_picture_has_all_products_of_both_sums(name):
     test = lab.dot_product(gallery.loops[name])
-    found, products = ([p for _, row in rows for p in row] for rows in products_by_step(test))
-    forward, backward = [p.value for p in found], [p.value for p in products]
-    by_numpy = [float(np.sum(g * v)) for g, v in zip(test.cotangent, test.tangent, strict=True)]
-    np.testing.assert_allclose(forward, by_numpy, rtol=1e-13)
+    sides = [[p for _, row in rows for p in row] for rows in products_by_step(test)]
+    forward, backward = ([p.value for p in products] for products in sides)
+    expected = [float(np.sum(g * v)) for g, v in zip(test.cotangent, test.tangent, strict=True)]
+    np.testing.assert_allclose(forward, expected, rtol=1e-13)
     np.testing.assert_allclose(sum(forward), test.products[0], rtol=1e-12)
     np.testing.assert_allclose(sum(backward), test.products[1], rtol=1e-12)
-    entries = sum(p.left[1].size for p in products)
-    assert entries == sum(v.size for v in test.tangents.values())  # each meets once
+    entries = sum(p.left[1].size for p in sides[1])
+    assert entries == sum(v.size for v in test.tangents.values())  # each entry occurs once
 
     scene = visual.dot_product(test)
-    shown = numbers_in(scene, Role.INTERMEDIATE, product=True)
-    assert sorted(shown[: len(forward)]) != sorted(shown[len(forward) :])
-    np.testing.assert_allclose(sum(shown), 2 * test.products[0], rtol=1e-12)
+    numbers = numbers_in(scene, Role.INTERMEDIATE, product=True)
+    assert sorted(numbers[: len(forward)]) != sorted(numbers[len(forward) :])
+    np.testing.assert_allclose(sum(numbers), 2 * test.products[0], rtol=1e-12)
     sums = numbers_in(scene, Role.OVERWRITTEN)
     np.testing.assert_allclose(sums[-1], test.products[1], rtol=1e-12)
     assert repr(test.products[0]) in scene.text()
     assert repr(test.products[1]) in scene.text()
 
 
-def test_a_wrong_gradient_is_seen_in_the_sums():
+def test_a_wrong_gradient_changes_the_sums():
     test = lab.dot_product(gallery.loops["square"])
     wrong = replace(test, gradients={"x": 2 * test.gradients["x"]})
     assert wrong.products[1] == 2 * test.products[1]

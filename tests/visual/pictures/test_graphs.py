@@ -53,13 +53,13 @@ def test_text_twins(name):
 )
 def test_hostile_names_are_labels_and_nothing_else(name):
     """PyTensor accepts names that a loop does not."""
-    found = []
+    scenes = []
     for x0 in (pt.dscalar(name), pt.dscalar("x")):
         xs = pytensor.scan(pt.tanh, outputs_info=[x0], n_steps=3, return_updates=False)
         trace = lab.trace(lab.derivative(xs[-1], x0, order=2), {x0: 0.5})
         graphs = (stepgraph(trace, number, 2) for number in range(1, 1 + len(trace.scans)))
-        found.append((genealogy(trace), *graphs))
-    for scene, twin in zip(*found, strict=True):
+        scenes.append((genealogy(trace), *graphs))
+    for scene, twin in zip(*scenes, strict=True):
         ElementTree.fromstring(scene.svg())
         assert "<script" not in scene.svg()
         nodes = AGraph(string=scene.dot).nodes()
@@ -68,7 +68,7 @@ def test_hostile_names_are_labels_and_nothing_else(name):
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
-def test_what_is_shared_makes_what_the_run_has_recorded(name, order):
+def test_each_result_is_computed_from_its_inputs_in_the_picture(name, order):
     """Evaluate each result from its inputs in the picture; the picture has no other inputs."""
     trace = trace_of(name, order)
     for number in range(len(trace.scans)):
@@ -83,23 +83,23 @@ def wrong_results(quantities, scan):
     for node in quantities.results:
         if node.term is None:  # the stop condition
             continue
-        made = array_of(node.term, lambda leaf: quantities.value(leaf, scan.steps - 1))
+        computed = array_of(node.term, lambda leaf: quantities.value(leaf, scan.steps - 1))
         formula = Formula(node.place.target, node.term)
         recorded = value_at_step(scan, formula, scan.steps - 1)
-        if made is not None and not np.allclose(made, recorded, rtol=1e-5, atol=1e-12):
+        if computed is not None and not np.allclose(computed, recorded, rtol=1e-5, atol=1e-12):
             wrong.append(node.place)
         needed = find_reachable(
             [node.place.source], lambda s: scan.inside[s].inputs if isinstance(s, int) else ()
         )
-        drawn = find_reachable([node], lambda n: n.inputs)
-        wrong += [n.place for n in drawn if n.is_argument and n.place not in needed]
-        told = {before.place for before in node.inputs}
-        untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)
-        wrong += [leaf for leaf in untold if not quantities.is_total(leaf)]
+        reached = find_reachable([node], lambda n: n.inputs)
+        wrong += [n.place for n in reached if n.is_argument and n.place not in needed]
+        argument_places = {before.place for before in node.inputs}
+        others = (leaf for leaf in leaves_of(node.term) if leaf not in argument_places)
+        wrong += [leaf for leaf in others if not quantities.is_total(leaf)]
     return wrong
 
 
-def test_a_result_that_is_drawn_wrongly_is_seen():
+def test_a_wrong_result_is_detected():
     trace = trace_of("coupled")
     quantities, scan = StepNodes(ScanOf(trace, 1)), trace.scans[1]
     first, second, *rest = quantities.results
@@ -109,14 +109,14 @@ def test_a_result_that_is_drawn_wrongly_is_seen():
         assert wrong_results(broken, scan)
 
 
-def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
+def test_without_pygraphviz_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(lab.LabError, match="pip install pygraphviz"):
         stepgraph(trace_of("square"))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "rnn", "extra", "coupled"])
-def test_the_keys_of_arguments_and_results_are_those_of_the_tapes(name):
+def test_arguments_and_results_have_the_keys_of_the_tapes(name):
     trace = trace_of(name, 2)
     known = {group.cell for group in tapes(trace, all=True).groups()}
     for number, scan in enumerate(trace.scans, start=1):

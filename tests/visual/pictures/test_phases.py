@@ -34,20 +34,20 @@ def test_every_derivation_draws_its_decisions_and_mutes_phases_that_add_nothing(
     for derivation in (d for order in (1, 2) for d in derivations_of(name, order)):
         scene, printed = phases(derivation), str(derivation)
         assert [*scene.moments] == list(range(11))
-        drawn = {key.split(":", 1)[1] for key, *_ in cells(scene)}
+        subjects = {key.split(":", 1)[1] for key, *_ in cells(scene)}
         verdicts = items(derivation, 2)
-        assert drawn >= {name for name in verdicts if verdicts[name] is not Verdict.ABSENT}
-        pale = " ".join(s.content for s in scene.walk() if isinstance(s, Text) and s.muted)
-        said = [*sentences(derivation.record)]
-        assert [line[-1] for line in said] == ["."] * 11
-        for phase, line in zip(derivation.record.phases, said, strict=True):
+        assert subjects >= {name for name in verdicts if verdicts[name] is not Verdict.ABSENT}
+        muted = " ".join(s.content for s in scene.walk() if isinstance(s, Text) and s.muted)
+        lines = [*sentences(derivation.record)]
+        assert [line[-1] for line in lines] == ["."] * 11
+        for phase, line in zip(derivation.record.phases, lines, strict=True):
             assert all(item.subject in printed for item in phase.items)
             if all(item.verdict is Verdict.ABSENT for item in phase.items):
                 assert line.startswith(NOTHING)
-                assert line[:40] in pale
+                assert line[:40] in muted
 
 
-def test_long_expressions_are_whole_in_the_tooltip():
+def test_tooltips_contain_long_expressions_in_full():
     x = lab.Loop(
         lambda x: sum((k + 1) * x**k for k in range(30)), states=(lab.State("x", 0.1),), n_steps=2
     )

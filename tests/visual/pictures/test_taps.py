@@ -1,4 +1,4 @@
-"""The taps picture, compared with the document's table, Jacobians, and PyTensor's own Scans."""
+"""Compare the taps picture with golden texts, Jacobians, and PyTensor's own Scans."""
 
 from itertools import chain, combinations
 
@@ -26,12 +26,12 @@ MEANS = {
 }
 
 
-def drawn(scene, name, order):
+def drawn_taps(scene, name, order):
     """Return the taps of a line that are reads, and the taps that are writes."""
     reads, writes = set(), set()
     for key, role, words, _, step in cells(scene):
-        called, line, tap = key.rsplit(":", 2)
-        if (called, line) != (name, f"order {order}"):
+        line_name, line, tap = key.rsplit(":", 2)
+        if (line_name, line) != (name, f"order {order}"):
             continue
         assert step == order
         assert not words or words[0].endswith(tap_symbol("", int(tap)))
@@ -55,81 +55,81 @@ def transposed(tape):
     is not a row of the identity, and reads a slot that a written row depends on. Returns reads,
     writes, and the taps to which the transposed step adds.
     """
-    everything = sorted({*tape.reads, *tape.writes})
-    slots = range(len(everything))
-    sink, parameter, size = len(everything), len(everything) + 1, len(everything) + 2
+    positions = sorted({*tape.reads, *tape.writes})
+    slots = range(len(positions))
+    sink, parameter, size = len(positions), len(positions) + 1, len(positions) + 2
     jacobian = np.eye(size)
-    for target, number in [*((everything.index(w), w) for w in tape.writes), (sink, 9)]:
+    for target, number in [*((positions.index(w), w) for w in tape.writes), (sink, 9)]:
         if target != sink:
             jacobian[target] = 0
             jacobian[target, parameter] = 0.7
         for read in tape.reads:
-            jacobian[target, everything.index(read)] = 0.37 + 0.1 * read + 0.03 * number
-    back = jacobian.T
-    modified = {i for i in slots if not np.array_equal(back[i], np.eye(size)[i])}
-    reads = {j for i in {*modified, parameter} for j in slots if back[i, j]}
-    kept = {i for i in modified if back[i, i] == 1}
-    cleared = {i for i in modified if not back[i].any()}
+            jacobian[target, positions.index(read)] = 0.37 + 0.1 * read + 0.03 * number
+    transpose = jacobian.T
+    modified = {i for i in slots if not np.array_equal(transpose[i], np.eye(size)[i])}
+    reads = {j for i in {*modified, parameter} for j in slots if transpose[i, j]}
+    accumulated = {i for i in modified if transpose[i, i] == 1}
+    cleared = {i for i in modified if not transpose[i].any()}
     if tape.kind is not Kind.MIT_MOT:
-        modified -= cleared  # no later step reads the slot: no step writes 0 there
+        modified -= cleared  # no step writes 0 to the slot, because no later step reads it
     if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-        reads, kept = set(), set()  # a step uses each slot once, and adds to zero
-    return tuple({-everything[i] for i in found} for found in (reads, modified, kept))
+        reads, accumulated = set(), set()  # a step uses each slot once, and adds to zero
+    return tuple({-positions[i] for i in taps} for taps in (reads, modified, accumulated))
 
 
 def small_tapes():
     choices = [-2, -1, 0, 1]
-    some = list(chain.from_iterable(combinations(choices, n) for n in range(1, 4)))
-    for reads in [(), *some]:
-        for writes in [(), *some]:
+    subsets = list(chain.from_iterable(combinations(choices, n) for n in range(1, 4)))
+    for reads in [(), *subsets]:
+        for writes in [(), *subsets]:
             if (reads or writes) and not (reads and writes and min(writes) < min(reads)):
                 yield Tape(reads, writes)
 
 
-def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
-    checked = 0
+def test_the_reverse_of_each_small_tape_is_the_transpose_of_its_jacobian():
+    count = 0
     for tape in small_tapes():
         for _ in range(3):
-            back = reverse(tape)
-            reads, writes, kept = transposed(tape)
-            assert (set(back.reads), set(back.writes)) == (reads, writes), tape
+            reversed_tape = reverse(tape)
+            reads, writes, accumulated = transposed(tape)
+            assert (set(reversed_tape.reads), set(reversed_tape.writes)) == (reads, writes), tape
             added = {-tap for tap, rule in conversions(tape).items() if rule is TapRule.ADDED}
-            assert added == kept, tape
-            tape = back
-            checked += 1
-    assert checked > 200
+            assert added == accumulated, tape
+            tape = reversed_tape
+            count += 1
+    assert count > 200
 
 
-def test_the_oracle_tells_a_wrong_reverse():
-    reads, writes, kept = transposed(Tape((0, 1), (1,)))
-    assert kept == {0}  # before 3.0, PyTensor also accumulated at -1
+def test_the_oracle_detects_a_wrong_reverse():
+    reads, writes, accumulated = transposed(Tape((0, 1), (1,)))
+    assert accumulated == {0}  # before 3.0, PyTensor also accumulated at -1
     assert (reads, writes) == ({-1, 0}, {-1, 0})
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])
-def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
+def test_arcs_and_names_follow_the_formulas_of_the_steps(name):
     trace = trace_of(name, 3)
     scene = taps(trace, 3)
     titles = [group.title for group in scene.groups() if " goes into " in group.title]
     number, tape = 0, trace.scans[0].tapes[0]
     for row in range(4 if name != "fibonacci" else 2):
-        goes = {
+        expected = {
             " goes into ".join(tap_symbol(tape.name, tap) for tap in (leaf.tap, formula.target.tap))
             for formula in trace.scans[number].formulas
             for leaf in leaves_of(formula.expression)
             if {leaf.variable, formula.target.variable} == {tape.name}
             and leaf.tap != formula.target.tap
         }
-        assert {title for title in titles if title.startswith(f"{tape.name}[")} == goes != set()
-        drawn = {words[0] for _, _, words, _, step in cells(scene) if words and step == row}
-        assert {tap_symbol(tape.name, tap) for tap in tape.tape.taps} <= drawn
+        assert {title for title in titles if title.startswith(f"{tape.name}[")} == expected != set()
+        drawn_taps = {words[0] for _, _, words, _, step in cells(scene) if words and step == row}
+        assert {tap_symbol(tape.name, tap) for tap in tape.tape.taps} <= drawn_taps
         number = min((n for n, s in enumerate(trace.scans) if s.parent == number), default=0)
-        held = (one for one in trace.scans[number].tapes if not one.is_total)
-        tape = next((one for one in held if one.gradient_of == tape.name), tape)
+        tapes = (candidate for candidate in trace.scans[number].tapes if not candidate.is_total)
+        tape = next((candidate for candidate in tapes if candidate.gradient_of == tape.name), tape)
 
 
 @pytest.mark.parametrize("chosen", [(-1,), (-2, -1), (-3, -1), (-1, -3), (-2,)])
-def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
+def test_the_scans_of_pytensor_have_the_drawn_taps(chosen):
     start = pt.dvector("start") if chosen != (-1,) else pt.dscalar("start")
     xs = pytensor.scan(
         lambda *read: pt.sin(sum(read)),
@@ -138,13 +138,13 @@ def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
         return_updates=False,
     )
     scene = taps(Tape(chosen, (0,)), 2)
-    gradient, found = xs[-1], {}
+    gradient, infos = xs[-1], {}
     for _ in range(2):
         gradient = pytensor.grad(gradient.sum(), start)
         for variable in pytensor.graph.traversal.ancestors([gradient]):
             if is_scan(variable.owner) and variable.owner.op.info.n_mit_mot:
-                found.setdefault(variable.owner.op.name.count("grad_of"), variable.owner.op.info)
-    assert set(found) == {1, 2}
-    for order, info in found.items():
+                infos.setdefault(variable.owner.op.name.count("grad_of"), variable.owner.op.info)
+    assert set(infos) == {1, 2}
+    for order, info in infos.items():
         slices = info.mit_mot_in_slices[0], info.mit_mot_out_slices[0]
-        assert drawn(scene, "x", order) == tuple(map(set, slices))
+        assert drawn_taps(scene, "x", order) == tuple(map(set, slices))

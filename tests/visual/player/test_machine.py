@@ -1,4 +1,4 @@
-"""The machine: its numbers, sentences, places, and bad arguments, against independent oracles."""
+"""Compare numbers, sentences, and positions of the machine with independent calculations."""
 
 import re
 from fractions import Fraction
@@ -134,7 +134,7 @@ def test_twins_of_last_moments(name):
 
 
 @pytest.mark.parametrize(("name", "order"), RUNS)
-def test_every_number_of_every_moment_is_the_one_on_the_tape(name, order):
+def test_every_number_of_every_moment_is_on_the_tape(name, order):
     trace, machine = run(name, order), machine_at(name, order)
     for moment, event in enumerate(machine.events, start=1):
         scan, now = trace.scans[event.scan - 1], texts(machine, moment)
@@ -150,7 +150,7 @@ def test_every_number_of_every_moment_is_the_one_on_the_tape(name, order):
     assert number_text(trace.outputs[0]) in texts(machine, machine.moments).values()
 
 
-def holds(sentence):
+def check_equation(sentence):
     """Return whether an equation is true to half a unit of the last digit of its left side."""
     left, sign, right = re.fullmatch(r"(\S+) ([=≈]) (.+)", sentence).groups()
     products = (product.split(" × ") for product in right.split(" + "))
@@ -158,10 +158,10 @@ def holds(sentence):
     return sign, abs(total - Fraction(left)) <= half_a_unit(left) * (1 + 1e-6)
 
 
-def test_the_checker_of_equations_finds_a_wrong_one():
-    assert holds("4.790 = 2.3268 × 1.6290 + 1") == ("=", True)
-    assert holds("4.790 = 2.327 × 1.629 + 1") == ("=", False)
-    assert holds("-2 = 2 × (-1)") == ("=", True)
+def test_the_check_of_equations_detects_a_wrong_equation():
+    assert check_equation("4.790 = 2.3268 × 1.6290 + 1") == ("=", True)
+    assert check_equation("4.790 = 2.327 × 1.629 + 1") == ("=", False)
+    assert check_equation("-2 = 2 × (-1)") == ("=", True)
 
 
 def test_each_sum_of_a_group_has_its_own_reason():
@@ -177,16 +177,16 @@ def test_each_sum_of_a_group_has_its_own_reason():
 
 
 @pytest.mark.parametrize(("name", "order"), RUNS)
-def test_equations_say_equals_only_where_they_hold_and_arrows_sum_to_the_slot(name, order):
+def test_equations_with_an_equals_sign_are_true_and_arrows_add_up_to_the_slot(name, order):
     """The new value of a slot is the old value plus value times factor, over all arrows."""
     sums = [part for part in machine_at(name, order).parts() if part.kind is PartKind.SUM]
     assert sums
     for part in sums:
         pieces = [piece.text for piece in part.sentence[1:]]
-        sign, is_true = holds("".join(pieces))
+        sign, is_true = check_equation("".join(pieces))
         assert (sign == "=") == is_true, pieces
         exact = part.exact.split(" = ", 1)[1]
-        assert " ≈ " in exact or holds(exact) == ("=", True), part.exact
+        assert " ≈ " in exact or check_equation(exact) == ("=", True), part.exact
         total = float(part.old) if part.adds and part.old else 0.0
         for term in part.terms:
             product = float(term.product)
@@ -219,12 +219,12 @@ def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
     terms = [(part, term) for part in arrangement.machine.parts() for term in part.terms]
     assert terms
     for part, term in terms:
-        way = track(arrangement, part, term)
-        assert near(way.points[-1], part.target)
-        assert term.source is None or near(way.points[0], term.source)
-        assert all(near(line[0], n) for n, line in zip(term.saved, way.drops, strict=False))
-        assert all(0 <= x <= arrangement.width for x, _ in way.points)
-        assert all(0 <= y <= arrangement.height for _, y in way.points)
+        path = track(arrangement, part, term)
+        assert near(path.points[-1], part.target)
+        assert term.source is None or near(path.points[0], term.source)
+        assert all(near(end[0], n) for n, end in zip(term.saved, path.drops, strict=False))
+        assert all(0 <= x <= arrangement.width for x, _ in path.points)
+        assert all(0 <= y <= arrangement.height for _, y in path.points)
 
 
 @pytest.mark.parametrize("width", [800, 840])
@@ -236,16 +236,17 @@ def test_no_factor_covers_a_cell(name, order, width):
     groups = [group for event in arrangement.machine.events for group in event.groups]
     for group in groups:
         tracks = group_tracks(arrangement, group)
-        moves = [pair for p, ways in zip(group.parts, tracks, strict=True)
-                 for pair in zip(p.terms, ways, strict=True)]  # fmt: skip
-        for term, way in moves:
+        moves = [pair for p, paths in zip(group.parts, tracks, strict=True)
+                 for pair in zip(p.terms, paths, strict=True)]  # fmt: skip
+        for term, path in moves:
             text = f"×{term.factor}" if term.factor else term.symbol
-            if way.chip is None or not text:
+            if path.chip is None or not text:
                 continue
-            (x, y), half, factors = way.chip, text_width(text, size, bold=True) / 2 + 4, factors + 1
+            (x, y), factors = path.chip, factors + 1
+            half = text_width(text, size, bold=True) / 2 + 4
             for box in (each.area for each in arrangement.boxes):
-                beside = x + half <= box.left or box.right <= x - half
-                assert beside or y + 8 <= box.top or box.bottom <= y - 8, (text, box)
+                is_beside = x + half <= box.left or box.right <= x - half
+                assert is_beside or y + 8 <= box.top or box.bottom <= y - 8, (text, box)
     assert factors >= 3
 
 
@@ -282,9 +283,7 @@ def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
 
 
 @pytest.mark.parametrize(("name", "first"), [("sequence", 0), ("delay", 0), ("window", 1)])
-def test_the_value_of_a_sequence_is_above_the_result_of_its_step_and_saved_for_its_gradient(
-    name, first
-):
+def test_the_value_of_a_sequence_is_above_the_result_of_its_step_and_saved(name, first):
     """Step t of window reads u[t], u[t+1], and u[t+2]; the value now is u[t+1]."""
     machine, steps = machine_of(gallery.loops[name].trace()), gallery.loops[name].steps
     given = [n for n, cell in enumerate(machine.cells) if cell.row == 1]
@@ -319,28 +318,28 @@ def test_only_given_values_with_few_numbers_have_cells():
     last = pytensor.scan(
         lambda a, x: a * x, sequences=[squares], outputs_info=[x0], return_updates=False
     )[-1]
-    chained = lab.trace(last, given={u: np.array([1.0, 2.0]), x0: 0.5})
-    shown = [
+    trace = lab.trace(last, given={u: np.array([1.0, 2.0]), x0: 0.5})
+    positions = [
         {(row.scan, c.position) for row in [machine.rows[c.row]] if row.tape == "u"}
-        for machine in map(machine_of, (wide.trace(), chained))
+        for machine in map(machine_of, (wide.trace(), trace))
         for c in machine.cells
     ]
-    assert {cell for cells in shown for cell in cells} == {(1, 0), (1, 1)}
+    assert {cell for cells in positions for cell in cells} == {(1, 0), (1, 1)}
 
 
-def test_a_formula_without_a_state_gets_the_given_value_from_its_side():
+def test_a_formula_without_a_state_reads_its_value_from_the_side():
     u = pt.vector("u")
     squares = pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False)
     arrangement = arrange(machine_of(lab.trace(squares, given={u: np.array([1.0, 2.0])})))
     (part, _) = arrangement.machine.parts()
     (term,) = part.terms
-    way, box = track(arrangement, part, term), arrangement.boxes[term.saved[0]].area
-    (drop,) = way.drops
+    path, box = track(arrangement, part, term), arrangement.boxes[term.saved[0]].area
+    (drop,) = path.drops
     assert (term.source, term.product) == (None, "1")
     x, y = drop[0]
     assert box.left < x < box.right
     assert y in (box.top, box.bottom)
-    assert drop[-1] == way.points[0]  # without a factor, the line ends where the value enters
+    assert drop[-1] == path.points[0]  # without a factor, the line ends where the value enters
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -360,12 +359,12 @@ DERIVATIVES = (4 * X**3, 12 * X**2, 24 * X)
 
 
 def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
-    shown = visual.machine(broken(POWER, 3))
-    machine = shown.content
+    widget = visual.machine(broken(POWER, 3))
+    machine = widget.content
     assert visual.machine(POWER.trace(order=3), rule="accumulate-overwritten").content == machine
     mistake = machine.mistake
     assert mistake.first_wrong < mistake.first_read
-    texts = [s for s in shown.scene(machine.moments).walk() if isinstance(s, Text)]
+    texts = [s for s in widget.scene(machine.moments).walk() if isinstance(s, Text)]
     assert any("heavy border: a new number or a result" in text.content for text in texts)
     wrong = {text.content for text in texts if text.role is Role.WRONG}
     assert {number_text(72 * X), "✗ dC″/dx"} <= wrong
@@ -416,8 +415,8 @@ def second(machine, cell):
     return machine.rows[cell.row].is_second
 
 
-def test_a_rule_that_gives_other_tapes_has_its_rows_below_the_correct_ones():
-    """A number is wrong from the moment at which it differs, and not before."""
+def test_rows_of_a_faulty_rule_are_below_the_correct_rows():
+    """A number is marked as wrong at the first moment when it differs, and not before."""
     machine = visual.machine(broken(SQUARE, 3, "swapped-taps")).content
     rows = machine.rows
     assert {row.scan for row in rows if row.is_second} == {*range(2, 9)}  # not the loop itself
@@ -440,8 +439,8 @@ def test_two_loops_share_columns_and_their_sums_have_the_cells_of_their_loop():
     for event in machine.events:
         for part in (part for group in event.groups for part in group.parts):
             cell = machine.cells[part.target]
-            found = second(machine, cell), cell.at(event.number).text
-            assert found == (part.is_second, part.new), event.heading
+            actual = second(machine, cell), cell.at(event.number).text
+            assert actual == (part.is_second, part.new), event.heading
 
 
 def wave(size):
@@ -466,7 +465,7 @@ def test_the_numbers_of_a_vector_are_in_its_cell(size):
         assert len(by_entry) == (size if size <= 4 else 0)
         for n, equation in enumerate(by_entry):
             assert f"[{n}]:" in equation.sentence[0].text
-            sign, is_true = holds("".join(piece.text for piece in equation.sentence[1:]))
+            sign, is_true = check_equation("".join(piece.text for piece in equation.sentence[1:]))
             assert (sign == "=") == is_true, equation
 
 

@@ -27,7 +27,7 @@ from visual.player.state import from_text
 
 
 def numerals(data):
-    """Yield all numbers with a place in a machine."""
+    """Yield all numbers of a machine that are results of instructions."""
     if isinstance(data, Numeral):
         yield data
     elif is_dataclass(data) or isinstance(data, list | tuple):
@@ -39,16 +39,17 @@ def differences(name, order, change=lambda lines: lines):
     """Return the numbers that the instructions do not compute, and the count of all numbers."""
     loop = gallery.loops[name]
     graph = loop.build()
-    derived = loop.derivative(order, graph=graph)
-    also = graph.node.outputs[:1]
-    program = program_of(derived.values, derived.given, also)
-    trace = lab.trace(derived.values, derived.given, also, derived.names)
+    derivative = loop.derivative(order, graph=graph)
+    extra = graph.node.outputs[:1]
+    program = program_of(derivative.values, derivative.given, extra)
+    trace = lab.trace(derivative.values, derivative.given, extra, derivative.names)
     machine = machine_of(trace, program=program)
-    given = {str(variable.name): value for variable, value in derived.given.items()}
+    given = {str(variable.name): value for variable, value in derivative.given.items()}
     numbers = compute(change(program.instructions.lines), given)
-    found = list(numerals(machine))
-    assert len(found) <= str(as_data(arrange(machine))).count("{'n': ")
-    return [text for text in found if text.strip("()‖") != printed(text, numbers)], len(found)
+    shown = list(numerals(machine))
+    assert len(shown) <= str(as_data(arrange(machine))).count("{'n': ")
+    wrong = [text for text in shown if text.strip("()‖") != printed(text, numbers)]
+    return wrong, len(shown)
 
 
 def printed(text, numbers):
@@ -63,10 +64,10 @@ def test_each_number_of_a_machine_is_the_result_of_its_instruction(name, order):
     assert count > 50
 
 
-def test_the_comparison_sees_a_wrong_instruction():
+def test_the_comparison_detects_a_wrong_instruction():
     def negated(lines):
-        at = next(n for n, (name, *_) in enumerate(lines) if name == "Sqr")
-        return [*lines[:at], ("Neg", lines[at][1]), *lines[at + 1 :]]
+        index = next(n for n, (name, *_) in enumerate(lines) if name == "Sqr")
+        return [*lines[:index], ("Neg", lines[index][1]), *lines[index + 1 :]]
 
     assert len(differences("square", 2, negated)[0]) > 20
 
@@ -105,7 +106,7 @@ def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
         visual.Page(["coupled"], orders=[2], costs=["sum"]).page()
 
 
-def test_where_a_page_cannot_compute_it_says_why(monkeypatch):
+def test_a_page_that_cannot_compute_has_the_reason(monkeypatch):
     for chosen, why in (
         ({"loops": "newton"}, "Values cannot be dragged here: newton stops on a condition"),
         ({"loops": "undefined"}, "jv: a page cannot compute"),
@@ -120,7 +121,7 @@ def test_where_a_page_cannot_compute_it_says_why(monkeypatch):
     assert "more than 20 operations" in unpacked(next(iter(page.runs.values())))["why"]
 
 
-def test_a_hostile_name_is_no_markup():
+def test_a_hostile_name_is_not_markup():
     loop = replace(LOOPS["hostile name"], name=HOSTILE, reason=HOSTILE)
     page = visual.Page([loop], orders=[1], costs=["last"], title=HOSTILE).page()
     assert HOSTILE not in page
@@ -130,7 +131,7 @@ def test_a_hostile_name_is_no_markup():
     assert from_text(data["loop"][0]["link"]) == {"loop": HOSTILE}
 
 
-def test_each_choice_is_there_once():
+def test_repeated_choices_occur_once():
     page = visual.Page("square", orders=[1, 1], costs="sum")
     assert page.grid.orders == (1,)
     assert len(page.runs) == 4
@@ -138,7 +139,7 @@ def test_each_choice_is_there_once():
     assert page.page() == page.page()
 
 
-def test_a_page_is_refused_above_a_limit(monkeypatch):
+def test_a_page_above_a_limit_raises_an_error(monkeypatch):
     monkeypatch.setattr("visual.player.page.LARGEST", 1000)
     with pytest.raises(ArgumentError, match="Choose fewer loops, taps, or orders"):
         visual.Page("square", orders=1).page()
@@ -155,7 +156,7 @@ OFFERED = {
 
 
 @pytest.mark.parametrize("name", OFFERED)
-def test_taps_are_offered_that_a_step_takes(name):
+def test_offered_taps_fit_the_step(name):
     assert [*map(pattern_text, default_patterns(gallery.loops[name]))] == OFFERED[name]
 
 
@@ -168,8 +169,8 @@ def test_taps_of_sequences_and_of_loops_without_states():
     assert [*map(pattern_text, default_patterns(loop))] == ["none"]
     assert pattern_text(pattern_of(loop, {"u": (0, 1)})) == "0, 1"
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
-    found = [*map(pattern_text, window.grid.taps["window"])]
-    assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
+    patterns = [*map(pattern_text, window.grid.taps["window"])]
+    assert patterns == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
     assert len(visual.Page([loop], orders=[1], costs=["sum"]).runs) == 1
 
 

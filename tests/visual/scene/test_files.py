@@ -15,19 +15,19 @@ TOKEN = "0123456789abcdef"
 
 
 @pytest.fixture
-def opened(monkeypatch):
-    """The path, the mode, and the size of each new file when it is opened."""
-    found, original = [], os.open
+def opened_files(monkeypatch):
+    """Return a list for the path, the mode, and the size of each new file when it is opened."""
+    files, original = [], os.open
 
     def record(path, flags, *others, **options):
         descriptor = original(path, flags, *others, **options)
         if flags & os.O_CREAT:
             status = os.fstat(descriptor)
-            found.append((Path(path), S_IMODE(status.st_mode), status.st_size))
+            files.append((Path(path), S_IMODE(status.st_mode), status.st_size))
         return descriptor
 
     monkeypatch.setattr(os, "open", record)
-    return found
+    return files
 
 
 def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
@@ -42,7 +42,7 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     assert not (tmp_path / "a.svg").exists()
 
 
-def test_threads_write_the_same_file_whole(tmp_path):
+def test_threads_write_complete_files(tmp_path):
     path = tmp_path / "a.txt"
 
     def write(letter):
@@ -59,7 +59,7 @@ def test_threads_write_the_same_file_whole(tmp_path):
     ("umask", "old", "mode"),
     [(0o022, 0o600, 0o600), (0o022, 0o640, 0o640), (0o022, 0o664, 0o664), (0o027, None, 0o640)],
 )
-def test_a_file_keeps_its_permissions_or_gets_the_users(tmp_path, opened, umask, old, mode):
+def test_a_file_has_its_old_permissions_or_the_umask(tmp_path, opened_files, umask, old, mode):
     """At no time, even before it has content, do other users have access to the file."""
     path = tmp_path / "private.json"
     if old is not None:
@@ -70,7 +70,7 @@ def test_a_file_keeps_its_permissions_or_gets_the_users(tmp_path, opened, umask,
         write_whole(path, "new")
     finally:
         os.umask(before)
-    ((_, first, size),) = opened
+    ((_, first, size),) = opened_files
     assert (first & ~mode, size) == (0, 0)
     assert S_IMODE(path.stat().st_mode) == mode
     assert path.read_text() == "new"

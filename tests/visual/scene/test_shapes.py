@@ -1,4 +1,4 @@
-"""Widths of letters, compared with FreeType and Chromium; laws of combinations of pieces."""
+"""Compare widths of texts with FreeType and Chromium; check the sizes of combined shapes."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ BOUNDS = """svg => {
 
 @pytest.mark.parametrize("mono", [False, True])
 @pytest.mark.parametrize("bold", [False, True])
-def test_widths_are_those_of_the_font(bold, mono):
+def test_widths_equal_the_widths_of_the_font(bold, mono):
     name = f"DejaVuSans{'Mono' * mono}{'-Bold' * bold}.ttf"
     font = FT2Font(str(folder() / name))
     assert font.units_per_EM == EM
@@ -43,7 +43,7 @@ def test_widths_are_those_of_the_font(bold, mono):
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to compare with")
 @pytest.mark.parametrize("loop", ["coupled", "rnn"])
 @pytest.mark.parametrize("kind", PICTURES)
-def test_no_text_is_drawn_elsewhere_or_wider_than_it_is_measured(page, kind, loop):
+def test_texts_have_the_computed_positions_and_widths(page, kind, loop):
     """Kerning moves some pairs of letters closer, by a few hundredths of the width."""
     scene = visual.draw(gallery.loops[loop], kind, order=2)
     texts = [shape for shape in scene.walk() if isinstance(shape, Text) and shape.content]
@@ -62,23 +62,23 @@ def test_unknown_letters_take_an_em_and_texts_are_shortened_to_their_width():
     assert text_width(cut, 12) <= 60
 
 
-PLACES = st.integers(-200, 200).map(float)
+POSITIONS = st.integers(-200, 200).map(float)
 SIZES = st.integers(1, 120).map(float)
-POINTS = st.tuples(PLACES, PLACES)
+POINTS = st.tuples(POSITIONS, POSITIONS)
 LETTERS = st.text("abcxyzWM₀₃·Σθ 0123456789", min_size=1, max_size=12)
 ANCHORS = st.sampled_from(["start", "middle", "end"])
 SHAPES = st.one_of(
-    st.builds(Box, PLACES, PLACES, SIZES, SIZES, st.sampled_from(Role)),
-    st.builds(Text, PLACES, PLACES, LETTERS, st.integers(9, 16), ANCHORS),
+    st.builds(Box, POSITIONS, POSITIONS, SIZES, SIZES, st.sampled_from(Role)),
+    st.builds(Text, POSITIONS, POSITIONS, LETTERS, st.integers(9, 16), ANCHORS),
     st.builds(Polyline, st.lists(POINTS, min_size=1, max_size=4).map(tuple)),
     st.builds(Arrow, st.lists(POINTS, min_size=2, max_size=4, unique=True).map(tuple)),
 )
 PIECES = st.lists(SHAPES, min_size=1, max_size=4).map(lambda shapes: piece(*shapes))
 ALIGNED = st.sampled_from([0.0, 0.5, 1.0])
-APART = st.integers(0, 30).map(float)
+GAPS = st.integers(0, 30).map(float)
 
 
-def is_inside(shape, room, slack=1e-6):
+def is_inside(shape, envelope, slack=1e-6):
     """Return whether a shape is in a rectangle, by its coordinates and not by `envelope_of`."""
     if isinstance(shape, Box):
         corners = [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
@@ -87,26 +87,26 @@ def is_inside(shape, room, slack=1e-6):
     else:
         corners = list(shape.points)
     (left, top), (right, bottom) = np.min(corners, axis=0), np.max(corners, axis=0)
-    outside = room.left - left, room.top - top, right - room.right, bottom - room.bottom
-    return max(outside) <= slack
+    outside = [envelope.left - left, envelope.top - top]
+    return max(*outside, right - envelope.right, bottom - envelope.bottom) <= slack
 
 
-@given(PIECES, PIECES, APART)
-def test_sizes_add_up(a, b, apart):
+@given(PIECES, PIECES, GAPS)
+def test_sizes_of_combinations_are_sums_and_maxima(a, b, apart):
     row, stack = beside(a, b, apart=apart).envelope, above(a, b, apart=apart).envelope
     (wide, high), (wide_b, high_b) = ((p.envelope.width, p.envelope.height) for p in (a, b))
     assert (row.width, row.height) == pytest.approx((wide + apart + wide_b, max(high, high_b)))
     assert (stack.width, stack.height) == pytest.approx((max(wide, wide_b), high + apart + high_b))
 
 
-@given(st.lists(PIECES, min_size=1, max_size=5), APART, ALIGNED)
+@given(st.lists(PIECES, min_size=1, max_size=5), GAPS, ALIGNED)
 def test_no_shape_leaves_its_envelope(parts, apart, align):
     row, column = (join(*parts, apart=apart, align=align) for join in (beside, above))
-    made = above(row, column, apart=apart, align=align)
-    assert all(is_inside(shape, made.envelope) for shape in walk(made.shapes))
+    combined = above(row, column, apart=apart, align=align)
+    assert all(is_inside(shape, combined.envelope) for shape in walk(combined.shapes))
 
 
-def test_a_shape_that_leaves_its_envelope_would_be_noticed():
+def test_a_shape_outside_its_envelope_is_detected():
     box = Box(0, 0, 50, 20, Role.SEED)
     assert not is_inside(box, replace(piece(box).envelope, right=49.0))
     assert not is_inside(Text(0, 10, "Wide words", 12), envelope_of(Text(0, 10, "Wide", 12)))

@@ -54,27 +54,27 @@ def lab_of(colors, eye="usual"):
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
-def apart(first, second):
+def color_distance(first, second):
     """Return the distance CIEDE2000 of colors L*, a*, b*; 1 is just noticeable."""
     (l1, a1, b1), (l2, a2, b2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
     gray = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
     a1, a2 = (a * (1.5 - 0.5 * np.sqrt(gray / (gray + 25.0**7))) for a in (a1, a2))
     c1, c2 = np.hypot(a1, b1), np.hypot(a2, b2)
     h1, h2 = np.degrees(np.arctan2(b1, a1)) % 360, np.degrees(np.arctan2(b2, a2)) % 360
-    turn = np.where(c1 * c2 == 0, 0, (h2 - h1 + 180) % 360 - 180)
-    hue = np.where(c1 * c2 == 0, h1 + h2, (h1 + turn / 2) % 360)
+    difference = np.where(c1 * c2 == 0, 0, (h2 - h1 + 180) % 360 - 180)
+    hue = np.where(c1 * c2 == 0, h1 + h2, (h1 + difference / 2) % 360)
     light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
 
-    def wave(times, less, share):
-        return share * np.cos(np.radians(times * hue - less))
+    def wave(times, shift, amplitude):
+        return amplitude * np.cos(np.radians(times * hue - shift))
 
     uneven = 1 - wave(1, 30, 0.17) + wave(2, 0, 0.24) + wave(3, -6, 0.32) - wave(4, 63, 0.2)
     lightness = (l2 - l1) / (1 + 0.015 * (light - 50) ** 2 / np.sqrt(20 + (light - 50) ** 2))
     chromas = (c2 - c1) / (1 + 0.045 * chroma)
-    hues = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn) / 2) / (1 + 0.015 * chroma * uneven)
+    hues = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(difference) / 2) / (1 + 0.015 * chroma * uneven)
     blue = np.sin(np.radians(60 * np.exp(-(((hue - 275) / 25) ** 2))))
-    turned = -2 * np.sqrt(chroma**7 / (chroma**7 + 25.0**7)) * blue
-    return np.sqrt(lightness**2 + chromas**2 + hues**2 + turned * chromas * hues)
+    rotation = -2 * np.sqrt(chroma**7 / (chroma**7 + 25.0**7)) * blue
+    return np.sqrt(lightness**2 + chromas**2 + hues**2 + rotation * chromas * hues)
 
 
 WIDE, HIGH = 24, 15  # of a box in a legend
@@ -88,29 +88,30 @@ def swatches(theme):
     return dict(zip(Role, np.split(pixels, len(boxes), axis=1), strict=True))
 
 
-def alike(theme, least):
+def similar_roles(theme, minimum):
     """Yield pairs of roles whose boxes in a legend differ too little for a kind of vision.
 
     The measure is the mean of CIEDE2000 over their pixels, with colors, edges, and hatches;
     in print, it uses only the lightness.
     """
-    drawn = swatches(theme)
+    pixels_of_roles = swatches(theme)
     for eye in EYES if theme.name != "print" else ["usual"]:
-        seen = {role: lab_of(pixels, eye) for role, pixels in drawn.items()}
+        colors = {role: lab_of(pixels, eye) for role, pixels in pixels_of_roles.items()}
         if theme.name == "print":
-            seen = {role: pixels * (1, 0, 0) for role, pixels in seen.items()}
-        for one, other in combinations(Role, 2):
-            size = apart(seen[one], seen[other])[6 : 10 + HIGH, 6 : 10 + WIDE].mean()
-            if size < least:
-                yield (one, other), eye, round(float(size), 2)
+            colors = {role: pixels * (1, 0, 0) for role, pixels in colors.items()}
+        for first, second in combinations(Role, 2):
+            distances = color_distance(colors[first], colors[second])
+            distance = distances[6 : 10 + HIGH, 6 : 10 + WIDE].mean()
+            if distance < minimum:
+                yield (first, second), eye, round(float(distance), 2)
 
 
-LEAST = 1.5  # a just noticeable difference of whole patches is 1
+LEAST = 1.5  # 1 is a just noticeable difference of two patches
 
 
 @pytest.mark.parametrize("theme", THEMES.values())
-def test_every_text_has_contrast_and_every_pair_of_roles_is_told_apart(theme):
-    assert list(alike(theme, LEAST)) == []
+def test_texts_have_contrast_and_roles_differ(theme):
+    assert list(similar_roles(theme, LEAST)) == []
     assert len({role.word for role in Role}) == len(Role)
     for role, look in theme.looks.items():
         assert contrast(look.text, look.fill) >= 4.5, role
@@ -132,16 +133,16 @@ SHARMA = np.array([
 ])  # fmt: skip
 
 
-def test_distances_are_those_of_ciede2000():
-    assert apart(SHARMA[:, :3], SHARMA[:, 3:6]) == pytest.approx(SHARMA[:, 6], abs=6e-5)
+def test_distances_equal_the_test_data_of_ciede2000():
+    assert color_distance(SHARMA[:, :3], SHARMA[:, 3:6]) == pytest.approx(SHARMA[:, 6], abs=6e-5)
 
 
-def test_colors_are_those_of_cie_and_contrast_that_of_wcag():
+def test_colors_follow_cie_and_contrast_follows_wcag():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5
     assert lab_of("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.05)
     for red, olive in (("usual", 25), ("protan", 12)):  # much nearer for eyes without red
-        near = apart(lab_of("#b00000", red), lab_of("#5a5a00", red))
+        near = color_distance(lab_of("#b00000", red), lab_of("#5a5a00", red))
         assert (near < olive) == (red == "protan")
 
 
@@ -149,10 +150,10 @@ def eyes_deceived(theme, role, **colors):
     """Return the kinds of vision for which a role with other colors looks like another role."""
     looks = {**theme.looks, role: replace(theme.looks[role], **colors)}
     changed = replace(theme, looks=MappingProxyType(looks))
-    return {eye for pair, eye, _ in alike(changed, LEAST) if role in pair}
+    return {eye for pair, eye, _ in similar_roles(changed, LEAST) if role in pair}
 
 
-def test_the_measure_sees_roles_that_look_alike():
+def test_similar_roles_are_detected():
     assert eyes_deceived(LIGHT, Role.SEED, fill="#d9ebfe", stroke="#2762e8") == {*EYES}  # as INPUT
     rose, green = {"fill": "#fecaca", "stroke": "#fecaca"}, {"fill": "#8cf4c8", "stroke": "#8cf4c8"}
     looks = {**LIGHT.looks, Role.INPUT: replace(LIGHT.looks[Role.INPUT], **rose)}
@@ -163,13 +164,13 @@ def test_the_measure_sees_roles_that_look_alike():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_signs_have_colors_of_no_role(theme):
+def test_the_colors_of_signs_differ_from_the_colors_of_roles(theme):
     roles = [color for look in theme.looks.values() for color in (look.fill, look.stroke)]
     for color in (NEGATIVE, POSITIVE):
         assert contrast(color, theme.background) >= 3
         assert min(np.linalg.norm(lab_of(color) - lab_of(other)) for other in roles) >= 25
     signs = ([lab_of(color, eye) for color in (NEGATIVE, POSITIVE)] for eye in EYES)
-    assert min(float(apart(*colors)) for colors in signs) >= 25
+    assert min(float(color_distance(*colors)) for colors in signs) >= 25
 
 
 @pytest.mark.parametrize("hatch", Hatch)

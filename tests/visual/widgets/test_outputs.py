@@ -1,4 +1,4 @@
-"""The outputs in the file of a notebook, with a format for each front end.
+"""The file of a notebook contains outputs in a format for each front end.
 
 With a kernel, JupyterLab shows a widget.  Visual Studio Code and Colab show the HTML in a separate
 frame, static viewers show an image.
@@ -31,14 +31,14 @@ gallery.loops["square"].system()""".splitlines()
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory):
-    """The output of a kernel for each cell, by the source of the cell."""
+    """Return the output of a kernel for each cell, by the source of the cell."""
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
     folder = tmp_path_factory.mktemp("outputs")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(ROOT))
         patched.delenv("SCANTAPE_STATIC", raising=False)
-        place = {"metadata": {"path": folder}}
-        NotebookClient(notebook, startup_timeout=600, timeout=300, resources=place).execute()
+        resources = {"metadata": {"path": folder}}
+        NotebookClient(notebook, startup_timeout=600, timeout=300, resources=resources).execute()
     size = len(nbformat.writes(notebook).encode())
     assert size < 2_000_000, size
     return {cell.source: dict(cell.outputs[-1].data) for cell in notebook.cells[1:]}
@@ -47,19 +47,19 @@ def bundles(tmp_path_factory):
 def problems(bundle):
     """Yield the faults of a bundle, in words."""
     still = BeautifulSoup(bundle.get("text/html", ""), "html.parser")
-    yield from (f"{kind} is empty" for kind, told in bundle.items() if not told)
-    yield from ("a bare object" for told in bundle.values() if "object at 0x" in str(told))
+    yield from (f"{kind} is empty" for kind, content in bundle.items() if not content)
+    yield from ("a bare object" for content in bundle.values() if "object at 0x" in str(content))
     if "text/html" in bundle and not (still.svg and still.text.strip()):
         yield "nothing is seen without a script"
     loads = (
         e[name] for name in LOADING for e in still.find_all(attrs={name: True}) if e.name != "a"
     )
-    yield from (f"it loads {one}" for one in loads if not one.startswith("#"))
+    yield from (f"it loads {address}" for address in loads if not address.startswith("#"))
     if "image/svg+xml" in bundle:
         root = ElementTree.fromstring(bundle["image/svg+xml"])
         linked = [v for e in root.iter() for k, v in e.items() if k.rpartition("}")[2] == "href"]
         loaded = re.findall(r"url\((?!#)[^)]*|@import", bundle["image/svg+xml"])
-        yield from (f"the picture loads {one}" for one in (*linked, *loaded))
+        yield from (f"the picture loads {address}" for address in (*linked, *loaded))
         yield from ("a script in the picture" for e in root.iter() if e.tag.endswith("script"))
     if bundle.get("image/png"):
         with Image.open(io.BytesIO(b64decode(bundle["image/png"]))) as image:
@@ -70,14 +70,14 @@ def problems(bundle):
 @pytest.mark.parametrize("cell", CELLS[1:])
 def test_every_output_has_real_content_of_all_kinds(bundles, cell):
     bundle = bundles[cell]
-    wanted = {"text/html", "image/svg+xml", *["image/png"] * (LIVE in bundle)}
-    assert {"text/latex"} if "system" in cell else wanted <= bundle.keys()
+    expected = {"text/html", "image/svg+xml", *["image/png"] * (LIVE in bundle)}
+    assert {"text/latex"} if "system" in cell else expected <= bundle.keys()
     assert [*problems(bundle)] == []
     assert len(bundle["text/plain"]) > 20
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "named"),
+    ("kind", "content", "fault"),
     [
         ("text/plain", "<visual.Machine object at 0x7f>", "a bare object"),
         ("text/html", "<script>draw()</script><div></div>", "nothing is seen"),
@@ -88,6 +88,6 @@ def test_every_output_has_real_content_of_all_kinds(bundles, cell):
         ("image/png", "", "is empty"),
     ],
 )
-def test_a_faulty_output_is_detected(bundles, kind, told, named):
-    bundle = {**bundles[CELLS[4]], kind: told}
-    assert any(named in problem for problem in problems(bundle))
+def test_a_faulty_output_is_detected(bundles, kind, content, fault):
+    bundle = {**bundles[CELLS[4]], kind: content}
+    assert any(fault in problem for problem in problems(bundle))

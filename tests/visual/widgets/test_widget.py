@@ -15,7 +15,7 @@ from visual.widgets.widget import in_notebook
 
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
-MADE = {
+WIDGETS = {
     "Machine": lambda: visual.machine(TRACE),
     "Workbench": lambda: visual.Workbench(view="taps"),
     "Exercise": lambda: visual.Exercise(TRACE, "taps"),
@@ -28,56 +28,56 @@ MADE = {
 
 def test_all_widgets_go_into_boxes():
     before = len(_instances)
-    widgets = [make() for make in MADE.values()]
-    assert len(_instances) == before  # no page has received one
+    widgets = [make() for make in WIDGETS.values()]
+    assert len(_instances) == before  # no page has received a widget
     box = ipywidgets.VBox([*widgets, ipywidgets.Tab(widgets[:2])])
     ipywidgets.AppLayout(header=widgets[0], center=box, footer=widgets[-1])
     assert all(_instances[widget.model_id] is widget for widget in widgets)
-    told = box.get_state("children")["children"]
-    assert told[:5] == [f"IPY_MODEL_{widget.model_id}" for widget in widgets]
+    children = box.get_state("children")["children"]
+    assert children[:5] == [f"IPY_MODEL_{widget.model_id}" for widget in widgets]
     # Without a kernel, a box has only its text.
-    shown = box._repr_mimebundle_()["text/plain"]
-    assert all(f"<{name}: " in repr(box) for name in MADE)
-    assert "object at 0x" not in shown
+    text = box._repr_mimebundle_()["text/plain"]
+    assert all(f"<{name}: " in repr(box) for name in WIDGETS)
+    assert "object at 0x" not in text
 
 
 def test_interact_creates_a_new_widget():
-    asked = []
+    exercises = []
     play = ipywidgets.interactive(
-        lambda seed: asked.append(visual.Exercise(TRACE, "preserved", seed)) or asked[-1],
+        lambda seed: exercises.append(visual.Exercise(TRACE, "preserved", seed)) or exercises[-1],
         seed=(0, 9),
     )
     play.update()
     play.children[0].value = 3
-    assert play.result is asked[-1]
+    assert play.result is exercises[-1]
     assert play.result.question == visual.Exercise(TRACE, "preserved", 3).question
 
 
 def test_answers_can_be_observed():
-    asked, bar, seen = MADE["Exercises"](), ipywidgets.IntProgress(), []
-    ipywidgets.dlink((asked, "points"), (bar, "value"))
-    asked.observe(seen.append, "answered")
-    first, second = (task.question for task in asked.tasks)
+    exercises, bar, changes = WIDGETS["Exercises"](), ipywidgets.IntProgress(), []
+    ipywidgets.dlink((exercises, "points"), (bar, "value"))
+    exercises.observe(changes.append, "answered")
+    first, second = (task.question for task in exercises.tasks)
     page = {first: {"tries": 1, "points": 1, "done": True}}
-    asked.set_state({"progress": page})  # as a page reports it
-    asked.set_state({"progress": {**page, second: {"tries": 0, "points": 2, "done": True}}})
-    assert (bar.value, [change.new for change in seen]) == (3, [1, 2])
+    exercises.set_state({"progress": page})  # as a page reports it
+    exercises.set_state({"progress": {**page, second: {"tries": 0, "points": 2, "done": True}}})
+    assert (bar.value, [change.new for change in changes]) == (3, [1, 2])
     with pytest.raises(TraitError, match="points"):
-        asked.points = 2
+        exercises.points = 2
 
 
-def test_a_widget_without_a_page_is_not_kept():
+def test_a_widget_without_a_page_is_collected():
     gc.freeze()  # collect only the objects of this test
-    kept = [weakref.ref(MADE["Question"]()) for _ in range(3)]
+    references = [weakref.ref(WIDGETS["Question"]()) for _ in range(3)]
     gc.collect()
-    assert [one() for one in kept] == [None] * 3
-    shown = MADE["Question"]()
-    told = weakref.ref(shown), shown.model_id
-    del shown
+    assert [reference() for reference in references] == [None] * 3
+    widget = WIDGETS["Question"]()
+    last = weakref.ref(widget), widget.model_id
+    del widget
     gc.collect()
-    assert told[0]() is _instances[told[1]]
-    _instances[told[1]].close()
-    assert told[1] not in _instances
+    assert last[0]() is _instances[last[1]]
+    _instances[last[1]].close()
+    assert last[1] not in _instances
 
 
 LIVE = "application/vnd.jupyter.widget-view+json"
@@ -94,15 +94,15 @@ def kernel(monkeypatch):
     monkeypatch.setattr("IPython.get_ipython", Kernel)
 
 
-@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
-    shown = made()
-    assert set(shown._repr_mimebundle_()) == {LIVE, *STILL}
+@pytest.mark.parametrize("make", WIDGETS.values(), ids=WIDGETS)
+def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, make):
+    widget = make()
+    assert set(widget._repr_mimebundle_()) == {LIVE, *STILL}
     monkeypatch.setenv("SCANTAPE_STATIC", "1")
     assert not in_notebook()
-    bundle = shown._repr_mimebundle_()
+    bundle = widget._repr_mimebundle_()
     assert set(bundle) == {*STILL}
-    is_still = isinstance(shown, visual.Workbench)  # its view is a picture
+    is_still = isinstance(widget, visual.Workbench)  # its view is a picture
     assert is_still != ('<script type="module">' in bundle["text/html"].replace("'", '"'))
 
 

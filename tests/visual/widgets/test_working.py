@@ -16,7 +16,7 @@ from visual.widgets.working import TURNS, Job, begin
 from visual.workbench import state, workbench
 from visual.workbench.workbench import Workbench
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 # In a thread
@@ -27,7 +27,7 @@ def in_a_loop(test):
 
     @wraps(test)
     def run(**arguments):
-        asyncio.run(asyncio.wait_for(test(**arguments), PATIENCE))
+        asyncio.run(asyncio.wait_for(test(**arguments), TIMEOUT))
 
     return run
 
@@ -49,7 +49,7 @@ def endless(started):
 
 
 @in_a_loop
-async def test_a_job_that_lets_another_run_first_ends_too():
+async def test_a_job_that_lets_an_endless_job_run_ends():
     """The first job lets the second run, which never ends; nevertheless the first ends."""
     started, second, long, found = threading.Event(), threading.Event(), Job(), []
 
@@ -77,8 +77,8 @@ async def test_a_job_that_lets_another_run_first_ends_too():
 # In a workbench
 
 
-async def asked_for_the_endless(monkeypatch):
-    """Let pictures of order 3 never end; return a workbench whose page has asked for one."""
+async def bench_with_endless_work(monkeypatch):
+    """Replace the drawing at order 3 by endless work, and return a workbench that runs it."""
     begun, draw, bench = threading.Event(), state.draw_study, Workbench(view="tapes")
 
     def drawn(study, *chosen):
@@ -93,7 +93,7 @@ async def asked_for_the_endless(monkeypatch):
 
 @in_a_loop
 async def test_a_change_cancels_the_previous_request(monkeypatch):
-    shown, bench = [], await asked_for_the_endless(monkeypatch)
+    shown, bench = [], await bench_with_endless_work(monkeypatch)
     bench.observe(lambda _: shown.append(bench.state), "svg")
     bench.receive({"number": 2, "key": ["order"], "value": "2"})
     await until(lambda: bench.form["answered"] == 2)
@@ -111,7 +111,7 @@ async def test_a_change_cancels_the_previous_request(monkeypatch):
 )
 @in_a_loop
 async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
-    bench = await asked_for_the_endless(monkeypatch)
+    bench = await bench_with_endless_work(monkeypatch)
     before = (bench.state, bench.svg)
     bench.receive({"number": 2, **message})
     assert bench.form["answered"] == 2
@@ -123,7 +123,7 @@ async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch)
 
 @in_a_loop
 async def test_a_choice_from_python_cancels_a_request(monkeypatch):
-    bench = await asked_for_the_endless(monkeypatch)
+    bench = await bench_with_endless_work(monkeypatch)
     bench.set(taps={"x": (-2,)})
     assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
     assert bench.form["answered"] == 1
@@ -135,7 +135,7 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
 
 @in_a_loop
 async def test_another_workbench_does_not_wait(monkeypatch):
-    one = await asked_for_the_endless(monkeypatch)
+    one = await bench_with_endless_work(monkeypatch)
     other = Workbench(gallery.loops["gap"], view="tapes")
     other.receive({"number": 1, "key": ["order"], "value": "2"})
     await until(lambda: other.form["answered"] == 1)

@@ -40,8 +40,8 @@ def test_link_and_copied_cell_have_the_moment_until_another_run():
     bench = Workbench(gallery.loops["gap"], order=2, view="machine")
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
-    again = rebuild(bench)
-    assert (again.state, again.moment, again.link) == (bench.state, 9, bench.link)
+    copy = rebuild(bench)
+    assert (copy.state, copy.moment, copy.link) == (bench.state, 9, bench.link)
     assert bench.link == "loop=gap&order=2&moment=9"
     bench.set(order=1)
     assert bench.moment == -1
@@ -137,7 +137,7 @@ states = st.fixed_dictionaries(
 
 
 @given(states)
-def test_a_state_comes_back_from_its_text(state):
+def test_a_text_restores_its_state(state):
     text = as_text(state)
     assert from_text(text) == state
     assert from_text(f"https://example.org/page.html#{text}") == state
@@ -164,9 +164,9 @@ def test_the_text_is_short_and_another_reader_finds_the_same_pairs():
     assert from_text(text) == state
 
 
-def test_types_of_numbers_are_kept():
-    read = from_text("loop=square&at.x=1&at.y=1.0&at.z=nan&at.b=True,False&options.scan=2")
-    assert [type(read["at"][name]) for name in "xy"] == [int, float]
-    assert math.isnan(read["at"]["z"])
-    assert read["at"]["b"] == (True, False)
-    assert read["options"] == {"scan": 2}
+def test_types_of_numbers_are_preserved():
+    state = from_text("loop=square&at.x=1&at.y=1.0&at.z=nan&at.b=True,False&options.scan=2")
+    assert [type(state["at"][name]) for name in "xy"] == [int, float]
+    assert math.isnan(state["at"]["z"])
+    assert state["at"]["b"] == (True, False)
+    assert state["options"] == {"scan": 2}

@@ -74,11 +74,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("loop", "key", "value", "told"), BAD, ids=str)
-def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, told):
+@pytest.mark.parametrize(("loop", "key", "value", "words"), BAD, ids=str)
+def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, words):
     bench = Workbench(gallery.loops[loop], order=2, view="tapes")
     state, svg = bench.state, bench.svg
-    assert told in send(bench, key, value)
+    assert words in send(bench, key, value)
     assert bench.form["problem"]["key"] == key
     assert (bench.state, bench.svg) == (state, svg)
     assert send(bench, ["theme"], "print") == ""
@@ -90,7 +90,7 @@ KEYS += (["options", "nothing"], ["at", "nothing", 0], ["link"], ["loop"], ["vie
 ODD = (None, True, "", "nan", 1e400, 10**30, "\ud800", "a\nb", [], [None], [[1]], {}, ["x**", 1])
 
 
-def test_odd_messages_are_refused_with_a_sentence():
+def test_odd_messages_cause_one_sentence():
     bench = Workbench(view="taps")
     bench.send = lambda *_, **__: None
     messages = [{"number": 1, "key": key, "value": value} for key, value in product(KEYS, ODD)]
@@ -98,9 +98,9 @@ def test_odd_messages_are_refused_with_a_sentence():
     for message in messages:
         bench.receive(message)
         json.dumps(bench.form, allow_nan=False)
-        if told := bench.form["problem"]["text"]:
-            check_sentence(told)
-    assert told.startswith("message = ")
+        if problem := bench.form["problem"]["text"]:
+            check_sentence(problem)
+    assert problem.startswith("message = ")
 
 
 def test_weights_begin_as_the_cost_before_them():
@@ -130,7 +130,7 @@ def test_a_state_is_frozen_and_set_from_python():
     assert bench.state == before
 
 
-def test_chosen_values_last_for_other_taps():
+def test_chosen_values_remain_for_other_taps():
     bench = Workbench(at={"x": 0.8}, view="tapes")
     assert send(bench, ["taps", "x"], [-3, -1]) == ""
     loop = gallery.loops["square"].with_values({"x": 0.8}).with_taps({"x": (-3, -1)})
@@ -151,7 +151,7 @@ def test_chosen_values_last_for_other_taps():
         ("y = sin(x[t-1])*x[t-2]; x = y[t] + x", "x = 1 2", ({"x": [1, 2]}, {}, {})),
     ],
 )
-def test_a_step_that_is_written(text, values, like):
+def test_a_step_can_be_typed(text, values, like):
     bench = Workbench(view="tapes")
     assert send(bench, ["written"], [text, values]) == ""
     assert bench.state.loop == "written"
@@ -167,7 +167,7 @@ def test_a_step_that_is_written(text, values, like):
     assert Workbench(bench.link).svg == bench.svg
 
 
-def test_a_picture_has_options_of_its_own():
+def test_each_picture_has_its_own_options():
     """Another view keeps only the Scan, and only if the view has this option."""
     loop, bench = gallery.loops["square"], Workbench(view="tapes")
     assert send(bench, ["options", "all"], True) == ""
@@ -243,15 +243,15 @@ STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE
 @pytest.mark.parametrize("suffix", [*STARTS, "exe"])
 def test_a_picture_is_sent_as_a_file(suffix, rule, monkeypatch):
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)  # comparing order 3 takes most time
-    bench, sent = Workbench(view="tapes", rule=rule), []
-    monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
+    bench, files = Workbench(view="tapes", rule=rule), []
+    monkeypatch.setattr(bench, "send", lambda content, buffers: files.append((content, buffers)))
     problem = send(bench, ["save"], suffix)
     if suffix == "exe":
-        assert not sent
+        assert not files
         assert "svg, pdf, png, and html" in problem
     else:
         assert problem == ""
-        ((content, (file,)),) = sent
+        ((content, (file,)),) = files
         assert content["file"] == f"square-{rule or 'tapes'}-1.{suffix}"
         assert file.startswith(STARTS[suffix])
 
@@ -280,10 +280,10 @@ def test_a_failed_workbench_registers_no_widget():
 
 def test_many_changes_leave_no_objects():
     """Count the objects that are newer than the test, without intentional caches, and widgets."""
-    bench, kept = Workbench(order=2, view="tapes"), []
+    bench, pictures = Workbench(order=2, view="tapes"), []
     gc.unfreeze()  # the objects that conftest.py freezes
-    wrappers = (one for one in gc.get_objects() if type(one) is _lru_cache_wrapper)
-    caches = [one for one in wrappers if one.__module__.startswith(("lab.", "visual."))]
+    wrappers = (obj for obj in gc.get_objects() if type(obj) is _lru_cache_wrapper)
+    caches = [obj for obj in wrappers if obj.__module__.startswith(("lab.", "visual."))]
     gc.freeze()
     changes = (
         lambda n: send(bench, ["at", "x", 0], 0.3 + n / 977),
@@ -296,25 +296,25 @@ def test_many_changes_leave_no_objects():
     )
 
     def count_objects():
-        for one in caches:
-            one.cache_clear()
+        for obj in caches:
+            obj.cache_clear()
         gc.collect()
         return np.array([len(gc.get_objects()), len(_instances)])
 
-    def grown(times, keep=lambda: None):
+    def growth(times, keep=lambda: None):
         before = count_objects()
         for number in range(times):
             changes[number % len(changes)](number)
-            kept.append(keep())
-        kept[:] = [one for one in kept if one is not None]
+            pictures.append(keep())
+        pictures[:] = [obj for obj in pictures if obj is not None]
         objects, widgets = count_objects() - before
         assert widgets == 0
         return objects
 
-    grown(36)  # after these changes, the history is full
-    grown(36)  # abstract classes, as in matplotlib, cache the types that they meet
-    assert grown(36) < 50
-    assert grown(8, lambda: bench.picture) > 1000  # the measure detects objects that remain
+    growth(36)  # after these changes, the history is full
+    growth(36)  # abstract classes, as in matplotlib, cache the types that they meet
+    assert growth(36) < 50
+    assert growth(8, lambda: bench.picture) > 1000  # the measure detects objects that remain
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -324,8 +324,8 @@ def test_a_pymc_model_is_its_log_density():
 
     bench = Workbench(garch(), order=1, wrt="beta_logodds__", view="tapes")
     assert "gradient of garch" in bench.picture.text()
-    (by,) = (one for one in bench.form["controls"] if one["key"] == ["wrt"])
-    assert {*by["options"][0]} == {"omega_log__"}
+    (control_of_wrt,) = (c for c in bench.form["controls"] if c["key"] == ["wrt"])
+    assert {*control_of_wrt["options"][0]} == {"omega_log__"}
     assert "visual.Workbench(model, order=1, wrt='beta_logodds__', view='tapes')" in bench.python
 
 
@@ -337,14 +337,14 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize(("view", "place", "there", "key", "value", "chosen"), LOST, ids=str)
-def test_an_option_that_is_no_longer_valid_is_dropped(view, place, there, key, value, chosen):
+@pytest.mark.parametrize(("view", "option", "old", "key", "value", "chosen"), LOST, ids=str)
+def test_an_option_that_is_no_longer_valid_is_dropped(view, option, old, key, value, chosen):
     """A choice that is still valid remains: the fourth Scan, for another variable."""
     bench = Workbench(order=2, view=view)
-    assert send(bench, place, there) == send(bench, key, value) == ""
-    kept = {"scan": 4} if view == "unrolled" else {}
-    assert dict(bench.state.options) == kept
-    assert bench.svg == visual.draw(gallery.loops["square"], view, **chosen, **kept).svg()
+    assert send(bench, option, old) == send(bench, key, value) == ""
+    options = {"scan": 4} if view == "unrolled" else {}
+    assert dict(bench.state.options) == options
+    assert bench.svg == visual.draw(gallery.loops["square"], view, **chosen, **options).svg()
 
 
 def test_a_requested_option_must_be_valid():
@@ -358,8 +358,8 @@ def test_a_requested_option_must_be_valid():
 
 
 def test_setting_a_trait_makes_a_choice_in_both_directions():
-    bench, seen = visual.Workbench(view="tapes"), []
-    bench.observe(lambda change: seen.append((change.name, change.new)), ["order", "loop"])
+    bench, changes = visual.Workbench(view="tapes"), []
+    bench.observe(lambda change: changes.append((change.name, change.new)), ["order", "loop"])
     slider = ipywidgets.IntSlider(value=1, min=0, max=3)
     ipywidgets.link((slider, "value"), (bench, "order"))
     slider.value = 2
@@ -368,7 +368,7 @@ def test_setting_a_trait_makes_a_choice_in_both_directions():
     assert bench.svg == visual.draw(gallery.loops["gap"], order=2).svg()
     bench.set(order=1)
     assert send(bench, ["view"], "taps") == ""
-    assert seen == [("order", 2), ("loop", "gap"), ("order", 1)]
+    assert changes == [("order", 2), ("loop", "gap"), ("order", 1)]
     assert slider.value == bench.order == bench.state.order == 1
     box = ipywidgets.VBox([slider, bench, visual.machine(trace_of("square"))])
     assert bench in box.children

@@ -74,16 +74,16 @@ def test_a_missing_arrow_changes_the_twin():
 
 def expected_values(trace, key, moment, role):
     """Yield the values that a cell may show, from the reads and writes of the trace."""
-    _, name, place = key.split(":")
+    _, name, index = key.split(":")
     steps_before = 0
     for scan in trace.scans:
         step = None if moment is None else moment - steps_before
         steps_before += scan.steps
         for tape in (tape for tape in (*scan.tapes, *scan.outputs) if tape.name == name):
             known = [] if tape.axis is None else tape.axis.index.tolist()
-            if not place.startswith("r") and int(place) not in known:
+            if not index.startswith("r") and int(index) not in known:
                 continue
-            row = int(place[1:]) if place.startswith("r") else known.index(int(place))
+            row = int(index[1:]) if index.startswith("r") else known.index(int(index))
             if scan.parent is None or role is Role.READ or not tape.tape.reads:
                 yield tape.final[row]
             elif step is None:
@@ -91,43 +91,43 @@ def expected_values(trace, key, moment, role):
             elif step < scan.steps:
                 yield tape.contents(max(step, -1))[row]  # -1: the initial contents
         for sequence in scan.sequences:
-            if name in (sequence.name, sequence.axis.variable) and place.isdigit():
-                yield from sequence.values[sequence.axis.index == int(place)]
+            if name in (sequence.name, sequence.axis.variable) and index.isdigit():
+                yield from sequence.values[sequence.axis.index == int(index)]
         yield from (p.value for p in scan.parameters if p.name == name)
 
 
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
-def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
+def test_every_number_in_a_picture_is_a_number_of_the_trace(name, order, options):
     """All cells: forward values, seeds, values read, overwritten, and spent, and the results."""
     trace = trace_of(name, order)
-    every = cell_groups(visual.tapes(trace, **options))
-    every = [each for each in every if not each[0].cell.startswith("scan:")]  # no cards
-    assert len(every) > 20
-    for group, step, role in every:
+    groups = cell_groups(visual.tapes(trace, **options))
+    groups = [each for each in groups if not each[0].cell.startswith("scan:")]  # no cards
+    assert len(groups) > 20
+    for group, step, role in groups:
         values = list(expected_values(trace, group.cell, step, role))
         assert values, group.cell
-        drawn = words_of(group.shapes)
+        words = words_of(group.shapes)
         if values[0].ndim:
             norms = {number_text(np.linalg.norm(v)) for v in values}
-            assert any(n in text for n in norms for text in drawn), group.title
+            assert any(n in text for n in norms for text in words), group.title
             continue
-        shown = group.title.split(" = ", 1)[1].split(" (before")[0]
-        assert shown in {repr(v.item()) for v in values}, group.title
+        value_text = group.title.split(" = ", 1)[1].split(" (before")[0]
+        assert value_text in {repr(v.item()) for v in values}, group.title
         forms = {number_text(v) for v in values}  # with more digits if neighbors look the same
         forms |= {f"{form}…" for form in forms}
         forms |= {f"{v:.{digits}g}" for v in values for digits in (5, 6, 7)}
-        assert forms & set(drawn), group.title
+        assert forms & set(words), group.title
 
 
-def test_a_wrong_number_in_a_picture_would_be_noticed():
+def test_expected_values_exclude_wrong_numbers():
     trace = trace_of("square", 1)
     key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first step after the loop's four
     assert [float(v) for v in expected_values(trace, key, moment, role)] == [2 * 0.6634204312890625]
 
 
-def test_memory_that_nobody_wrote_has_no_number():
+def test_uninitialized_memory_has_no_number():
     buffer = pt.set_subtensor(pt.empty((5,))[:1], pt.dvector("start"))
     a = pt.dscalar("a")
     state = LoopVariable(Kind.MIT_MOT, "b", Tape((0,), (1,)), buffer, (a,), (a * 2,))
@@ -150,13 +150,13 @@ def window_of(name, cost):
 
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
-def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
+def test_values_of_steps_before_a_window_are_not_seeds(picture, name, cost):
     """The cost reads the last state, which is hidden if steps 5 to 7 are shown; or all states."""
-    kept = window_of(name, cost)
-    drawn = picture(kept)
-    seeds = [s for s in drawn.walk() if isinstance(s, Box) and s.role is Role.SEED]
+    trace = window_of(name, cost)
+    scene = picture(trace)
+    seeds = [s for s in scene.walk() if isinstance(s, Box) and s.role is Role.SEED]
     assert bool(seeds) == (cost == "sum")
-    last = max(tape.final.shape[0] for tape in kept.scans[0].tapes)
+    last = max(tape.final.shape[0] for tape in trace.scans[0].tapes)
     assert len(seeds) < last * 2
 
 
@@ -171,45 +171,45 @@ def factors_on_arrows(scene):
     """Return each factor on arrows, with these arrows; short labels are excluded."""
     chips = [g.shapes for g in scene.groups() if len(g.shapes) == 2]
     return [
-        (told.content, [a for a in arrows(scene) if any(meets(p, box, 0) for p in pieces(a))])
-        for box, told in chips
-        if isinstance(box, Box) and box.role is Role.PANEL and told.content.startswith("·")
+        (text.content, [a for a in arrows(scene) if any(meets(p, box, 0) for p in pieces(a))])
+        for box, text in chips
+        if isinstance(box, Box) and box.role is Role.PANEL and text.content.startswith("·")
     ]
 
 
 @pytest.mark.parametrize("size", [{}, {"width": "85mm"}])
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["coupled", "gap", "rnn", "newton", "extra"])
-def test_a_factor_lies_on_its_own_arrow_alone(name, order, size):
-    found = factors_on_arrows(visual.draw(gallery.loops[name], "tapes", order=order, **size))
-    assert [told for told, on in found if len(on) != 1] == []
+def test_each_factor_is_on_one_arrow(name, order, size):
+    factors = factors_on_arrows(visual.draw(gallery.loops[name], "tapes", order=order, **size))
+    assert [factor for factor, arrows in factors if len(arrows) != 1] == []
 
 
-def test_factors_read_off_arrows_make_the_numbers():
+def test_factors_on_arrows_compute_the_new_numbers():
     """New is old and, of every arrow that comes, its factor times the number where it begins."""
     scene, sums = visual.tapes(trace_of("coupled", 1)), {}
-    around = boxes(scene)
+    all_boxes = boxes(scene)
     groups = (g for g in scene.groups() if g.cell and " = " in g.title)
-    held = {id(group.shapes[0]): words_of(group.shapes) for group in groups}
-    for told, (arrow,) in factors_on_arrows(scene):
-        start, end = (id(box_at(arrow.points[n], around)) for n in (0, -1))
-        sums.setdefault(end, []).append(float(told[1:]) * float(held[start][0]))
+    numbers = {id(group.shapes[0]): words_of(group.shapes) for group in groups}
+    for factor, (arrow,) in factors_on_arrows(scene):
+        start, end = (id(box_at(arrow.points[n], all_boxes)) for n in (0, -1))
+        sums.setdefault(end, []).append(float(factor[1:]) * float(numbers[start][0]))
     assert sorted(map(len, sums.values())) == [1] * 3 + [2] * 6  # arrows to totals, and to slots
     for slot, parts in sums.items():
-        new, old = map(float, held[slot])
+        new, old = map(float, numbers[slot])
         assert new == pytest.approx(old + sum(parts), rel=2e-3)
 
 
-def test_a_factor_on_two_arrows_would_be_seen():
+def test_a_factor_on_two_arrows_is_detected():
     scene = visual.tapes(trace_of("coupled", 1))
-    (x, y), *_ = next(on for _, (on,) in factors_on_arrows(scene)).points
-    over = Arrow(((x - 200, y + 10), (x + 200, y + 10)))
-    crossed = replace(scene, shapes=(*scene.shapes, over))
-    assert any(len(on) == 2 for _, on in factors_on_arrows(crossed))
+    (x, y), *_ = next(arrow for _, (arrow,) in factors_on_arrows(scene)).points
+    added = Arrow(((x - 200, y + 10), (x + 200, y + 10)))
+    crossed = replace(scene, shapes=(*scene.shapes, added))
+    assert any(len(arrow) == 2 for _, arrow in factors_on_arrows(crossed))
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
-def test_the_numbered_parts_of_a_gradient_sum_to_it(name, parameter):
+def test_the_numbered_parts_of_a_gradient_add_up_to_the_gradient(name, parameter):
     """The slope of the first derivative over the parameter is the sum of all parts."""
     loop = gallery.loops[name]
     trace = loop.trace(order=2)
@@ -225,6 +225,6 @@ def test_the_numbered_parts_of_a_gradient_sum_to_it(name, parameter):
     def slope(value):
         return float(loop.with_values({parameter: value}).trace(order=1).outputs[1])
 
-    (at,) = [p.value for p in trace.scans[0].parameters if p.name == parameter]
-    measured = check.finite_differences(slope, float(at))
-    assert sum(parts) == pytest.approx(float(measured), rel=1e-4, abs=1e-9)
+    (point,) = [p.value for p in trace.scans[0].parameters if p.name == parameter]
+    estimate = check.finite_differences(slope, float(point))
+    assert sum(parts) == pytest.approx(float(estimate), rel=1e-4, abs=1e-9)

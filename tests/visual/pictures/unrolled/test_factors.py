@@ -57,12 +57,12 @@ def run(name):
 def local(name, written, read, change=1e-6):
     """Return the derivative of a written value wrt a read value: central differences."""
     step, values = LOOPS[name][0], run(name)
-    sides = (step({**values, read: values[read] + way}, written[1]) for way in (change, -change))
+    sides = (step({**values, read: values[read] + h}, written[1]) for h in (change, -change))
     upper, lower = (state[written[0]] for state in sides)
     return (upper - lower) / (2 * change)
 
 
-def places(factor):
+def indices(factor):
     above, i, below, j = NAME.fullmatch(factor).groups()
     return (above, int(i.translate(DIGITS))), (below, int(j.translate(DIGITS)))
 
@@ -75,26 +75,26 @@ def last_gradient(trace):
             yield factor, graph.nodes[edge[1]]
 
 
-def of_gradient(name, order):
+def factors_of(name, order):
     """Return the unrounded factors on the arrows of a gradient, by pairs of quantities."""
-    found = [factor for factor, _ in last_gradient(trace_of(name, order))]
-    return {places(f.name): f.number for f in found if NAME.fullmatch(f.name)}
+    factors = [factor for factor, _ in last_gradient(trace_of(name, order))]
+    return {indices(f.name): f.number for f in factors if NAME.fullmatch(f.name)}
 
 
-def differ(found, name):
+def differing(factors, name):
     """Return the pairs with a factor that differs from the derivative of the step."""
-    return [pair for pair, number in found.items() if abs(number - local(name, *pair)) > 1e-7]
+    return [pair for pair, number in factors.items() if abs(number - local(name, *pair)) > 1e-7]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", LOOPS)
 def test_factors_are_derivatives_of_the_step(name, order):
-    found, (*_, steps, factors) = of_gradient(name, order), LOOPS[name]
-    assert len(found) == factors * steps
-    assert differ(found, name) == []
-    pair = next(iter(found))
-    for wrong in (found[pair] * 1.001, -found[pair]):  # a wrong factor is detected
-        assert differ({**found, pair: wrong}, name) == [pair]
+    actual, (*_, steps, factors) = factors_of(name, order), LOOPS[name]
+    assert len(actual) == factors * steps
+    assert differing(actual, name) == []
+    pair = next(iter(actual))
+    for wrong in (actual[pair] * 1.001, -actual[pair]):  # a wrong factor is detected
+        assert differing({**actual, pair: wrong}, name) == [pair]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -107,7 +107,7 @@ def test_every_factor_is_shown_and_touches_no_box(name, order):
         low, ends = text.y + 1, (text.left, text.left + text.width)
         edges = [((ends[0], y), (ends[1], y)) for y in (text.y - 8, low)]
         assert not any(meets(e, cell, 0.0) for e in edges for cell in boxes(scene)), text.content
-    drawn, found = {text.title for text in lines}, [*last_gradient(trace)]
-    titles = [f.title for f, node in found if f.name and not (node.lasting or node.faded)]
-    assert {*titles} <= drawn
+    shown, factors = {text.title for text in lines}, [*last_gradient(trace)]
+    titles = [f.title for f, node in factors if f.name and not (node.lasting or node.faded)]
+    assert {*titles} <= shown
     assert len(titles) <= len(arrows(scene))

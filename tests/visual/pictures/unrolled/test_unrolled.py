@@ -76,14 +76,14 @@ def perturbed(loop, order, name, index, change=1e-6):
         state = loop.step(**{k: v for k, v in values.items() if k not in ("bump", "here")})
         return state + pt.switch(pt.eq(values["here"], index - 1), values["bump"], 0.0)
 
-    moved = lab.Loop(
+    bumped = lab.Loop(
         step,
         states=loop.states,
         sequences=(*loop.sequences, lab.Sequence("here", np.arange(loop.steps))),
         parameters=(*loop.parameters, lab.Parameter("bump", change)),
         n_steps=loop.steps,
     )
-    return moved.trace(order, at={"bump": change}).outputs[-1]
+    return bumped.trace(order, at={"bump": change}).outputs[-1]
 
 
 @pytest.mark.parametrize(("name", "order"), [("square", 1), ("square", 2), ("logistic", 1)])
@@ -97,14 +97,14 @@ def test_faded_states_change_nothing(name, order):
         assert (perturbed(loop, order, state, index) != still) != faded[index], index
 
 
-def bent(scene):
+def bent_arrows(scene):
     return [arrow for arrow in arrows(scene) if len(arrow.points) > 2]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_gradients_that_feed_each_other_are_neighbors(order):
-    """All arrows of coupled are straight, and cross at the same places at all orders."""
+    """All arrows of coupled are straight, and cross at the same positions at all orders."""
     scene = visual.draw(gallery.loops["coupled"], "unrolled", order=order)
-    assert bent(scene) == []
+    assert bent_arrows(scene) == []
     assert len([a for a in arrows(scene) if len({x for x, _ in a.points}) > 1]) == 2 * 4 * 3
-    assert bent(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))  # bent arrows are detected
+    assert bent_arrows(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))
