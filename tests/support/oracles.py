@@ -162,8 +162,8 @@ def equations_of(printed):
         if line.startswith("for "):
             steps = line
         elif line.startswith("step k: "):
-            found = re.findall(r"([^\s\[]+)\[t\] is ([^,]+)", line)
-            starts = {name: as_python(text.removeprefix(name)).strip("[]") for name, text in found}
+            definitions = re.findall(r"([^\s\[]+)\[t\] is ([^,]+)", line)
+            starts = {n: as_python(v.removeprefix(n)).strip("[]") for n, v in definitions}
         elif not line.endswith(", where") and "the generator after" not in line:
             pairs.append(tuple(re.split(" = | ← ", line, maxsplit=1)))
     return pairs, steps, starts

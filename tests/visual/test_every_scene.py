@@ -355,7 +355,7 @@ WRONG = {
     ],
     "explained": [
         lambda s: renamed(s, "preserved:", "product: of two"),
-        lambda s: renamed(s, "preserved:", "preserved: kept"),
+        lambda s: renamed(s, "preserved:", "preserved: saved"),
         lambda s: with_more(s, Box(0, 0, 50, 20, Role.UNDEFINED)),
     ],
     "striped": [

@@ -45,18 +45,18 @@ DRAWING = [getattr(visual, name) for name in {*PICTURES} - {"machine"} if hasatt
 DRAWING += [visual.eager, visual.two_tapes, visual.routing, visual.transposed, visual.dot_product]
 CALLS = [  # the name in the message, its replacement, and a call
     *(
-        (f"lab.{n}", told, partial(attrgetter(n), RECORDS if "." in n else lab))
-        for n, told in of_lab.RETIRED_NAMES.items()
+        (f"lab.{n}", new, partial(attrgetter(n), RECORDS if "." in n else lab))
+        for n, new in of_lab.RETIRED_NAMES.items()
     ),
-    *((f"visual.{n}", told, partial(getattr, visual, n)) for n, told in RETIRED_NAMES.items()),
-    *((f"picture {n}", told, partial(visual.draw, SQUARE, n)) for n, told in RETIRED_NAMES.items()),
+    *((f"visual.{n}", new, partial(getattr, visual, n)) for n, new in RETIRED_NAMES.items()),
+    *((f"picture {n}", new, partial(visual.draw, SQUARE, n)) for n, new in RETIRED_NAMES.items()),
     *(
-        (f"option {n}", told, partial(visual.draw, SQUARE, **{n: 1}))
-        for n, told in RETIRED_OPTIONS.items()
+        (f"option {n}", new, partial(visual.draw, SQUARE, **{n: 1}))
+        for n, new in RETIRED_OPTIONS.items()
     ),
     *(
-        (f"format {n}", told, write)
-        for n, told in RETIRED_FORMATS.items()
+        (f"format {n}", new, write)
+        for n, new in RETIRED_FORMATS.items()
         for write in (
             partial(visual.draw(SQUARE).save, f"tape{n}"),
             partial(visual.export, SQUARE, "all", [n.removeprefix(".")]),
@@ -65,8 +65,8 @@ CALLS = [  # the name in the message, its replacement, and a call
     *(("theme", PICTURE_OPTIONS["theme"], partial(draw, SQUARE, theme="dark")) for draw in DRAWING),
     *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in RETIRED_COMMANDS.items()),
     *(
-        (option, told, [*DRAW, *words])
-        for name, told in RETIRED_OPTIONS.items()
+        (option, new, [*DRAW, *words])
+        for name, new in RETIRED_OPTIONS.items()
         for option in [f"--{name.replace('_', '-')}"]
         for words in ([option], [option, "1"], [f"{option}=1"])
     ),

@@ -16,5 +16,5 @@ def test_rows_of_slices(text):
     cut = cut_of(eval(text, {"x": x}))
     assert (cut.base is x) == (text in KNOWN)
     if text in KNOWN:
-        found = np.arange(10)[cut.first] + cut.stride * np.arange(len(selected))
-        np.testing.assert_array_equal(found, selected)
+        actual = np.arange(10)[cut.first] + cut.stride * np.arange(len(selected))
+        np.testing.assert_array_equal(actual, selected)

@@ -112,7 +112,7 @@ def test_an_svg_moves_without_a_script():
 
 @needs_browser
 def test_an_svg_is_dark_on_a_dark_screen(browser):
-    """On a dark screen, boxes have their colors of the dark picture; on a light screen, no change."""
+    """On a dark screen, boxes have the colors of the dark picture; a light screen changes none."""
     looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
         .map(({ fill, stroke }) => [fill, stroke])"""
     colors = []

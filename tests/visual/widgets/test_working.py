@@ -22,7 +22,7 @@ TIMEOUT = 60
 # In a thread
 
 
-def in_a_loop(test):
+def run_in_event_loop(test):
     """Return a test that runs the coroutine `test` in an event loop, at most for a minute."""
 
     @wraps(test)
@@ -32,7 +32,7 @@ def in_a_loop(test):
     return run
 
 
-def at_work():
+def running_threads():
     return [thread for thread in threading.enumerate() if thread.name == "workbench"]
 
 
@@ -48,10 +48,10 @@ def endless(started):
         time.sleep(0.001)
 
 
-@in_a_loop
+@run_in_event_loop
 async def test_a_job_that_lets_an_endless_job_run_ends():
     """The first job lets the second run, which never ends; nevertheless the first ends."""
-    started, second, long, found = threading.Event(), threading.Event(), Job(), []
+    started, second, long, results = threading.Event(), threading.Event(), Job(), []
 
     def first():
         started.set()
@@ -61,15 +61,15 @@ async def test_a_job_that_lets_an_endless_job_run_ends():
             pause()
         return "first"
 
-    begin(first, Job(), lambda outcome: found.append(outcome.result()))
+    begin(first, Job(), lambda outcome: results.append(outcome.result()))
     await until(started.is_set)
-    begin(lambda: endless(second), long, found.append)
+    begin(lambda: endless(second), long, results.append)
     try:
-        await asyncio.wait_for(until(lambda: found), 5)
+        await asyncio.wait_for(until(lambda: results), 5)
     finally:
         long.cancel()
-    assert found == ["first"]
-    await until(lambda: not at_work())
+    assert results == ["first"]
+    await until(lambda: not running_threads())
     with TURNS:
         pass
 
@@ -91,7 +91,7 @@ async def bench_with_endless_work(monkeypatch):
     return bench
 
 
-@in_a_loop
+@run_in_event_loop
 async def test_a_change_cancels_the_previous_request(monkeypatch):
     shown, bench = [], await bench_with_endless_work(monkeypatch)
     bench.observe(lambda _: shown.append(bench.state), "svg")
@@ -109,7 +109,7 @@ async def test_a_change_cancels_the_previous_request(monkeypatch):
         ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
     ],
 )
-@in_a_loop
+@run_in_event_loop
 async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
     bench = await bench_with_endless_work(monkeypatch)
     before = (bench.state, bench.svg)
@@ -117,11 +117,11 @@ async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch)
     assert bench.form["answered"] == 2
     assert problem in bench.form["problem"]["text"]
     assert bool(problem) == bool(bench.form["problem"]["text"])
-    await until(lambda: not at_work())
+    await until(lambda: not running_threads())
     assert (bench.state, bench.svg) == before
 
 
-@in_a_loop
+@run_in_event_loop
 async def test_a_choice_from_python_cancels_a_request(monkeypatch):
     bench = await bench_with_endless_work(monkeypatch)
     bench.set(taps={"x": (-2,)})
@@ -133,7 +133,7 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
     assert bench.form["answered"] == 2
 
 
-@in_a_loop
+@run_in_event_loop
 async def test_another_workbench_does_not_wait(monkeypatch):
     one = await bench_with_endless_work(monkeypatch)
     other = Workbench(gallery.loops["gap"], view="tapes")
@@ -142,10 +142,10 @@ async def test_another_workbench_does_not_wait(monkeypatch):
     assert other.state.order == 2
     assert one.form["answered"] == -1
     one.close()
-    await until(lambda: not at_work())
+    await until(lambda: not running_threads())
 
 
-# probable next choices
+# Probable next choices
 
 ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
 
@@ -155,23 +155,23 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
 
     async def look():
         bench.is_shown = True
-        await until(lambda: not bench._job.is_canceled and not at_work())
+        await until(lambda: not bench._job.is_canceled and not running_threads())
 
-    def shown():
+    def pictures():
         return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]
 
     forget()
-    in_a_loop(look)()
-    drawn = draw._draw_study.cache_info().misses
+    run_in_event_loop(look)()
+    misses = draw._draw_study.cache_info().misses
     bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one step more
-    assert draw._draw_study.cache_info().misses == drawn
-    ahead = shown()
+    assert draw._draw_study.cache_info().misses == misses
+    ahead = pictures()
     forget()
-    assert shown() == ahead
+    assert pictures() == ahead
     assert len({*ahead}) == len(ASKED) - 1  # one request returns to an earlier state
 
 
-@in_a_loop
+@run_in_event_loop
 async def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
@@ -181,9 +181,9 @@ async def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench.receive({"number": 1, "key": ["order"], "value": 2})
     await until(lambda: bench.state.order == 2)
     bench.close()
-    await until(lambda: not at_work())
+    await until(lambda: not running_threads())
 
 
 def forget():
-    for remembered in (draw._draw_study, study._study_of_loop, study._cached_graph):
-        remembered.cache_clear()
+    for cache in (draw._draw_study, study._study_of_loop, study._cached_graph):
+        cache.cache_clear()
