@@ -1,4 +1,4 @@
-"""The machine in Chromium: cells do not move, and each number equals the number in the trace."""
+"""In Chromium, cells of the machine do not move, and each number equals the number in the trace."""
 
 import pytensor.tensor as pt
 import pytest

@@ -79,7 +79,7 @@ def at_moments(keys):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", VALUES)
-def test_typed_values_give_the_numbers_of_a_new_run(browser, path, name, order):
+def test_typed_values_have_the_numbers_of_a_new_run(browser, path, name, order):
     with opened_at(browser, path, f"loop={name}&order={order}") as opened:
         page, before = opened.page, opened.page.evaluate(BOXES)
         type_values(page, VALUES[name])

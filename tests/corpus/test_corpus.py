@@ -31,7 +31,7 @@ WIDEST = 840  # pixels
 
 
 def graphs(origin):
-    """Yield the functions without parameters of a file; each builds a graph."""
+    """Yield the name and the function of each graph that a file builds."""
     names = run_path(str(Path(__file__).with_name(f"{origin}.py")), run_name=origin)
     for name, function in names.items():
         is_own = inspect.isfunction(function) and function.__module__ == origin

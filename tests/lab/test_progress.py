@@ -45,7 +45,7 @@ WORKS = {
 
 @pytest.mark.parametrize("name", WORKS)
 def test_work_can_be_interrupted_at_every_pause(name):
-    WORKS[name]()  # fills the cache of formulas, which equal steps share
+    WORKS[name]()  # fill the cache of formulas
     pauses = pauses_of(WORKS[name])
     assert pauses > 5
     for limit in (0, pauses // 2, pauses - 1):

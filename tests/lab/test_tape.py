@@ -1,4 +1,4 @@
-"""Tapes and their reverse, compared with PyTensor's document on the eleven phases."""
+"""Compare the reverse of tapes with PyTensor's document on the eleven phases of a pullback."""
 
 import pytest
 from fuzzing.outcomes import error_test

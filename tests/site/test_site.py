@@ -58,7 +58,7 @@ def test_pages_contain_the_pictures(pages):
     assert pages["02_second.html"].find(attrs={"aria-label": title})
 
 
-def test_a_workbench_without_python_is_a_page_of_its_choices():
+def test_the_page_of_a_workbench_has_its_choices():
     loop, machine = gallery.loops["square"], {"view": "machine"}
     page = page_of(open_bench(loop).changed(**machine, cost="sum"))
     assert page.grid.loops == (loop,)
@@ -145,7 +145,7 @@ def draft(tmp_path_factory):
     return folder
 
 
-def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
+def test_two_builds_of_the_same_lessons_have_the_same_bytes(draft, tmp_path):
     """Compare a build by one process and new kernels with two processes and forked kernels."""
     result = run_sphinx(draft / "lessons", tmp_path / "site", "-j", "2")
     assert result.returncode == 0, result.stderr

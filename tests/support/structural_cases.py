@@ -40,7 +40,7 @@ def reference(case, inputs=None):
 
 
 def reference_tangent(case, tangents):
-    """Return the tangent: NumPy's linear function, or for clamp one of three regions."""
+    """Return the tangent: NumPy's linear function, or for clamp the tangent of the active input."""
     if case.name != "clamp":
         return reference(case, tangents)
     x, lo, hi = case.inputs

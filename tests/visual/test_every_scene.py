@@ -232,7 +232,7 @@ def test_a_theme_changes_colors_and_nothing_else(kind):
         assert other.svg() == light.themed(theme).rendered(".svg")
 
 
-def test_the_same_input_gives_the_same_bytes():
+def test_two_processes_draw_the_same_bytes():
     """Two processes have different orders of sets."""
     code = """
 import hashlib, visual
@@ -267,7 +267,7 @@ def title(scene):
 
 
 def renamed(scene, before, after):
-    """Return the picture with another text instead of the texts that start with `before`."""
+    """Return the picture with `after` instead of each text that starts with `before`."""
 
     def changed(shape):
         if isinstance(shape, Group):

@@ -49,7 +49,7 @@ def question(answer, choices=(), hint="", mistakes=None, tolerance=0.005, asked=
 
 
 def calls(function, *rows):
-    """Return calls and the words of their errors. Rows have arguments, options, and words."""
+    """Return calls and the words of their errors, from rows of arguments, options, and words."""
     return [(partial(function, *args, **options), words) for *args, options, words in rows]
 
 

@@ -107,7 +107,7 @@ def symbolic(more):
 
 
 def values_of(node, values, loop=None):
-    """Return the inputs of the graph of a Scan, with the values of the same names."""
+    """Map the inputs of a Scan's graph to the values with the same names."""
     inputs = pytensor.graph.traversal.explicit_graph_inputs(node.inputs)
     generators = {r.name: np.random.default_rng(r.seed) for r in loop.random} if loop else {}
     known = {**values, **generators}

@@ -1,4 +1,4 @@
-"""Comparisons of both pullbacks with finite differences, numbers by hand, and faulty rules."""
+"""Test comparisons of both pullbacks by finite differences, numbers by hand, and faulty rules."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Formulas of steps, compared with formulas by hand, and run in NumPy."""
+"""Compare formulas of steps with formulas by hand, and run the formulas in NumPy."""
 
 import numpy as np
 import pytensor.tensor as pt

@@ -58,7 +58,7 @@ def derive_and_trace(name, order):
 
 @pytest.mark.parametrize("keep", WINDOWS)
 @pytest.mark.parametrize(("name", "order"), CASES)
-def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
+def test_a_window_has_the_numbers_of_the_full_trace(name, order, keep):
     derivative, whole = derive_and_trace(name, order)
     trace_window = lab.trace(derivative, keep=WINDOWS[keep])
     assert differing(trace_window, whole) == []

@@ -1,4 +1,4 @@
-"""A second implementation of the operations in programs, and pairs of values in two traces."""
+"""Compute programs with Python's own operations, and pair the values of two traces."""
 
 import math
 from dataclasses import fields, is_dataclass

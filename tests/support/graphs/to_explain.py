@@ -86,7 +86,7 @@ def random(step, rng):
 
 
 def stops(value, condition, **arguments):
-    """Return a loop until a condition on its new value is met."""
+    """Return a loop that stops if its new value meets a condition."""
     return loop(lambda x, *_: (value(x), until(condition(value(x), *_))), n_steps=9, **arguments)
 
 

@@ -294,7 +294,7 @@ def striped(picture: Picture) -> Iterable[object]:
 
 
 def twinned(picture: Picture) -> Iterable[object]:
-    """The twin has every text of the picture, except for signs that a terminal cannot show."""
+    """The twin contains every text of the picture, except signs that a terminal cannot show."""
     twin = picture.twin
     if not picture.scene.twin:
         words = (s.content for s in picture.scene.walk() if isinstance(s, Text))
@@ -325,7 +325,7 @@ def named(picture: Picture) -> Iterable[object]:
 
 
 def whole(picture: Picture) -> Iterable[object]:
-    """No name of the gallery and no number on tapes is cut; a fold hides two or more columns."""
+    """Names of the gallery and numbers on tapes are not cut; a fold hides at least two columns."""
     words = [s.content for s in picture.scene.walk() if isinstance(s, Text)]
     if picture.kind in TABLES and picture.is_usual and picture.loop in gallery.loops:
         # With `scan`, a long name ends with its index; the tooltip contains the full name.

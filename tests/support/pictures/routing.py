@@ -193,7 +193,7 @@ def row_at(cells, prefix, y, right):
 
 
 def check_arrows(case, scene):
-    """Check that an arrow joins each pair of rows with a moved value, between the columns."""
+    """Check that arrows join exactly the rows that exchange values, between the two columns."""
     sources = source_of(case)
     for step, panel in enumerate(panels(scene)):
         prefix, cells = ("", "d", "g")[step], cells_in(panel)

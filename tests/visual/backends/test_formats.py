@@ -78,7 +78,7 @@ def image_of_pdf(data):
 
 
 def difference(first, second, size=12):
-    """Return the largest difference of two pictures, from 0 to 1, as means over 6 by 6 CSS pixels.
+    """Return the largest difference of two pictures, from 0 to 1, of means over 6 by 6 CSS pixels.
 
     Programs smooth edges differently, but draw the same amount of ink at the same position.
     """
@@ -201,7 +201,7 @@ def test_dot_is_saved_if_the_picture_has_it(tmp_path):
 
 @pytest.mark.parametrize("draw", [visual.tapes, values])
 @pytest.mark.parametrize("theme", THEMES)
-def test_pages_allow_their_own_style_and_nothing_else(draw, theme):
+def test_pages_allow_only_their_own_style(draw, theme):
     html = to_page(draw(trace_of("hostile name", 1)).themed(theme))
     assert "<script" not in html
     style = re.search(r"<style>(.*?)</style>", html, re.S)[1]

@@ -49,7 +49,7 @@ def test_unusual_names_are_text(tmp_path, name):
     assert "<script>alert" not in page
 
 
-def test_the_index_gives_the_reason_for_a_missing_picture(tmp_path):
+def test_the_index_states_the_reason_for_a_missing_picture(tmp_path):
     page = visual.export(gallery.loops["square"], tmp_path, order=0).read_text(encoding="utf-8")
     assert "Not drawn: order = 0" in page
     assert not (tmp_path / "ssa.svg").exists()

@@ -116,7 +116,7 @@ def test_taps_equal_the_taps_of_the_simulation(name, order, tapes):
             assert exercise.check(tap).outcome is AnswerOutcome.WRONG
 
 
-def test_equal_seeds_give_equal_questions():
+def test_equal_seeds_cause_equal_questions():
     trace = TRACES["square", 2]
     questions = [visual.Exercise(trace, "overwritten", seed).question for seed in SEEDS]
     assert len(set(questions)) > 5

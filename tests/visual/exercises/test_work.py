@@ -23,7 +23,7 @@ CUBES = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 0.9}, n_steps=3, name="cube
 
 
 @pytest.fixture(autouse=True)
-def _own_file(tmp_path, monkeypatch):
+def _temporary_progress(tmp_path, monkeypatch):
     monkeypatch.setenv("SCANTAPE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 

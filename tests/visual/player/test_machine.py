@@ -178,7 +178,7 @@ def test_each_sum_of_a_group_has_its_own_reason():
 
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_equations_with_an_equals_sign_are_true_and_arrows_add_up_to_the_slot(name, order):
-    """The new value of a slot is the old value plus value times factor, over all arrows."""
+    """The new value of a slot is the old value plus the sum of value times factor of all arrows."""
     sums = [part for part in machine_at(name, order).parts() if part.kind is PartKind.SUM]
     assert sums
     for part in sums:
@@ -339,7 +339,7 @@ def test_a_formula_without_a_state_reads_its_value_from_the_side():
     x, y = drop[0]
     assert box.left < x < box.right
     assert y in (box.top, box.bottom)
-    assert drop[-1] == path.points[0]  # without a factor, the line ends where the value enters
+    assert drop[-1] == path.points[0]  # without a factor, the line ends at the start of the path
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -395,7 +395,7 @@ def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
 
 @pytest.mark.parametrize("rule", lab.BROKEN)
 def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
-    """Finite differences of x⁴ are not computed by any rule."""
+    """Compare each derivative with finite differences of x⁴, which use no rule."""
     machine = visual.machine(broken(POWER, 3, rule)).content
     for row, exact in zip(machine.mistake.table, DERIVATIVES, strict=True):
         assert float(row[1]) == pytest.approx(exact, rel=1e-5)

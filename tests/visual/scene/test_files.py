@@ -60,7 +60,7 @@ def test_threads_write_complete_files(tmp_path):
     [(0o022, 0o600, 0o600), (0o022, 0o640, 0o640), (0o022, 0o664, 0o664), (0o027, None, 0o640)],
 )
 def test_a_file_has_its_old_permissions_or_the_umask(tmp_path, opened_files, umask, old, mode):
-    """At no time, even before it has content, do other users have access to the file."""
+    """Other users never have access to the file, even before it has content."""
     path = tmp_path / "private.json"
     if old is not None:
         path.write_text("old")

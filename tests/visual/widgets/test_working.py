@@ -1,4 +1,4 @@
-"""Tasks that are canceled: in a thread, and in a workbench."""
+"""A task in a thread or in a workbench can be canceled."""
 
 import asyncio
 import threading

@@ -65,7 +65,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("key", "value", "chosen"), CHANGES, ids=str)
-def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
+def test_other_changes_preserve_the_rule(quick, key, value, chosen):
     bench, chosen = Workbench(rule=HISTORICAL, view="tapes"), dict(chosen)
     assert send(bench, key, value) == ""
     assert bench.state.rule == HISTORICAL

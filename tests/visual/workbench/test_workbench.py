@@ -357,7 +357,7 @@ def test_a_requested_option_must_be_valid():
     assert (bench.state.order, dict(bench.state.options)) == (1, {})
 
 
-def test_setting_a_trait_makes_a_choice_in_both_directions():
+def test_traits_and_choices_are_linked_in_both_directions():
     bench, changes = visual.Workbench(view="tapes"), []
     bench.observe(lambda change: changes.append((change.name, change.new)), ["order", "loop"])
     slider = ipywidgets.IntSlider(value=1, min=0, max=3)

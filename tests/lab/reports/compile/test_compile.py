@@ -152,7 +152,7 @@ def test_operations_that_leave_the_step_are_named():
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "fibonacci"])
-def test_the_gradient_keeps_all_rows(name):
+def test_the_gradient_requires_all_rows(name):
     loop = gallery.loops[name]
     report = lab.compiled(loop, loop.states[0].name, mode="CVM")
     is_linear = name == "fibonacci"  # its gradient needs no values

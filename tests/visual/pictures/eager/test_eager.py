@@ -130,7 +130,7 @@ def check_nodes(name, options, scene):
     if not options.get("all") and (picture_of(name).width > 840 or tape is not None):
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
         assert "all=True shows all tapes" in scene.text().replace("\n   ", "")
-    # as in the picture with all tapes open
+    # Cells have the same values as in the picture with all tapes open.
     cells, all_cells = (
         {(g.cell, value_in(g.title)) for g, *_ in cell_groups(s)} for s in (scene, picture_of(name))
     )

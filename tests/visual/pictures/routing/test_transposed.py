@@ -1,4 +1,4 @@
-"""A step of a tape as routing, compared with the traced gradient, NumPy, and hand calculations."""
+"""Compare the transpose of a step with the traced gradient, and with golden texts."""
 
 import numpy as np
 import pytest
