@@ -103,11 +103,7 @@ def reversed_results(steps=3):
     return ys, {x0: 0.5}, {"v": Series([1.0]), "x": Series([0.5, 0.25, 0.0625, 0.00390625])}
 
 
-SYSTEMS = {
-    "document": document,
-    "parts": parts_of_sequences,
-    "reversed": reversed_results,
-}
+SYSTEMS = {"document": document, "parts": parts_of_sequences, "reversed": reversed_results}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -11,13 +11,7 @@ from pytensor.scan.utils import until
 
 from graphs import scan, variable
 
-GIVEN = {
-    "x0": 0.95,
-    "y0": 1.5,
-    "n": 5,
-    "w": 0.5,
-    "u": np.linspace(0.1, 0.6, 6),
-}
+GIVEN = {"x0": 0.95, "y0": 1.5, "n": 5, "w": 0.5, "u": np.linspace(0.1, 0.6, 6)}
 
 
 def square(x0, n=5, name="scan_fn"):
@@ -54,9 +48,7 @@ GRAPHS = {
     "same_twice": lambda x0, n: square(x0, n, "twin")[-1] + 2 * square(x0, n, "twin")[-1],
     "two_loops": two_loops,
     "a_map": lambda u, w: scan(lambda v: v**2 * w, sequences=[u]).sum(),
-    "constant_inside": lambda x0, w: scan(lambda x: x * pt.exp(w), outputs_info=[x0], n_steps=5)[
-        -1
-    ],
+    "constant_inside": lambda x0, w: scan(lambda x: x * pt.exp(w), outputs_info=x0, n_steps=5)[-1],
     "with_output": with_output,
     "hidden_state": hidden_state,
     "stops": stops,

@@ -15,10 +15,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
 
 def needs_browser(test):
