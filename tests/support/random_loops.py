@@ -63,7 +63,7 @@ def loops(draw):
 
 @st.composite
 def costs(draw, loop):
-    """Return last, sum, or weights, for a state or for the output."""
+    """Return the name of a state or of the output, and its cost: last, sum, or weights."""
     of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
     weight = st.sampled_from([0.0, 1.0, -0.5])
     weights = st.lists(weight, min_size=loop.steps, max_size=loop.steps)

@@ -18,7 +18,7 @@ from lab.reports.breaking.rules import BROKEN
 from lab.tape import Kind
 from lab.traces.differences import contrast
 
-# Finite differences do not resolve Newton's derivatives; the other loops take long.
+# Finite differences do not resolve Newton's derivatives; the other loops are slow.
 SKIPPED = ("newton", "undefined", "walk", "logistic")
 
 

@@ -71,7 +71,7 @@ def test_the_comparison_detects_another_layout():
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_report_lists_the_arguments_of_the_scan(name):
-    """Compare expressions with values, and the numbers of variables with the Scan."""
+    """Compare the printed expressions with values, and the printed numbers with the Scan."""
     loop = gallery.loops[name]
     report = lab.canonical(loop)
     node, given_, _ = theirs(loop)

@@ -60,7 +60,7 @@ def test_loops_without_a_fixed_program_raise_errors(name, words):
 
 
 def test_a_formula_is_computed_entry_by_entry():
-    """Compare p v with NumPy, where p is aᵀ a v + 2 v and the product is an outer product."""
+    """Compare the outer product of p and v with NumPy, where p = aᵀ a v + 2 v."""
     given = {"a": np.array([[2.0, 3.0], [5.0, 7.0]]), "v": np.array([11.0, 13.0])}
     a, v = Leaf("a", None, -1), Leaf("v", None, -1)
     product = Call("Dot", (Call("transpose", (a,)), Call("Dot", (a, v))))

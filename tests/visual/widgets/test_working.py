@@ -135,13 +135,13 @@ async def test_a_choice_from_python_cancels_a_request(monkeypatch):
 
 @run_in_event_loop
 async def test_another_workbench_does_not_wait(monkeypatch):
-    one = await bench_with_endless_work(monkeypatch)
+    bench = await bench_with_endless_work(monkeypatch)
     other = Workbench(gallery.loops["gap"], view="tapes")
     other.receive({"number": 1, "key": ["order"], "value": "2"})
     await until(lambda: other.form["answered"] == 1)
     assert other.state.order == 2
-    assert one.form["answered"] == -1
-    one.close()
+    assert bench.form["answered"] == -1
+    bench.close()
     await until(lambda: not running_threads())
 
 

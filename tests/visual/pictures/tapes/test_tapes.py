@@ -100,7 +100,7 @@ def expected_values(trace, key, moment, role):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
 def test_every_number_in_a_picture_is_a_number_of_the_trace(name, order, options):
-    """All cells: forward values, seeds, values read, overwritten, and spent, and the results."""
+    """Compare all cells: forward values, seeds, gradients at each step, and results."""
     trace = trace_of(name, order)
     groups = cell_groups(visual.tapes(trace, **options))
     groups = [each for each in groups if not each[0].cell.startswith("scan:")]  # no cards
