@@ -188,16 +188,17 @@ class Own(BaseException): pass
 def pair(): return 1, 2
 def many(): return 1, 2, 3, 4
 def own(): raise Own("mine")
-def given():
+def graph():
     import lab
-    graph = lab.gallery.loops["square"].build()
-    return graph.buffers["x"][-1], graph.inputs["x"], 5
+    built = lab.gallery.loops["square"].build()
+    return built.buffers["x"][-1], built.inputs["x"]
+def given(): return *graph(), 5
 def closes():
     import lab, sys
     sys.stdout.close()
     return lab.gallery.loops["square"]
 """
-SQUARE_TAPES = "draw tapes --loop square"
+SQUARE_TAPES, PAGE = "draw tapes --loop square", "page --out x.html"
 COMMANDS = [  # the command line, and parts of the message
     ("drew", "COMMAND drew: did you mean 'draw'?"),
     ("draw boxes --loop square -o x.svg", "boxes", "tapes"),
@@ -240,6 +241,27 @@ COMMANDS = [  # the command line, and parts of the message
     ("why user_module:many", "user_module:many: expected", "(cost, wrt)"),
     ("why user_module:given", "given a dictionary with the values of inputs"),
     ("why user_module:own", "NAME user_module:own: Own: mine"),
+    ("why user_module:graph", "no value for x. Use --at x=…"),
+    ("why user_module:graph --at y=1", "--at 'y': expected one of x"),
+    ("why user_module:graph --at x=1.5 --steps 4", "For a graph, pass --order or --at."),
+    (
+        "export -o x --loop user_module:graph --steps 4",
+        "only for a loop. For a graph, pass --order",
+    ),
+    ("export -o x --loop math:pi", "expected a lab.Loop, a PyMC model"),
+    ("page --out x.svg", "ends in .html"),
+    ("page --out nowhere/x.html", "does not exist"),
+    (f"{PAGE} --loops circle", "the gallery has"),
+    (f"{PAGE} --loops math:pi", "--loops math:pi: expected a lab.Loop"),
+    (f"{PAGE} --taps=-1", "expected the name of a loop first"),
+    (f"{PAGE} --taps=ring=-1", "expected a loop of this page"),
+    (f"{PAGE} --loops square --taps=a", "taps as in -2,-1"),
+    (f"{PAGE} --loops square --taps=-1//-2", "taps as in -2,-1"),
+    (f"{PAGE} --loops square --taps=0", "below 0"),
+    (f"{PAGE} --orders one", "--orders one"),
+    (f"{PAGE} --costs mean", "--costs mean: expected one of last or sum"),
+    (f"{PAGE} --rules none", "none"),
+    (f"{PAGE} --views taps", "--views was removed in version 0.3: use --rules"),
 ]
 
 
