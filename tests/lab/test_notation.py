@@ -47,17 +47,14 @@ NUMBERS = [(0.0, "0"), (-0.0, "0"), (1.0, "1"), (0.66342, "0.6634"), (float("nan
 NUMBERS += [(float("-inf"), "⚠ -inf"), (1e-300, "1e-300"), (-1.23456e300, "-1.235e300")]
 NUMBERS += [(np.int64(123456), "123456"), (np.int64(12345678901), "1.235e10"), (True, "True")]
 NUMBERS += [(1.5e-7, "1.5e-7")]
+ONE_DIGIT = [(0.26, "0.3"), (2.6, "3"), (1234567.9, "1e6"), (-0.000012, "-1e-5")]
 
 
-@pytest.mark.parametrize(("value", "written"), NUMBERS)
-def test_numbers_have_four_significant_digits(value, written):
-    assert number_text(value) == written
-
-
-def test_a_number_of_one_digit_has_no_decimal_point():
-    assert [number_text(value, 1) for value in (0.26, 2.6, 1234567.9, -0.000012)] == [
-        "0.3", "3", "1e6", "-1e-5"
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "written", "digits"), [(*n, 4) for n in NUMBERS] + [(*n, 1) for n in ONE_DIGIT]
+)
+def test_numbers_have_their_significant_digits(value, written, digits):
+    assert number_text(value, digits) == written
 
 
 A, B, X = Leaf("a", 0, 0), Leaf("b", 0, 1), Leaf("x", None, 2)

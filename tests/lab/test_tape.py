@@ -5,39 +5,28 @@ from fuzzing.outcomes import error_test
 
 from lab.tape import Kind, Tape
 
-# Forward reads and writes; backward reads, writes, overwritten taps, and preserved taps.
+# Forward reads and writes and their kind; backward reads, writes, overwritten and preserved taps.
 TABLE = [
-    ((-1,), (0,), (0, 1), (1,), {1}, {0}),
-    ((-2, -1), (0,), (0, 2, 1), (2, 1), {1, 2}, {0}),
-    ((0, 1), (1,), (-1, 0), (0, -1), {-1, 0}, set()),
-    ((-1, 0), (0, -1), (0, 1), (1, 0), {0, 1}, set()),
-    ((-3, -1), (0,), (0, 3, 1), (3, 1), {3, 1}, {0}),
+    ((0,), (), Kind.SEQUENCE, (), (0,), set(), set()),
+    ((), (0,), Kind.NIT_SOT, (0,), (), set(), {0}),
+    ((-1,), (0,), Kind.SIT_SOT, (0, 1), (1,), {1}, {0}),
+    ((-2,), (0,), Kind.MIT_SOT, (0, 2), (2,), {2}, {0}),
+    ((-2, -1), (0,), Kind.MIT_SOT, (0, 2, 1), (2, 1), {1, 2}, {0}),
+    ((0, 1), (1,), Kind.MIT_MOT, (-1, 0), (0, -1), {-1, 0}, set()),
+    ((-1, 0), (0, -1), Kind.MIT_MOT, (0, 1), (1, 0), {0, 1}, set()),
+    ((-3, -1), (0,), Kind.MIT_SOT, (0, 3, 1), (3, 1), {3, 1}, {0}),
 ]
 
 
 @pytest.mark.parametrize(
-    ("reads", "writes", "back_reads", "back_writes", "overwritten", "preserved"), TABLE
+    ("reads", "writes", "kind", "back", "to", "overwritten", "preserved"), TABLE
 )
-def test_reverse_follows_the_table(reads, writes, back_reads, back_writes, overwritten, preserved):
+def test_kinds_and_reverses_follow_the_table(reads, writes, kind, back, to, overwritten, preserved):
     reverse = Tape(reads, writes).reverse()
-    assert (reverse.reads, reverse.writes) == (back_reads, back_writes)
+    assert Tape(reads, writes).kind is kind
+    assert (reverse.reads, reverse.writes) == (back, to)
     assert set(reverse.overwritten) == overwritten
     assert set(reverse.preserved) == preserved
-
-
-def test_a_sequence_and_an_output_are_each_others_reverse():
-    sequence, output = Tape((0,), ()), Tape((), (0,))
-    assert sequence.reverse() == output
-    assert output.reverse() == sequence
-
-
-KINDS = [((0,), (), Kind.SEQUENCE), ((), (0,), Kind.NIT_SOT), ((-1,), (0,), Kind.SIT_SOT)]
-KINDS += [((-2,), (0,), Kind.MIT_SOT), ((-2, -1), (0,), Kind.MIT_SOT), ((0, 1), (1,), Kind.MIT_MOT)]
-
-
-@pytest.mark.parametrize(("reads", "writes", "kind"), KINDS)
-def test_kinds(reads, writes, kind):
-    assert Tape(reads, writes).kind is kind
 
 
 def test_positions_start_as_in_the_document():
