@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pytest
 from fuzzing.outcomes import words_test
 from strange_loops import LOOPS, derivations_of
 
@@ -16,7 +15,6 @@ from lab import Loop, Parameter, Sequence, State
 from lab.eager import grad, recording
 from lab.loops import gallery
 from lab.tape import Tape
-from visual.cli.main import main
 from visual.pictures.phases.phases import phases
 from visual.pictures.taps import taps
 from visual.player.grid import pattern_of
@@ -182,32 +180,3 @@ LINKS = [
 test_a_wrong_argument_is_named = words_test(
     *DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS
 )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--out", "x.svg"], "ends in .html"),
-        (["--out", "nowhere/x.html"], "does not exist"),
-        (["--loops", "circle"], "the gallery has"),
-        (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
-        (["--taps=-1"], "expected the name of a loop first"),
-        (["--taps=ring=-1"], "expected a loop of this page"),
-        (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
-        (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
-        (["--loops", "square", "--taps=0"], "below 0"),
-        (["--orders", "one"], "--orders one"),
-        (["--costs", "mean"], "--costs mean: expected one of last or sum"),
-        (["--rules", "none"], "none"),
-        (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
-    ],
-)
-def test_a_wrong_option_of_page_is_named_in_one_line(
-    tmp_path, monkeypatch, capsys, arguments, words
-):
-    monkeypatch.chdir(tmp_path)
-    assert main(["page", "--out", "x.html", *arguments]) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("scantape: ")
-    assert words in message
-    assert not list(tmp_path.iterdir())

@@ -39,8 +39,6 @@ def graph():
 def with_value():
     return xs[-1], x, {x: 9.0}
 
-
-nothing = 5
 """
 
 
@@ -64,24 +62,6 @@ def test_export_accepts_a_graph_and_prints_the_index(rooted, capsys):
 def test_why_accepts_the_values_of_a_graph(rooted, capsys):
     assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
     assert "step 2 of Scan 1 (scan_fn)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("export -o no --loop rooted:nothing", "expected a lab.Loop, a PyMC model"),
-        (
-            "export -o no --loop rooted:graph --steps 4",
-            "only for a loop. For a graph, pass --order",
-        ),
-        ("why rooted:graph", "no value for x. Use --at x=…"),
-        ("why rooted:graph --at y=1", "--at 'y': expected one of x"),
-        ("why rooted:graph --at x=1.5 --steps 4", "For a graph, pass --order or --at."),
-    ],
-)
-def test_an_option_that_does_not_fit_a_graph_is_an_error(line, message, rooted, capsys):
-    assert main(line.split()) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_the_versions_are_printed(capsys, monkeypatch):
