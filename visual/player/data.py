@@ -33,13 +33,7 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
     """Return a machine for wide pages and for phones, with the machines of Scans in its steps."""
-    narrow = as_data(arrange(machine, PHONE))
-    return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside(trace)}
-
-
-def inside(trace: Trace | None) -> list[dict[str, Any]]:
-    """Return the data of the Scans in the steps of Scans with at most `MOST_NESTED` steps."""
-    return [
+    inside = [
         {
             "scan": number,
             "step": step,
@@ -51,6 +45,8 @@ def inside(trace: Trace | None) -> list[dict[str, Any]]:
         for step, run in enumerate(scan.nested)
         if any(inner.steps for inner in run.scans)
     ]
+    narrow = as_data(arrange(machine, PHONE))
+    return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside}
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
@@ -107,11 +103,9 @@ def _first(machine: MachineContent) -> int:
 
 def _offer(example: Mapping[str, Any]) -> str:
     """Return the choices of an example as text: ``square, taps −2, −1, 2 steps, order 2``."""
-    taps = (integers(*taps) for taps in example.get("taps", {}).values())
-    words = [example["loop"], *(f"taps {some}" for some in taps)]
+    words = [example["loop"], *(f"taps {integers(*t)}" for t in example.get("taps", {}).values())]
     formats = {"steps": "{} steps", "cost": "cost {}", "order": "order {}"}
-    words += [text.format(example[name]) for name, text in formats.items() if name in example]
-    return ", ".join(words)
+    return ", ".join(words + [formats[n].format(example[n]) for n in formats if n in example])
 
 
 def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
@@ -122,10 +116,8 @@ def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
     """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
-        full = cell.at(first).full
-        wrong_from = next(
-            key.moment for key in cell.keys if key.moment > first - 1 and key.full == full
-        )
+        wrong = (k.moment for k in cell.keys if k.full == cell.at(first).full)
+        wrong_from = next(moment for moment in wrong if moment > first - 1)
     text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {

@@ -59,14 +59,10 @@ def from_text(text: str) -> dict[str, object]:
                 f"link: {quote(pair)}: expected a pair, as in 'loop=square&order=2&at.x=1'."
             )
         check_choice("key", key, KEYS)
-        value: object = unquote(written)
+        value: Any = unquote(written)
         if key not in TEXTS:
-            is_word = key in ("options", "cost", "contributor")
-            value = _read(unquote(code), unquote(written), is_word)
-        if name:
-            state.setdefault(key, {})[name] = value
-        else:
-            state[key] = value
+            value = _read(unquote(code), value, key in ("options", "cost", "contributor"))
+        (state.setdefault(key, {}) if name else state)[name or key] = value
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 
 

@@ -183,23 +183,16 @@ class Machine(Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         scene = self.scene()
+        html = embedded(element(self.data, self.moment, self.contributor), MODULE, STYLE)
         picture = f"<noscript>{scene.svg()}</noscript>"  # for front ends that run no script
-        html = without_kernel(self.data, self.moment, self.contributor) + picture
-        return html, scene.text(), scene
+        return html + picture, scene.text(), scene
 
 
-def element(data: Mapping[str, Any], moment: int | None = None, contributor: bool = False) -> str:
+def element(data: Mapping[str, Any], moment: int | None, contributor: bool) -> str:
     """Return the HTML element, with its data, that ``render.js`` turns into a machine.
 
-    Without a `moment`, the machine first shows the moment ``data["first"]``.
+    If `moment` is None, the machine first shows the moment ``data["first"]``.
     """
     start = data["first"] if moment is None else moment
     state = in_script({"data": data, "moment": start, "contributor": contributor})
     return f'<div data-machine><script type="application/json">{state}</script></div>'
-
-
-def without_kernel(
-    data: Mapping[str, Any], moment: int | None = None, contributor: bool = False
-) -> str:
-    """Return a machine as HTML with the style and the script, for embedding in another page."""
-    return embedded(element(data, moment, contributor), MODULE, STYLE)

@@ -28,8 +28,9 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.backends import dark
+from visual.backends.page import embedded
 from visual.player.page import Page
-from visual.player.widget import LOOKS, PLAYER, without_kernel
+from visual.player.widget import LOOKS, MODULE, PLAYER, STYLE, element
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.widget import Widget, in_notebook
@@ -114,8 +115,11 @@ class Workbench(ChoiceTraits, Widget):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        shown = None if self.moment < 0 else self.moment, self.state.contributor
-        html = without_kernel(dict(self.machine), *shown) if self.machine else self.picture.framed()
+        if self.machine:
+            shown = None if self.moment < 0 else self.moment
+            html = embedded(element(self.machine, shown, self.state.contributor), MODULE, STYLE)
+        else:
+            html = self.picture.framed()
         if not in_notebook():  # for readers without Python, a page if possible
             page = page_of(self._bench)
             html = WITHOUT_PYTHON + (html if page is None else page.fragment())
