@@ -16,7 +16,7 @@ from visual.exercises.sheet import MODULE as EXERCISES
 from visual.exercises.sheet import STYLE
 from visual.player.page import PAGE_MODULE
 from visual.player.widget import MODULE
-from visual.widgets.module import style
+from visual.widgets.widget import DARK_NOTEBOOK
 
 HERE = Path(__file__).parent
 # An embedded page has no sidebars and reports its height.
@@ -96,7 +96,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     own = (HERE / "site.css").read_text(encoding="utf-8")
-    sheet = "\n".join((style(), STYLE, own, dark.style()))
+    sheet = "\n".join((DARK_NOTEBOOK, STYLE, own, dark.style()))
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
     for path in sorted(Path(app.outdir).rglob("*.html")):
         page = path.read_text(encoding="utf-8")

@@ -37,9 +37,7 @@ from visual.scene.shapes import Scene
 NUMBER = "a number; three digits are enough"
 NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
 OF_SLOTS = {kind: partial(slots, kind=kind) for kind in ("overwritten", "preserved")}
-CANDIDATES: Mapping[str, Callable[[Trace], Iterator[Candidate]]] = Registry(
-    "kind", {**OF_SLOTS, "taps": taps}
-)
+CANDIDATES = Registry[Callable[[Trace], Iterator[Candidate]]]("kind", {**OF_SLOTS, "taps": taps})
 
 
 class Exercise(Single):
@@ -176,9 +174,8 @@ class Exercises(ExerciseSheet):
         Raises GraphError if the trace allows no kind.
         """
         members, seed = [], check_integer("seed", seed)
-        for number, kind in enumerate(
-            check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")
-        ):
+        kinds = check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")
+        for number, kind in enumerate(kinds):
             with suppress(GraphError):
                 members.append(Exercise(trace, kind, seed + number, theme))
         if not members:

@@ -20,8 +20,7 @@ from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.progress import AnswerRecord, load, path, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import DARK, bundle
-from visual.widgets.widget import Widget, in_notebook, save_page
+from visual.widgets.widget import DARK_NOTEBOOK, Widget, bundle, in_notebook, save_page
 
 FILE = Path(__file__).with_name("exercise.js")
 MODULE = bundle(FILE)  # the script that checks answers in a page
@@ -35,7 +34,7 @@ class ExerciseSheet(Widget):
     """
 
     _esm = MODULE
-    _css = f"{STYLE}{style()}\n{DARK}"
+    _css = f"{STYLE}{style()}\n{DARK_NOTEBOOK}"
     content = traitlets.Unicode().tag(sync=True)
     progress = traitlets.Dict().tag(sync=True)
     points = traitlets.Int(read_only=True)

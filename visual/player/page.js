@@ -170,19 +170,15 @@ class Lesson {
     if (isOther) this.sliders();
     this.live.compute(this.values); // the machine draws these numbers
     const at = moment ?? this.machine?.moment ?? data.first;
-    if (!this.machine) this.open(data, at);
-    else if (isOther || moment !== undefined) this.machine.open(data, at);
+    if (!this.machine) {
+      const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
+      const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
+      const showExample = (link) => this.findExample(link);
+      this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment: () => this.write() });
+      followTheme(this.machine.root);
+      this.place.dataset.ready = "";
+    } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();
-  }
-
-  /** Show the first machine. @param {any} data @param {number} moment */
-  open(data, moment) {
-    const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
-    const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-    const showExample = (link) => this.findExample(link);
-    this.machine = new Machine(data, this.stage, { moment, above, showExample, onMoment: () => this.write() });
-    followTheme(this.machine.root);
-    this.place.dataset.ready = "";
   }
 
   /** The function that shows an example of a rule, if the page contains the example. @param {string} example */

@@ -37,14 +37,13 @@ from visual.player.grid import CORRECT, TITLE, Combination, choice_grid
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
-from visual.widgets.module import CONTROLS, bundle, style
 from visual.widgets.sliders import sliders
-from visual.widgets.widget import save_page
+from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, bundle, read, save_page
 
 HERE = Path(__file__).parent
 PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
 PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, *PAGE_FILES)
-PAGE_STYLE = style(LOOKS, HERE / "page.css")
+PAGE_STYLE = DARK_NOTEBOOK + read(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
 BY_DRAGGING = "Drag a given value in the picture, or its slider."
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."

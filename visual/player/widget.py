@@ -33,8 +33,7 @@ from visual.player.data import for_page
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import bundle, read
-from visual.widgets.widget import Widget, save_page
+from visual.widgets.widget import Widget, bundle, read, save_page
 
 Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""The base class of `Machine`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
+"""The base class of all widgets, and the ES modules and style sheets, joined from files.
 
     >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 
@@ -35,6 +35,23 @@ except ImportError:
 
 else:
     Base = AnyWidget
+
+HERE = Path(__file__).parent
+CONTROLS = HERE / "controls.js"
+DARK_NOTEBOOK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"
+
+
+def bundle(*files: Path) -> str:
+    """Return one ES module, which imports no other module: `dom.js`, then the files in order.
+
+    Each file can call functions of earlier files. The names in all files of a module are distinct.
+    """
+    return read(HERE / "dom.js", *files)
+
+
+def read(*files: Path) -> str:
+    """Return the texts of all files, one after the other."""
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def in_notebook() -> bool:

@@ -101,11 +101,9 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     loop = loop_of(loop) if isinstance(loop, str) else loop
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")
-    names = ("order", "view", "theme", "rule", "contributor")
-    choices = {name: getattr(bench.state, name) for name in names}
-    if isinstance(bench.state.cost, str):
-        choices["cost"] = bench.state.cost
-    return LoopBench.from_loop(loop).changed(**choices)
+    names = ["order", "view", "theme", "rule", "contributor"]
+    names += ["cost"] if isinstance(bench.state.cost, str) else []
+    return LoopBench.from_loop(loop).changed(**{n: getattr(bench.state, n) for n in names})
 
 
 def loop_of(name: object, texts: Iterable[object] = START, steps: object = STEPS) -> Loop:

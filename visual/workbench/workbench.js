@@ -243,14 +243,6 @@ class Bench {
     this.openCards(frame.firstChild);
   }
 
-  /** Store the file in a message of the kernel. */
-  receive(message, buffers) {
-    if (!message.file) return;
-    download(message.file, buffers[0]);
-    this.saving.root.open = phone.matches;
-    this.hint.textContent = `saved as ${message.file}, where the browser saves downloads`;
-  }
-
   /** Show the model and its changes. Return a function that ends the workbench. */
   listen() {
     const { model } = this, draw = () => this.draw(), write = () => this.saving.show();
@@ -266,7 +258,12 @@ class Bench {
       "change:contributor": showBuffers,
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
       "change:python": write, "change:link": write,
-      "msg:custom": (message, buffers) => this.receive(message, buffers),
+      "msg:custom": ({ file }, buffers) => { // a file to store
+        if (!file) return;
+        download(file, buffers[0]);
+        this.saving.root.open = phone.matches;
+        this.hint.textContent = `saved as ${file}, where the browser saves downloads`;
+      },
     });
     draw();
     this.show();

@@ -32,8 +32,7 @@ from visual.backends.page import embedded
 from visual.player.page import Page
 from visual.player.widget import LOOKS, MODULE, PLAYER, STYLE, element
 from visual.scene.shapes import Scene
-from visual.widgets.module import CONTROLS, bundle, style
-from visual.widgets.widget import Widget, in_notebook
+from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, Widget, bundle, in_notebook, read
 from visual.widgets.working import Job, begin, event_loop
 from visual.workbench.controls import Key, changed, controls, draw_ahead, draw_bench, equation
 from visual.workbench.state import Bench, BenchState, LoopBench, open_bench
@@ -73,7 +72,7 @@ class Workbench(ChoiceTraits, Widget):
     """
 
     _esm = bundle(CONTROLS, *PLAYER, HERE / "form.js", HERE / "workbench.js")
-    _css = style(HERE / "workbench.css", LOOKS) + dark.style()
+    _css = DARK_NOTEBOOK + read(HERE / "workbench.css", LOOKS) + dark.style()
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     machine = traitlets.Dict().tag(sync=True)
