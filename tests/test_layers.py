@@ -178,8 +178,13 @@ def test_lab_imports_neither_drawing_nor_jupyter(graph):
 def test_the_packages_load_modules_on_demand():
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {HEAVY}])"
     code += "; print(lab.structural.where, lab.dot_product, lab.pushforward)"
+    code += "; tapes = visual.tapes(trace := lab.gallery.loops['square'].trace())"
+    for call, unused in {"tapes.svg": "typst", "tapes.png": "matplotlib"}.items():
+        code += f"; {call}(); print({unused!r} in sys.modules)"
+    code += "; visual.values(trace).svg(); print('matplotlib.pyplot' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert result.stdout.startswith("[]\n<function where"), result.stderr
+    assert result.stdout.endswith(">\nFalse\nFalse\nFalse\n"), result.stderr
 
 
 def internals_of_pytensor(path):

@@ -410,10 +410,3 @@ def test_checkers_accept_correct_pictures():
     scene = Scene(9, 9, tuple(Text(0, 0, words) for words in texts), "", "")
     for name in ("whole", "timeless"):
         assert list(by_name[name](Picture("", "tapes", scene))) == []
-
-
-def test_each_word_and_each_look_belong_to_one_role():
-    """Therefore, in legends with these words, each look has one meaning."""
-    assert len({role.word for role in Role}) == len(Role)
-    for theme in THEMES.values():
-        assert len({theme.look(role) for role in Role}) == len(Role)

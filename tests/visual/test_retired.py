@@ -12,10 +12,16 @@ from lab import retired as of_lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.reports.compare.comparison import Comparison
-from visual import retired as of_visual
 from visual.cli.main import COMMANDS, main
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.options import DERIVATIVE
+from visual.retired import (
+    PICTURE_OPTIONS,
+    RETIRED_COMMANDS,
+    RETIRED_FORMATS,
+    RETIRED_NAMES,
+    RETIRED_OPTIONS,
+)
 from visual.scene.formats import SUFFIXES
 
 SQUARE = gallery.loops["square"]
@@ -28,13 +34,10 @@ RECORDS = SimpleNamespace(
 )
 TABLES = [  # the retired names, and the names in use
     (of_lab.RETIRED_NAMES, {*lab.__all__}),
-    (of_visual.RETIRED_NAMES, {*visual.__all__, *PICTURES}),
-    (of_visual.RETIRED_COMMANDS, {*COMMANDS}),
-    (
-        of_visual.RETIRED_OPTIONS,
-        {choice.name for choice in (*OPTIONS, *PAPER, *DERIVATIVE.values())},
-    ),
-    (of_visual.RETIRED_FORMATS, {*SUFFIXES}),
+    (RETIRED_NAMES, {*visual.__all__, *PICTURES}),
+    (RETIRED_COMMANDS, {*COMMANDS}),
+    (RETIRED_OPTIONS, {choice.name for choice in (*OPTIONS, *PAPER, *DERIVATIVE.values())}),
+    (RETIRED_FORMATS, {*SUFFIXES}),
 ]
 DRAW = ["draw", "tapes", "--loop", "square", "-o", "-"]
 # Functions of pictures; the option `theme` of a picture was removed.
@@ -45,34 +48,25 @@ CALLS = [  # the name in the message, its replacement, and a call
         (f"lab.{n}", new, partial(attrgetter(n), RECORDS if "." in n else lab))
         for n, new in of_lab.RETIRED_NAMES.items()
     ),
-    *(
-        (f"visual.{n}", new, partial(getattr, visual, n))
-        for n, new in of_visual.RETIRED_NAMES.items()
-    ),
-    *(
-        (f"picture {n}", new, partial(visual.draw, SQUARE, n))
-        for n, new in of_visual.RETIRED_NAMES.items()
-    ),
+    *((f"visual.{n}", new, partial(getattr, visual, n)) for n, new in RETIRED_NAMES.items()),
+    *((f"picture {n}", new, partial(visual.draw, SQUARE, n)) for n, new in RETIRED_NAMES.items()),
     *(
         (f"option {n}", new, partial(visual.draw, SQUARE, **{n: 1}))
-        for n, new in of_visual.RETIRED_OPTIONS.items()
+        for n, new in RETIRED_OPTIONS.items()
     ),
     *(
         (f"format {n}", new, write)
-        for n, new in of_visual.RETIRED_FORMATS.items()
+        for n, new in RETIRED_FORMATS.items()
         for write in (
             partial(visual.draw(SQUARE).save, f"tape{n}"),
             partial(visual.export, SQUARE, "all", [n.removeprefix(".")]),
         )
     ),
-    *(
-        ("theme", of_visual.PICTURE_OPTIONS["theme"], partial(draw, SQUARE, theme="dark"))
-        for draw in DRAWING
-    ),
-    *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in of_visual.RETIRED_COMMANDS.items()),
+    *(("theme", PICTURE_OPTIONS["theme"], partial(draw, SQUARE, theme="dark")) for draw in DRAWING),
+    *((f"scantape {n}", t, [n, "--loop", "square"]) for n, t in RETIRED_COMMANDS.items()),
     *(
         (option, new, [*DRAW, *words])
-        for name, new in of_visual.RETIRED_OPTIONS.items()
+        for name, new in RETIRED_OPTIONS.items()
         for option in [f"--{name.replace('_', '-')}"]
         for words in ([option], [option, "1"], [f"{option}=1"])
     ),
@@ -100,7 +94,7 @@ def test_a_retired_name_names_its_replacement(name, instead, call, tmp_path, mon
 
 
 def test_an_unknown_name_is_not_called_retired(capsys, monkeypatch):
-    for package, other in ((lab, of_lab.RETIRED_NAMES), (visual, of_visual.RETIRED_NAMES)):
+    for package, other in ((lab, of_lab.RETIRED_NAMES), (visual, RETIRED_NAMES)):
         with pytest.raises(AttributeError, match="nonsense") as error:
             package.nonsense  # noqa: B018
         assert "removed" not in str(error.value)

@@ -3,8 +3,6 @@
 import io
 import math
 import re
-import subprocess
-import sys
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
@@ -240,15 +238,3 @@ def test_a_page_runs_its_own_module_only(page, tmp_path):
     page.goto(path.as_uri())
     assert page.title() == "ran"
     assert page.evaluate("document.body.id") == ""
-
-
-def test_formats_load_typst_only_on_demand():
-    code = (
-        "import sys, visual; from lab import gallery\n"
-        "trace = gallery.loops['square'].trace()\n"
-        "visual.tapes(trace).svg(); print('typst' in sys.modules)\n"
-        "visual.tapes(trace).png(); print('matplotlib' in sys.modules)\n"
-        "visual.values(trace).svg(); print('matplotlib.pyplot' in sys.modules)"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert result.stdout.split() == ["False"] * 3, result.stderr

@@ -11,7 +11,6 @@ import pytensor.tensor as pt
 import pytest
 from pygraphviz import AGraph
 from strange_loops import HOSTILE, trace_of
-from twins import assert_twin
 
 import lab
 from lab.equations.numbers import array_of
@@ -21,30 +20,12 @@ from lab.records import find_reachable
 from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula
-from visual.layout.sheet import Sheet
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.nodes import StepNodes
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 
-BARE = {"sheet": Sheet(legend=False)}  # `pictures.checkers` compares legends with roles
-TWINS = {
-    "stepgraph-rnn-1": (stepgraph, "rnn", 1, {"step": 1}),
-    "stepgraph-logistic-2": (stepgraph, "logistic", 2, {"scan": 3, **BARE}),
-    "stepgraph-gap-3": (stepgraph, "gap", 3, BARE),
-    "stepgraph-coupled-2": (stepgraph, "coupled", 2, BARE),
-    "stepgraph-newton-1": (stepgraph, "newton", 1, BARE),
-    "genealogy-square-4": (genealogy, "square", 4, {}),  # the last two of eight Scans of order 4
-    "genealogy-coupled-3": (genealogy, "coupled", 3, BARE),
-    "genealogy-fibonacci-2": (genealogy, "fibonacci", 2, {}),
-}
 EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_text_twins(name):
-    draw, loop, order, options = TWINS[name]
-    assert_twin(name, draw(trace_of(loop, order), **options))
 
 
 @pytest.mark.parametrize(

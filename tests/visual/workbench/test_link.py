@@ -1,7 +1,7 @@
 """The text of a state and the link of a workbench restore it; undo and redo follow the choices."""
 
-import math
 import re
+from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 import pytest
@@ -119,7 +119,7 @@ def test_the_example_of_a_rule_is_opened_by_its_text():
     assert send(bench, ["link"], "loop=none") != ""
 
 
-numbers = st.integers() | st.floats(allow_nan=False) | st.booleans()
+numbers = st.integers() | st.floats() | st.booleans()
 vectors = st.lists(numbers).map(tuple)
 matrices = st.lists(vectors).map(tuple).filter(len)
 names = st.text(min_size=1, max_size=8)
@@ -139,8 +139,9 @@ states = st.fixed_dictionaries(
 @given(states)
 def test_a_text_restores_its_state(state):
     text = as_text(state)
-    assert from_text(text) == state
-    assert from_text(f"https://example.org/page.html#{text}") == state
+    for link in (text, f"https://example.org/page.html#{text}"):
+        items = {k: dict(v) if isinstance(v, Mapping) else v for k, v in from_text(link).items()}
+        assert repr(items) == repr(state)  # also the types of numbers, and nan
     assert text.isascii()
     assert " " not in text
 
@@ -162,11 +163,3 @@ def test_the_text_is_short_and_another_reader_finds_the_same_pairs():
     )
     assert dict(parse_qsl(text))["rule"] == "a & b = c"
     assert from_text(text) == state
-
-
-def test_types_of_numbers_are_preserved():
-    state = from_text("loop=square&at.x=1&at.y=1.0&at.z=nan&at.b=True,False&options.scan=2")
-    assert [type(state["at"][name]) for name in "xy"] == [int, float]
-    assert math.isnan(state["at"]["z"])
-    assert state["at"]["b"] == (True, False)
-    assert state["options"] == {"scan": 2}

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from fuzzing.outcomes import check_sentence
 from ipywidgets.widgets.widget import _instances
-from strange_loops import trace_of
 from workbenches import control, rebuild, send, sine, user_loop
 
 import lab
@@ -370,5 +369,3 @@ def test_traits_and_choices_are_linked_in_both_directions():
     assert send(bench, ["view"], "taps") == ""
     assert changes == [("order", 2), ("loop", "gap"), ("order", 1)]
     assert slider.value == bench.order == bench.state.order == 1
-    box = ipywidgets.VBox([slider, bench, visual.machine(trace_of("square"))])
-    assert bench in box.children

@@ -43,6 +43,14 @@ TWINS = {
     "narrow-coupled-2": ("coupled", 2, "tapes", {"order": 2, "width": 360, **BARE}),
     "ssa-square-2": ("square", 2, "ssa", {"order": 2}),
     "ssa-coupled-2": ("coupled", 2, "ssa", {"order": 2, **BARE}),
+    "stepgraph-rnn-1": ("rnn", 4, "stepgraph", {"order": 1, "step": 1}),
+    "stepgraph-logistic-2": ("logistic", 6, "stepgraph", {"order": 2, "scan": 3, **BARE}),
+    "stepgraph-gap-3": ("gap", 5, "stepgraph", {"order": 3, **BARE}),
+    "stepgraph-coupled-2": ("coupled", 3, "stepgraph", {"order": 2, **BARE}),
+    "stepgraph-newton-1": ("newton", 20, "stepgraph", {"order": 1, **BARE}),
+    "genealogy-square-4": ("square", 4, "genealogy", {"order": 4}),  # of eight Scans, two
+    "genealogy-coupled-3": ("coupled", 3, "genealogy", {"order": 3, **BARE}),
+    "genealogy-fibonacci-2": ("fibonacci", 6, "genealogy", {"order": 2}),
     "ssa-letters": ("letters", 3, "ssa", {}),  # slots have other letters than variables
 }
 DRAWN = {
