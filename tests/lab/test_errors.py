@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from fuzzing.outcomes import words_test
+from graphs import squares
 
 import lab
 from lab import Loop, Parameter, Sequence, State
@@ -22,12 +23,7 @@ def square(**changes):
     return Loop(lambda x: x**2, **({"states": (State("x", 0.95),), "n_steps": 4} | changes))
 
 
-def graph(n=3):
-    x0 = pt.dscalar("x0")
-    return x0, pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=n, return_updates=False)
-
-
-X0, XS = graph()
+X0, XS = squares()
 N = pt.iscalar("n")
 
 
@@ -99,7 +95,7 @@ BAD = [
     (lambda: lab.trace(XS[-1], {}), "given", "no value for x0"),
     (lambda: lab.trace(XS[-1], {X0: "one"}), "given", "x0", "'one'"),
     (lambda: lab.trace(XS[-1], {"x0": 1.0}), "given", "'x0'", "not a PyTensor variable"),
-    (lambda: lab.trace(graph(N)[1], {N: 2.5}), "given", "n", "2.5"),
+    (lambda: lab.trace(squares(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
 ]
 test_invalid_input_raises_one_sentence = words_test(*BAD, longest=320)

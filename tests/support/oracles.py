@@ -41,15 +41,6 @@ def square_tape(start: float, steps: int, seeds: Sequence[float]) -> list[list[f
     return history
 
 
-def numpy_loop(initial: Sequence[float], taps: Sequence[int], steps: int) -> np.ndarray:
-    """Return the values of a loop that multiplies its taps, or squares a single tap."""
-    values = list(map(float, initial))
-    for _ in range(steps):
-        read = [values[len(values) + tap] for tap in taps]
-        values.append(read[0] ** 2 if len(read) == 1 else float(np.prod(read)))
-    return np.array(values)
-
-
 def check_orders(cost, wrt, given, order=2, tolerance=1e-6, rule=RULE):
     """Compare each derivative with finite differences of the previous derivative."""
     values = lab.derivative(cost, wrt, order, rule=rule).values

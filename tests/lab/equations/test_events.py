@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from graphs import scan
+from graphs import scan, squares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_loops import costs, loops
@@ -226,8 +226,7 @@ def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
 
 def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
     """Let C = 3y₃ + x₁, where the loop y starts at x₂ and reads x."""
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    x0, xs = squares()
     ys = scan(lambda u, y: y + u * y, sequences=[xs], outputs_info=[xs[1]])
     trace = lab.trace(lab.derivative(ys[-1] * 3 + xs[0], x0), given={x0: 0.9})
     events = lab.events(trace)

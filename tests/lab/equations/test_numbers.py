@@ -16,7 +16,7 @@ from strange_loops import formulas_at
 
 import lab
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import loop_offsets, result_notes
+from lab.equations.spelling import result_notes
 from lab.loops import gallery
 from lab.traces.scan_of import ScanOf
 
@@ -129,11 +129,6 @@ def test_the_check_rejects_a_symbol_with_two_values():
         (1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1"),
     ):
         assert conflicts([first, line])[0]
-
-
-def test_indices_count_from_the_initial_value_of_each_variable():
-    quantities = Quantities(gallery.loops["extra"].trace(order=0), 0)
-    assert loop_offsets(quantities) == "step k: x[t] is xₖ₊₁, cube[t] is cubeₖ"
 
 
 def test_parts_of_one_gradient_are_numbered():

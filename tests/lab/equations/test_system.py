@@ -5,7 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
-from graphs import scan
+from graphs import scan, squares
 from hypothesis import Phase, given, settings
 from oracles import FromTheEnd, Series, backward_disagreements, run_printed
 from random_loops import loops
@@ -171,8 +171,7 @@ def test_strange_loops_have_a_system(name):
         assert HOSTILE.replace("&", r"\&") in latex
 
 
-X0 = pt.dscalar("x0")
-XS = scan(lambda x: x**2, outputs_info=[X0], n_steps=3)
+X0, XS = squares()
 test_a_system_needs_one_scan = error_test(
     (
         lambda: lab.system(scan(lambda x, y: x + y, sequences=[XS], outputs_info=[X0])),

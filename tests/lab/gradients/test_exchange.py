@@ -8,7 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs import scan
+from graphs import scan, squares
 from pytensor import config
 from pytensor.gradient import DisconnectedInputError
 from pytensor.scan.op import Scan
@@ -28,17 +28,12 @@ def _restored():
     assert before == [(op.pullback, op.connection_pattern) for op in (Scan, TapeScan)]
 
 
-def square(n_steps=4):
-    x0 = pt.dscalar("x0")
-    return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps)
-
-
 def kinds(gradient):
     return {type(node.op) for node in scan_nodes([gradient])}
 
 
 def test_grad_uses_our_pullback_to_any_order():
-    x0, xs = square()
+    x0, xs = squares()
     with lab.our_pullback():
         first = pytensor.grad(pt.exp(xs[-1]), x0)
     assert scan_nodes([first])[-1].op.derivation.order == 1
@@ -83,14 +78,14 @@ def test_an_initial_value_that_no_step_reads_is_disconnected_as_in_pytensor():
 
 
 def test_the_pullback_is_restored_after_an_exception():
-    x0, xs = square()
+    x0, xs = squares()
     with pytest.raises(ZeroDivisionError), lab.our_pullback(), lab.our_pullback():
         _ = 1 / 0
     assert TapeScan not in kinds(pytensor.grad(xs[-1], x0))
 
 
 def test_compare_and_our_pullback_do_not_disturb_each_other():
-    x0, xs = square()
+    x0, xs = squares()
     with lab.our_pullback():
         comparison = lab.compare(xs[-1], x0, {x0: 0.9})
         assert comparison.agree
@@ -104,7 +99,7 @@ def test_a_thread_has_its_own_pullback():
     def build(number):
         results = []
         for _ in range(5):
-            x0, xs = square()
+            x0, xs = squares()
             both.wait()
             with lab.our_pullback() if number % 2 else nullcontext():
                 results.append(kinds(pytensor.grad(xs[-1], x0)))

@@ -1,10 +1,10 @@
 """Faulty rules, compared with simulations in plain Python, closed forms, and finite differences."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from broken_rules import CUT, SQUARE, STEPS, X0, truth_of
 from fuzzing.outcomes import error_test
 from oracles import power_derivative
 from strange_loops import LOOPS
@@ -14,9 +14,31 @@ from lab.checks.finite_differences import differences
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
-from lab.reports.breaking.rules import BROKEN
+from lab.reports.breaking.rules import BROKEN, BrokenRule
 from lab.tape import Kind
 from lab.traces.differences import contrast
+
+X0, STEPS = 0.95, 5
+SQUARE = gallery.loops["square"].with_steps(STEPS)
+CUT = BrokenRule(
+    "missing-rows",
+    "read from a buffer with missing rows",
+    "The buffer has the last two rows only.",
+    "The rule reads all rows.",
+    PullbackRule(
+        recalls=lambda part: (
+            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
+        )
+    ),
+)
+
+
+@cache
+def truth_of(name, order, cost="last"):
+    loop = SQUARE if name == "square" else gallery.loops[name]
+    graph = loop.build()
+    return Truth(loop.derivative(order, cost=cost, graph=graph), graph.given)
+
 
 # Finite differences do not resolve Newton's derivatives; the other loops are slow.
 SKIPPED = ("newton", "undefined", "walk", "logistic")

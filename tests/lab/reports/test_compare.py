@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
-from graphs import known_mistakes, scan
+from graphs import known_mistakes, scan, squares
 from pytensor.scan.op import Scan
 
 import lab
@@ -153,14 +153,8 @@ def test_wrong_pullbacks_are_detected():
 # Arguments.
 
 
-def square(steps=3):
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps)
-    return x0, xs
-
-
 def test_inputs_of_known_shape_have_default_values():
-    x0, xs = square()
+    x0, xs = squares()
     default = float(read_subject(xs[-1], x0, None, "last", None)[2][x0])
     assert compare(xs[-1]).rows[0].ours.value == pytest.approx(8 * default**7)
     u = pt.dvector("u")
@@ -169,7 +163,7 @@ def test_inputs_of_known_shape_have_default_values():
 
 
 def test_two_scans_with_one_name_are_compared():
-    x0, xs = square()
+    x0, xs = squares()
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())])
     comparison = compare(ys[-1], x0, {x0: 0.9}, order=2)
     assert comparison.agree
@@ -177,7 +171,7 @@ def test_two_scans_with_one_name_are_compared():
     assert (comparison.contrast.first, comparison.contrast.unlike) == (None, ())
 
 
-X, XS = square()
+X, XS = squares()
 SQUARE, K = gallery.loops["square"], pt.iscalar("k")
 test_errors = error_test(
     (lambda: compare(XS), "expected a scalar cost"),

@@ -7,7 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
-from graphs import scan
+from graphs import scan, squares
 from graphs.to_explain import GRAPHS
 from pytensor.printing import debugprint
 from twins import assert_twin
@@ -117,8 +117,7 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
     assert len(explanation.scans) == 1
 
 
-X0 = pt.dscalar("x0")
-XS = scan(lambda x: x**2, outputs_info=[X0], n_steps=3)
+X0, XS = squares()
 test_errors = error_test(
     (lambda: lab.explain(3, X0), "cost = 3"),
     (lambda: lab.explain(X0**2, None), "wrt = None"),

@@ -5,7 +5,6 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import scan
-from oracles import numpy_loop
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.traversal import explicit_graph_inputs
 
@@ -15,21 +14,6 @@ from lab.loops import gallery
 from lab.scans.replacing import with_plain
 from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
-
-
-@pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
-def test_forward_tapes_against_a_numpy_loop(taps):
-    loop = gallery.loops["square"].with_taps({"x": taps}).with_steps(5)
-    trace = loop.trace(order=0)
-    tape = trace.scans[0].tapes[0]
-    expected = numpy_loop([0.95] * -min(taps), taps, 5)
-    np.testing.assert_array_equal(tape.final, expected)
-    for access in tape.reads:
-        rows = [-min(taps) + step + access.tap for step in range(5)]
-        assert access.rows.tolist() == rows
-        np.testing.assert_array_equal(access.values, expected[rows])
-    (written,) = tape.writes
-    np.testing.assert_array_equal(written.values, expected[-min(taps) :])
 
 
 def test_values_inside_the_step():

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
+from graphs import squares
 
 import lab
 import visual
@@ -28,15 +28,10 @@ class Stubborn:
     __bool__ = __eq__ = __len__ = __iter__ = _refuse
 
 
-def graph():
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
-    return xs[-1], x0
-
-
 LOOP = gallery.loops["square"]
 TRACE = LOOP.trace()
-COST, X0 = graph()
+X0, XS = squares()
+COST = XS[-1]
 DERIVATIVE = lab.derivative(COST, X0)
 NODE = LOOP.build().node
 BACKWARDS = {

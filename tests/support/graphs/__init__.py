@@ -12,6 +12,12 @@ def scan(step, **arguments):
     return pytensor.scan(step, return_updates=False, **arguments)
 
 
+def squares(n_steps=3):
+    """Return an input, and the values of a loop that squares it repeatedly."""
+    x0 = pt.dscalar("x0")
+    return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps)
+
+
 def variable(name, value):
     """Return an input with the type of a number, a list, or an array; only ranks are fixed."""
     array = np.asarray(value)

@@ -1,7 +1,6 @@
 """A faulty rule in the workbench: its pictures, messages, saved state, and new computations."""
 
 import pytest
-from broken_rules import SQUARE
 from workbenches import control, rebuild, send, sine, user_loop
 
 import lab
@@ -11,6 +10,7 @@ from lab.reports.breaking.breakage import Truth
 from visual.workbench.workbench import Workbench
 
 HISTORICAL = "accumulate-overwritten"
+SQUARE = gallery.loops["square"].with_steps(5)
 
 
 @pytest.fixture
