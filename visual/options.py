@@ -43,15 +43,15 @@ Control = dict[str, object]  # the description of a form's control, as JSON
 
 @dataclass(frozen=True)
 class Choice:
-    """An option whose value is a name, one of `known` if any; other values need a `checker`.
+    """An option; its value is a name (one of `known`, if any), or any value that `checker` accepts.
 
-    `name` names the argument in Python and the option of the command line. `help`, the `default`,
-    and `metavar` describe the option of the command line. `label` is the text next to the control
-    in a form; forms omit an option without a label. `checker` returns the standard form of a value,
-    or raises an error that contains the name. `reader` converts a text of the command line, or
-    raises ValueError if the text is not `expected`. `action` is the action of argparse; with
-    "append", the reader returns a name and a value. `kind` is the kind of the control, and `known`
-    are the entries of its list.
+    `name` is the argument in Python and, with dashes, the option of the command line. `help`,
+    `default`, and `metavar` appear in the help of the command line. `label` is the text next to the
+    control in a form; forms omit an option without a label. `checker` returns the standard form of
+    a value, or raises an error that contains the name. `reader` returns the value of a
+    command-line text, or raises ValueError; `expected` describes valid texts. `action` is the
+    action of argparse; with "append", the reader returns a name and a value. `kind` is the kind of
+    the form control, and `known` contains the entries of its list.
     """
 
     name: str
@@ -90,9 +90,9 @@ class Choice:
         return identifier(check_type(self.name, value, str, "a name"))
 
     def parse(self, text: Value) -> Value:
-        """Convert a text of the command line; raise ArgumentError for an unexpected text.
+        """Parse a command-line value; raise ArgumentError if the value is invalid.
 
-        A list, the texts of a repeated option, becomes a dictionary of values by name.
+        For a list, the texts of a repeated option, return a dictionary from names to values.
         """
         if isinstance(text, list):
             return dict(map(self.parse, text))
@@ -102,20 +102,20 @@ class Choice:
             raise option_error(self.option, text, f"expected {self.expected}.") from None
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Describe the control that shows `value`; `names` replace the known entries of a list."""
+        """Return the form control that shows `value`; `names` replace `known` in its list."""
         control = {"kind": self.kind, "label": self.label, "value": value}
         if self.kind == "select":
             control["options"] = [[name, name] for name in names or self.known]
         return control
 
     def from_form(self, entry: object) -> object:
-        """Convert the entry of a form. Return an invalid entry unchanged: `check` rejects it."""
+        """Return the form entry as a value for `check`, which rejects invalid values."""
         return entry
 
 
 @dataclass(frozen=True)
 class Whole(Choice):
-    """An integer from `least` to `most`; without `most`, the trace or the loop checks the value."""
+    """An option whose value is an integer, from `least` to `most` unless `most` is None."""
 
     _: KW_ONLY
     metavar: str = "N"
@@ -136,7 +136,7 @@ class Whole(Choice):
         raise argument_error(self.name, value, f"expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """Describe a button for each number up to 8, otherwise a field; None is an empty field."""
+        """Return buttons if `most` is at most 8, otherwise a number field (empty for None)."""
         control, most = super().control("" if value is None else value), self.most or MOST
         if most < 9:
             return control | {"kind": "buttons", "options": [*range(self.least, most + 1)]}
@@ -158,7 +158,7 @@ def boolean(name: str, help: str, label: str = "") -> Choice:
 
 
 def check_entries(name: str, value: object) -> Mapping[str, Value]:
-    """Return a dictionary of values by the names of variables."""
+    """Return a dictionary from variable names to values; raise ArgumentError otherwise."""
     given = check_type(name, value, Mapping, "a dictionary, such as {'x': …}")
     return values_by_name(name, given.items())
 
@@ -170,9 +170,9 @@ def _read_entry(text: str) -> tuple[str, Value]:
 
 
 def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
-    """Return tuples of taps by name. The name of the first state may be empty.
+    """Return a dictionary from variable names to taps; an empty name means the first state.
 
-    The loop checks how many taps a variable has.
+    The loop checks the number of taps of each variable.
     """
     is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
     given = check_entries(argument, {"": value} if is_unnamed else value)
@@ -227,12 +227,12 @@ def check_width(name: str, value: object) -> Length:
 
 
 def words(text: str | None) -> list[str]:
-    """Split a text at commas; omit blanks around the parts, and empty parts."""
+    """Return the parts of `text` between commas, without blanks around them; omit empty parts."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def option_error(option: str, text: str, reason: str) -> ArgumentError:
-    """Return the error about a `text` of the command line, the value of an option."""
+    """Return the error about `text`, the value of `option` on the command line."""
     return ArgumentError(f"{option} {shorten(text)}: {reason}")
 
 
@@ -305,7 +305,7 @@ KEEP = Choice(
     checker=lambda _, value: keep_text(check_keep(value)),
     kind="text",
 )
-# The options of a loop's derivative; the derivative of a graph already contains the choices.
+# The options of a loop's derivative; the `lab.Derivative` of a graph already fixes them.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
 WIDTH = Choice(
     "width",

@@ -1,7 +1,6 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries. `visual.__getattr__` and `visual.draw` read `RETIRED_NAMES`.
-The pictures and the command line read the other tables.
+The next release removes these tables.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from lab.errors import ArgumentError
 RETIRED_NAMES: Mapping[str, str] = {
     "Stepper": "visual.machine(trace), which plays the tapes; all other pictures are still",
     "Workbench.step": "moment, the event that the machine shows; or options={'scan': 2, 'step': 1}",
-    "Workbench.truncate": "truncate_gradient of the lab.Loop, and visual.Workbench(loop)",
+    "Workbench.truncate": "visual.Workbench(lab.Loop(…, truncate_gradient=…))",
     "Exercises.answer": "exercises.tasks[0].check, and exercises.progress for the results",
     "Exercises.skip": "exercises.progress, a dictionary of results by question",
     "Exercises.again": "exercises.progress = {}",
@@ -20,7 +19,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "equations": "print(loop.system()), or lab.system of a Scan",
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
     "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
-    "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
+    "orders": "genealogy, which shows the numbers of Scans and of distinct step functions",
     "rolled": "taps, or print(loop.system())",
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
     "puzzles": "the notebook puzzles.md, whose puzzles are visual.Question(…)",
@@ -41,11 +40,11 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "all_direct": "`scantape draw figure7` or figure8, which show all direct parts",
     "bare": "no_legend, or edit the .svg",
     "buffer": "the picture memory for buffers; tapes are in the order of time",
-    "contributions": "lab.events(trace), which has the terms of each write",
+    "contributions": "lab.events(trace), which lists the terms of each write",
     "figure": "`scantape draw figure4`",
     "inside": "visual.tapes(trace.scans[0].nested[1]); the machine opens Scans inside its steps",
     "names": "the first column of `scantape loops`",
-    "height": "nothing; a picture is as high as it needs",
+    "height": "no height; the content of a picture determines its height",
     "limit": "the plans of lab.memory(trace), each with its size",
     "moment": "scan and step, or visual.machine(trace, moment=7)",
     "phase": "print(derivation), which lists the decisions of all phases",

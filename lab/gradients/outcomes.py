@@ -4,10 +4,10 @@ The outcome of an input is a gradient (with the expression that contains it), ze
 An input has no gradient if the cost does not depend on the input, if no derivative exists, or if
 the derivative needs values that are not stored.
 
-`PartNames` contains unique names.  A derivative has one sequence for each tap at which it reads a
-variable, and one gradient for each of these sequences.  The names of sequences and gradients
-contain the taps of the loop: x[-2] and x[-1], d2x[-2] and d2x[-1].  If several sequences were cut
-from the same array, their names contain the index that step 0 reads: u[0], u[1], and u[2].
+`PartNames` contains unique names.  A backward Scan has one sequence for each tap at which it reads
+a variable.  The gradient of that Scan contains one gradient per sequence.  The names of sequences
+and gradients contain the taps of the loop: x[-2] and x[-1], d2x[-2] and d2x[-1].  If several
+sequences were cut from the same array, their names contain the index that step 0 reads: u[0], u[1].
 """
 
 from collections import Counter

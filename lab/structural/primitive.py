@@ -181,7 +181,7 @@ class Sources:
     entry: np.ndarray
 
     def readers(self, number: int, entry: int) -> np.ndarray:
-        """Return the flat indices of the output entries that copy an `entry` of input `number`."""
+        """Return the flat indices of output entries that copy entry `entry` of input `number`."""
         return np.flatnonzero((self.input == number) & (self.entry == entry))
 
     def count(self, number: int) -> int:

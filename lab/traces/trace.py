@@ -351,10 +351,10 @@ class OuterFault:
 class Trace:
     """The run of a graph: its outputs, and every Scan in the order of execution.
 
-    `names` are the names of `outputs`, possibly empty.  `feeds` are the Scans from which the
-    outputs are computed, and `inputs` the values of the inputs of the graph.  `outside` are the
-    operations outside of Scans that compute nan or infinity.  `backend` is PyTensor's backend for
-    the steps that were not recorded.
+    `names` are the names of `outputs`, possibly empty.  `feeds` link each output to the tapes and
+    Scan outputs from which it is computed.  `inputs` are the values of the graph's inputs.
+    `outside` are the operations outside of Scans that compute nan or infinity.  `backend` is
+    PyTensor's backend for the steps that were not recorded.
     """
 
     outputs: tuple[np.ndarray, ...]

@@ -1,7 +1,7 @@
 """Backends: each writes the shapes of a scene in a file format.
 
 Start with `svg`. `text` writes plain text, `typeset` converts the SVG to PDF and PNG, `films`
-writes GIF from PNG, and `page` writes HTML. Importing this package makes the `writers` available.
+writes GIF from PNG, and `page` writes HTML. Importing this package fills the table of `writers`.
 """
 
 from visual.backends import writers as writers

@@ -15,7 +15,7 @@ Key = tuple[str, str, str]
 
 
 def style() -> str:
-    """Return the style sheet of a page, for the pictures in elements of the class `light`."""
+    """Return the style sheet that darkens pictures in elements of the class `light` in a page."""
     # Elements without a color inherit the color of text from the root.
     return "\n".join(
         f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
@@ -24,7 +24,10 @@ def style() -> str:
 
 
 def picture_style(name: str, svg: str) -> str:
-    """Return the style sheet that darkens the light picture `svg` with the root class `name`."""
+    """Return the style sheet that darkens a light picture on a dark screen.
+
+    `name` is the class of the root element of `svg`.
+    """
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in dark_colors().items()
@@ -35,7 +38,7 @@ def picture_style(name: str, svg: str) -> str:
 
 @cache
 def dark_colors() -> dict[Key, str]:
-    """Return the dark color for each combination of an element, an attribute, and a light color.
+    """Return a dictionary from (CSS selector, attribute, light color) to the dark color.
 
     If two roles have the same light color and different dark colors, both get the dark color with
     the higher contrast.

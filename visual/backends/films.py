@@ -1,4 +1,4 @@
-"""Animated GIF: the frame of each moment omits the shapes of later moments."""
+"""Animated GIF with one frame per moment; a frame contains the shapes visible at its moment."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from visual.scene.shapes import Group, Scene, Shape
 
 
 def frames(scene: Scene) -> Iterator[Scene]:
-    """Yield the picture at each of its moments."""
+    """Yield one scene per moment, with the shapes that are visible at this moment."""
     for moment in scene.moments:
         yield replace(scene, shapes=tuple(_visible(moment, scene.shapes)))
 
@@ -30,7 +30,7 @@ def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    The final frame shows the complete picture. A palette selected by Pillow changes even white.
+    The final frame shows the complete picture. A palette of Pillow would change even white.
     """
     from PIL import Image
 
@@ -59,5 +59,5 @@ def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
 
 
 def _parts(codes: np.ndarray) -> np.ndarray:
-    """Split color codes into red, green, and blue."""
+    """Return the red, green, and blue of each color code, along a new final axis."""
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1)

@@ -67,24 +67,24 @@ def document(title: str, theme: Theme, body: str, script: str = "", more: str = 
 
 
 def embedded(body: str, module: str, style: str) -> str:
-    """Return the HTML `body` with its ES module and style sheet, for a part of another page."""
+    """Return the HTML `body`, its style sheet, and its ES module as a part of another page."""
     return f'<style>{style}</style>\n{body}\n<script type="module">{module}</script>\n'
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return an element that scrolls by keyboard; `inside` is HTML, or text if `tag` is pre."""
+    """Return HTML that a keyboard can scroll; `inside` is HTML, or text if `tag` is pre."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
 
 
 def picture(svg: str, label: str = "Picture") -> str:
-    """Return an SVG in an element that scrolls."""
+    """Return HTML that shows an SVG and can scroll."""
     return region(label, svg, "div", **{"class": "picture"})
 
 
 def in_script(data: object) -> str:
-    """Return data as JSON for a script element, with all markup escaped."""
+    """Return data as JSON for a script element, with each < escaped."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -94,7 +94,7 @@ def source_hash(source: str) -> str:
 
 
 def to_page(scene: Scene) -> str:
-    """Return the page of a picture: the title, the description, the SVG, and the text version."""
+    """Return an HTML page with the title, description, SVG, and text version of a scene."""
     title = f"As text: {scene.title}"
     return document(
         scene.title,

@@ -1,8 +1,8 @@
 """Scenes as SVG: self-contained documents without scripts or identifiers.
 
-Because there are no identifiers, a page can contain several pictures. The same scene always becomes
-the same bytes. The root element sets each attribute of texts to its most frequent value, and a text
-sets only the attributes that differ. Only an animated document contains a style sheet.
+Because there are no identifiers, a page can contain several pictures. Equal scenes produce equal
+bytes. The root element sets each attribute of texts to its most frequent value, and a text sets
+only the attributes that differ. Only an animated document contains a style sheet.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ Style = tuple[tuple[str, str], ...]  # names and values of attributes
 def to_svg(scene: Scene, animate: bool = False) -> str:
     """Return the SVG document of a scene.
 
-    With `animate`, the document plays the moments of the scene, and light colors become dark on a
+    With `animate`, the document plays the moments of the scene, and a light scene becomes dark on a
     dark screen.
     """
     width, height = number(scene.width), number(scene.height)
@@ -71,7 +71,7 @@ def _moving(scene: Scene, own: str, whole: int) -> str:
     """
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
-        """Return the rules that set the opacity of `groups` at the moments in `changes`."""
+        """Return CSS that sets the opacity of `groups`; `changes` are (moment, opacity)."""
         frames = (f"{100 * PACE * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
         begin = f"0%{{opacity:{int(not changes[0][0])}}}"
         animation = f"{{animation:{own}-{name} {whole}ms step-end infinite}}"
@@ -88,7 +88,7 @@ def _moving(scene: Scene, own: str, whole: int) -> str:
 
 
 def _travels(scene: Scene, usual: Style, whole: int) -> Iterator[str]:
-    """Yield each group with a path as an element that moves along the path, above all others."""
+    """Yield an SVG element, drawn above all others, for each group that moves along a path."""
     for group in scene.groups():
         if not group.path or group.until is None:
             continue
@@ -173,12 +173,12 @@ def _box(box: Box, theme: Theme) -> str:
 
 
 def _is_patch(shape: Shape) -> TypeGuard[Box]:
-    """Return whether a shape is a rectangle of a heat map, which no other shape covers."""
+    """Return whether a shape is a rectangle of a heat map. No other shape covers it."""
     return isinstance(shape, Box) and shape.heat is not None
 
 
 def _patches(patches: Iterable[Box], theme: Theme) -> str:
-    """Return many rectangles as one path per color."""
+    """Return one SVG path per color, for the rectangles of a heat map."""
     paths: dict[str, str] = {}
     for box in patches:
         color, part, across = heat_color(box.share, theme), box.filled, number(box.width)
@@ -228,5 +228,5 @@ def _polyline(line: Polyline, theme: Theme) -> str:
 
 
 def _line(path: str, color: str, more: str = "") -> str:
-    """Return a line along a path; `more` contains additional attributes."""
+    """Return an SVG path without a fill; `more` contains additional attributes."""
     return f'<path d="{path}" fill="none" stroke="{color}"{more}/>'

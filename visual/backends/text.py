@@ -14,7 +14,7 @@ LETTER = 6.4
 
 
 def to_text(scene: Scene) -> str:
-    """Return the text twin of the scene or, without a twin, its texts as lines."""
+    """Return `scene.twin` or, if it is empty, the texts of the scene as lines with marks."""
     if scene.twin:
         return scene.twin
     rows: list[list[Text]] = []
@@ -40,7 +40,7 @@ def _line(row: Iterable[Text]) -> str:
 
 
 def _marked(content: str, role: Role | None) -> str:
-    """Return a text between the brackets of a role."""
+    """Return `content` between the brackets of `role`, or unchanged if `role` is None."""
     return f"{role.brackets[0]}{content}{role.brackets[1]}" if role else content
 
 

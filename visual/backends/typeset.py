@@ -1,8 +1,7 @@
 """PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts of matplotlib.
 
-The text of a PDF can be selected and searched. The same scene always becomes the same bytes,
-because Typst ignores the fonts of the system. These formats have no tooltips. The module imports
-Typst on first use.
+The text of a PDF can be selected and searched. Equal scenes produce equal bytes, because Typst
+ignores the fonts of the system. The files contain no tooltips. Typst is imported on first use.
 """
 
 import math
@@ -26,7 +25,7 @@ PAGE = """\
 
 
 def to_pdf(scene: Scene) -> bytes:
-    """Return the PDF document of a scene; a very large scene is scaled down."""
+    """Return the PDF document of a scene; a scene larger than `LONGEST_PAGE` is scaled down."""
     scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
     page = scene.width * scale, scene.height * scale
     return _typeset_scene(scene, "pdf", to_svg(scene), page, f"width: {page[0]}pt, height: auto")
@@ -61,7 +60,7 @@ def _typeset_scene(
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
-    """Compile a Typst document with the fonts of pictures; in a PNG, one point is one pixel."""
+    """Return the file that Typst compiles from `source`; in a PNG, one point is one pixel."""
     import typst
 
     fonts: dict[str, Any] = {"font_paths": [folder()], "ignore_system_fonts": True}

@@ -1,4 +1,4 @@
-"""The table of all formats: the suffix of a file, and the function that returns its content."""
+"""Fill `WRITERS`, which maps the suffix of a file to the function that returns its content."""
 
 from visual.backends.films import to_gif
 from visual.backends.page import to_page

@@ -83,7 +83,7 @@ def copy_lessons(folder: Path) -> Iterator[Path]:
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:
-    """Set the slide type of each cell, which JupyterLab and nbconvert read.
+    """Set the slide type of each cell, for JupyterLab and nbconvert.
 
     A heading starts a slide, and the first code cell below the heading belongs to this slide. Every
     other code cell starts a slide. Cells of imports are not on slides. Prose becomes notes for the

@@ -38,7 +38,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# Options whose names differ from their Python arguments; positional arguments as in the help.
+# From Python arguments to options with other names; from positional arguments to their help names.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            # Without the line of code that raised the warning.
+            # Print a warning without the line of code that raised it.
             warnings.showwarning = lambda text, *_: print(f"scantape: {text}", file=sys.stderr)
             options.run(options)
     except LabError as error:
@@ -93,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter  # for the examples
         super().__init__(*args, **kwargs)
-        self._negative_number_matcher = re.compile("-[0-9]")  # so that -2,-1 is not an option
+        self._negative_number_matcher = re.compile("-[0-9]")  # -2,-1 is a value, not an option
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command; report removed and unknown options."""
@@ -107,7 +107,7 @@ class _Parser(argparse.ArgumentParser):
         return options, unknown
 
     def _unknown(self, word: str) -> str:
-        """Return the message about an argument that the command does not have."""
+        """Return the error message about the unknown argument `word`."""
         option, known = word.partition("=")[0], self._option_string_actions
         like, advice = closest_match(option, known), f"see {self.prog} --help."
         if not word.startswith("-"):

@@ -139,7 +139,7 @@ def _compiled(options: argparse.Namespace) -> Report:
     match subject:
         case (Variable(), Variable()) | (Variable(), Variable(), None | Mapping()):
             subject, wrt, given = (*subject, None)[:3]
-    report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # checked there
+    report = compiled(subject, wrt, options.mode, given)  # type: ignore[arg-type]  # checked by `compiled`
     return _select_scan(options, report.after) or report
 
 

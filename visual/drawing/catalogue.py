@@ -57,7 +57,7 @@ class PictureKind:
     options: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, /, **options: object) -> Scene:
-        """Draw a study; raise ArgumentError for an invalid option or a width that is too small."""
+        """Return the picture of a study; raise ArgumentError for a bad option or a small width."""
         known: dict[str, Value] = self.check(options)
         paper = {c.name: known.pop(c.name) for c in (*PAPER, SHOWN) if c.name in known}
         return fit(partial(self.make, study, **known), self.name, **paper)

@@ -40,7 +40,7 @@ def _draw_study(study: Study, picture: str, options: tuple[tuple[str, object], .
 
 
 def draw_study(study: Study, picture: str, theme: str, options: Mapping[str, object]) -> Scene:
-    """Draw a picture of the study of a loop, or return the picture from a cache of 64 pictures."""
+    """Return a picture of a loop's study, if possible from a cache of 64 pictures."""
     checked = PICTURES[picture].check(options)
     return _draw_study(study, picture, tuple(sorted(checked.items()))).themed(theme)
 
@@ -85,7 +85,7 @@ def draw(
 
 
 def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Separate the options of the derivative from the options of the picture."""
+    """Return the options of the derivative, and the options of the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
     if isinstance(choices.get("steps"), str | range):  # a range of steps to show

@@ -39,9 +39,10 @@ def export(
 ) -> Path:
     """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
 
-    A missing `folder` is created if its parent exists. `formats` lists suffixes of `Scene.save`;
-    only some pictures have .gif and .dot files. `scale` applies to PNG. `chosen` and `given` are
-    arguments of `draw`. The index page shows every picture, or the reason why it cannot be drawn.
+    A missing `folder` is created if its parent exists. `formats` contains formats of `Scene.save`,
+    such as "svg"; only some pictures can be saved as "gif" or "dot". `scale` applies to PNG and
+    GIF. `chosen` and `given` are arguments of `draw`. The index page shows every picture, or the
+    reason why it cannot be drawn.
 
     Raises ArgumentError for an unknown format or theme, and for a folder that cannot be created. If
     no picture can be drawn, raises the LabError of the first picture.

@@ -47,7 +47,7 @@ def fit(
 
 
 def on_paper(scene: Scene, width: Length) -> Scene:
-    """Center the picture in a figure of this width; on paper, shrink a wider picture."""
+    """Return the scene centered in a figure of this width; on paper, shrink a wider scene."""
     zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)

@@ -27,9 +27,9 @@ from visual.options import AT, DERIVATIVE, KEEP, MODE, ORDER, Choice, Value, Who
 
 @dataclass(frozen=True)
 class Frozen:
-    """A number or an array of numbers for the key of a cache; equal keys have equal values.
+    """A number, a NumPy array, or nested lists of numbers as a part of a cache key.
 
-    `value` is an array of NumPy, a number, or nested lists of numbers.
+    Only `key` is compared: the shape, the dtype (if any), and the bytes of the value.
     """
 
     key: tuple[tuple[int, ...], str | None, bytes]
@@ -37,7 +37,7 @@ class Frozen:
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
-        """Return the frozen `value` of the variable `name`; only a NumPy value fixes the dtype."""
+        """Freeze the value of a variable; the key contains the dtype only of a NumPy value."""
         array = as_value(value, f"value of {name}")  # a copy
         if isinstance(value, np.ndarray | np.generic):
             return cls((array.shape, str(array.dtype), array.tobytes()), array)
@@ -59,9 +59,8 @@ def _freeze_option(choice: Choice, value: object) -> Hashable:
 class Study:
     """The derivatives of a loop or a graph up to `order`.
 
-    `differentiate` returns the derivatives up to an order. `given` has a value for every input,
-    `also` contains further variables to compute, and `keep` selects the recorded steps of a long
-    loop.
+    `differentiate` returns the derivatives up to an order. `given` maps every input to its value,
+    `also` contains further variables to compute, and `keep` selects the steps to record.
     """
 
     differentiate: Callable[[int], Derivative]
@@ -82,7 +81,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of the derivative, at least of order 1, or of a cost without a derivative."""
+        """The trace of the derivative of order `order` or 1; of the cost if it has none."""
         if self.order:
             return self.trace
         try:
@@ -103,7 +102,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     """Return the cached study of a loop, or the study of a graph's derivative or a PyMC model.
 
     `choices` are options of `DERIVATIVE` for a loop, and `order`, `wrt`, and `at` for a model. A
-    derivative accepts no options; `given` has the values of its inputs. The cache has 64 studies.
+    derivative accepts no options; `given` maps its inputs to values. The cache has 64 studies.
     """
     density = log_density(subject)
     if density is not None:
@@ -146,7 +145,9 @@ def _study_of_loop(
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
         if valued.steps != shaped.steps or [v.type for v in given] != [v.type for v in other.given]:
-            graph, differentiate = _cached_graph.__wrapped__(valued, **about)  # depends on values
+            graph, differentiate = _cached_graph.__wrapped__(
+                valued, **about
+            )  # values change the graph
             given = graph.given
     return Study(
         lambda order: replace(differentiate(order), given=given),

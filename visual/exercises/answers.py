@@ -17,7 +17,7 @@ import numpy as np
 from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120  # the most characters of a text, or the most numbers of another answer
+LONGEST = 120  # the maximum number of characters in a text, or of numbers in another answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -75,7 +75,7 @@ class ExerciseTask:
     incomplete: ClassVar[str] = "The answer is right but incomplete."
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
-        """Check an answer: a text, a number, or several numbers.
+        """Return the verdict on an answer: a text, a number, or several numbers.
 
         `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
         """
@@ -111,7 +111,7 @@ class ExerciseTask:
         return ", ".join(map(self._digits, sorted(map(float, self.right))))
 
     def _digits(self, value: float) -> str:
-        """Return a number in six digits if the tolerance permits, otherwise in all digits."""
+        """Return a number as text: six digits if the tolerance permits, otherwise all digits."""
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
         return short if self._near(float(short), [value]) else repr(value)
 

@@ -14,7 +14,7 @@ export function readNumbers(typed, isSet) {
   return words.every((word) => NUMBER.test(word)) ? words.map(Number) : [];
 }
 
-// Return the outcome of a check, and the reason. The later the try, the clearer is the hint.
+// Return the outcome of a check, and the reason. `tries` (1 for the first try) selects the hint.
 export function check(answer, typed, tries) {
   const values = readNumbers(typed, answer.is_set);
   if (!values.length || (values.length > 1 && !answer.is_set))
@@ -75,7 +75,7 @@ class Exercise {
   }
 }
 
-// The browser stores the results of a page, or if the browser forbids storage, the page itself.
+// The results of a page, in the storage of the browser or, if the browser forbids it, in the page.
 const KEY = "scantape-progress";
 const store = {
   unstored: {},
@@ -94,7 +94,7 @@ const store = {
   },
 };
 
-// Number and start the questions in `root`; `answers` has their answers, in the same order. Return a
+// Number and start the questions in `root`; `answers` lists their answers in the same order. Return a
 // function that shows the results that Python, another view, or another window has stored in `results`.
 export function start(root, answers, results = store) {
   const [score, again, exported] = [".score", ".again", ".export"].map((part) => root.querySelector(part));

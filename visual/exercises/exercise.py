@@ -5,7 +5,7 @@
     >>> Question("What is 0.95 ** 16?", 0.44, "More than half is lost.", tolerance=0.01)
     >>> Question("Does the gradient grow?", "no", "1.9·x < 1 below x = 0.5.", choices=("yes", "no"))
 
-The same trace, kind, and seed give the same question.
+Equal traces, kinds, and seeds select equal questions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class Question(Single):
     """A question, its answer, and the reason.
 
     `answer` is a number, a tuple of numbers in any order, or one of the `choices`. `why` explains
-    the right answer. `hint` follows the first wrong try; a tuple has a hint for each try.
+    the right answer. `hint` follows the first wrong try; a tuple contains a hint for each try.
     `mistakes` maps wrong answers to reasons. A number may differ by `tolerance` (default: 0 for
     integers, otherwise 0.5 % of the smallest magnitude above 0). `shown` is a picture of the
     question, and `revealed` a picture of the answer. Raises ArgumentError for invalid arguments.

@@ -22,9 +22,9 @@ from filelock import FileLock
 from lab.errors import ArgumentError, first_line, quote
 from visual.scene.formats import write_whole
 
-FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the most points for a question
+FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the maximum of points
 MOST_TRIES = 1_000_000
-WAIT = 10  # the most seconds to wait for the lock of another kernel
+WAIT = 10  # the maximum time to wait for the lock of another kernel, in seconds
 FORMULA = tuple("=+-@\t\r")  # spreadsheets execute cells that start with these characters
 
 
@@ -42,7 +42,7 @@ class AnswerRecord:
     def __post_init__(self) -> None:
         numbers = (self.tries, self.points)
         if not all(type(n) is int for n in numbers) or not isinstance(self.done, bool):
-            raise ValueError("expected integers for tries and points, and a truth value for done")
+            raise ValueError("expected integers for tries and points, and a boolean for done")
         if not 0 <= self.tries <= MOST_TRIES or not 0 <= self.points <= MOST:
             raise ValueError(f"expected 0 to {MOST_TRIES:,} tries and 0 to {MOST} points")
 
@@ -103,8 +103,8 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
 def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
     """Return the scores in the files as a CSV table, and the error message of each unreadable file.
 
-    A row has the file, the points, the number of finished questions, and the number of wrong tries;
-    or the file and the error message.
+    A row contains the file, the points, and the numbers of finished questions and wrong tries; or
+    the file and the error message.
     """
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")

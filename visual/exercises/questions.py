@@ -102,7 +102,7 @@ class TapeBeforeStep(Table):
     label_width = 0.0
 
     def every(self) -> Mapping[int, range]:
-        """Return the columns of the whole tape."""
+        """Return the columns of all slots, as block 0."""
         return {0: self.columns}
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:

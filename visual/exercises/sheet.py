@@ -1,4 +1,4 @@
-"""Questions as widgets and as HTML, which a reader answers in a notebook, in a page, or in Python.
+"""Questions as widgets and as HTML. A reader answers in a notebook, in a page, or in Python.
 
 The trait `progress` of a sheet maps the text of each question to its result. The traits `points`
 and `answered` are computed from `progress`.
@@ -120,7 +120,7 @@ class ExerciseSheet(Widget):
 
 
 class Single(ExerciseSheet):
-    """A sheet with one `task`, which has the `question` and the pictures `shown` and `revealed`."""
+    """A sheet with one `task`; its `question`, `shown`, and `revealed` are also attributes here."""
 
     def __init__(self, task: ExerciseTask) -> None:
         super().__init__(task)
@@ -128,7 +128,7 @@ class Single(ExerciseSheet):
         self.shown, self.revealed = task.shown, task.revealed
 
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
-        """Check an answer: a text, a number, or several numbers.
+        """Return the verdict on an answer: a text, a number, or several numbers.
 
         `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
         """
@@ -138,7 +138,7 @@ class Single(ExerciseSheet):
 def _section(task: ExerciseTask, call: str) -> str:
     """Return the HTML of a question, with its pictures and the input field.
 
-    For readers without a script, the text names the `call` in Python that checks an answer.
+    For readers without JavaScript, the HTML names the Python `call` that checks an answer.
     """
     field = (
         f"<label>Your answer: {text(task.expected)} "

@@ -1,4 +1,4 @@
-"""Programming tasks, which compare the function of a learner with the right function.
+"""Programming tasks that compare the function of a learner with the right function.
 
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
@@ -35,7 +35,7 @@ from visual.layout.names import NamedScan
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # the largest relative error of a correct result, such as a finite difference
 are_near = partial(np.isclose, rtol=TOLERANCE, atol=TOLERANCE * 1e-3)
-LONGEST = 100_000  # the most numbers of a result that the check reads
+LONGEST = 100_000  # the maximum number of values that the check reads from a result
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete and run the cell "
     "above, and run this cell again."
@@ -48,9 +48,9 @@ class Work:
 
     `name` identifies the task in the results file. A case is a tuple of arguments. The function
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
-    A `Trace` stands for the tape of its last gradient, in the order of time. `also` contains other
-    correct functions, and `slips` maps feedback to functions with a typical mistake. Each wrong try
-    receives the next of the `hints`.
+    A `Trace` represents the final tape of its last gradient of the loop, in the order of time.
+    `also` contains other correct functions, and `slips` maps feedback to functions with a typical
+    mistake. Each wrong try receives the next of the `hints`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Work:
         check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
-        """Check a function and save the result.
+        """Return and save the verdict on a function.
 
         In nbgrader, raises AssertionError unless the function is right.
         """
@@ -89,7 +89,7 @@ class Work:
         return verdict
 
     def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
-        """Compare a function with the right function in all cases."""
+        """Return the verdict on the first case with a wrong result, or a verdict on all cases."""
         check_tries(tries)
         check_function("written", written)
         verdicts = (self._find_mistake(written, case, tries) for case in self.cases)
@@ -133,7 +133,7 @@ class Work:
 
 
 def _difference(numbers: list[float], result: object, is_set: bool, tries: int) -> str:
-    """Describe a wrong result: the count, the order, or a wrong number."""
+    """Return a sentence about a wrong result: its count, its order, or a wrong number."""
     right = _numbers(result)
     if len(numbers) != len(right):
         return f"the function returns {counted(len(numbers), 'number')}; expected {len(right)}."
@@ -160,7 +160,7 @@ def _gradient(trace: Trace) -> NamedScan:
 
 
 def _numbers(value: object) -> list[float]:
-    """Return all numbers of a result in order; raise TypeError or ValueError for other values."""
+    """Return the numbers of a result in order; raise TypeError or ValueError for other values."""
     if isinstance(value, Trace):
         value = _gradient(value).scan.tapes[0].final[::-1]
     return list(islice(flatten(value), LONGEST))
@@ -171,7 +171,7 @@ def _is_same(numbers: list[float], right: list[float]) -> bool:
 
 
 def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:
-    """Describe a wrong slot of a gradient's tape, and the steps that write the slot."""
+    """Return a sentence about a wrong slot of a gradient's tape and the steps that write it."""
     named = _gradient(trace)
     tape, speller = named.scan.tapes[0], Speller(named)
     spell = speller.numbers if with_numbers else speller.formula_at

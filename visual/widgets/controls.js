@@ -4,12 +4,13 @@ const HERE = Math.random().toString(36).slice(2); // a page can contain several 
 const MAIN = 4; // the number of options that are tabs
 let count = 0;
 
-// Create a control: its element, `set` to show a value, and `report` to show an error.
+// Create a control. Return its elements, `set` to show a value, and `report` to show an error. A
+// change by the user calls `ask` with the new value.
 function createControl(control, ask) {
   const message = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++count}` });
   const { elements, set } = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const root = element(control.kind === "checks" ? "fieldset" : "div", { class: "scantape-control" }, ...elements, message);
-  for (const field of root.querySelectorAll("input, select, textarea, button")) { // a field of the same name keeps the focus in a new form
+  for (const field of root.querySelectorAll("input, select, textarea, button")) { // a rebuilt form focuses the field with the same key
     const part = { button: field.textContent, checkbox: field.value }[field.type] ?? field.type;
     field.dataset.focus = JSON.stringify([control.key, part]);
   }

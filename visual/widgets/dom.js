@@ -19,8 +19,7 @@ function actionButton(text, act, attributes = {}) {
   return button;
 }
 
-// Create the element of a widget. The element stops keys that are shortcuts of a notebook, such as `d d`,
-// which deletes a cell.
+// Create the element of a widget. In it, keys do not act as shortcuts of the notebook (`d d` deletes a cell).
 function createRoot(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });
   root.addEventListener("keydown", (event) => event.stopPropagation());
@@ -41,8 +40,8 @@ function share(model, values) {
   model.save_changes();
 }
 
-// Store the present theme of JupyterLab, or elsewhere of the screen, as `data-theme`. Return a function
-// that stops further changes of `data-theme`.
+// Set `data-theme` to the theme of JupyterLab, or elsewhere of the screen, now and after each change.
+// Return a function that ends these updates.
 function followTheme(root) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const look = () => {

@@ -17,7 +17,7 @@ def sliders(
     usual: Mapping[str, np.ndarray],
     variables: Mapping[str, object],
 ) -> Iterator[Control]:
-    """Yield a slider for every entry of every value, or a note for a large array.
+    """Yield a slider for each entry of a real value, or a note for a large or other value.
 
     The range of a slider contains the corresponding entry of `usual`.
     """

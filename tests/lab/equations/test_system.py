@@ -22,7 +22,7 @@ CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 
 def disagreements(loop, printed, tolerance=1e-12):
-    """Yield the values for which the printed equations and the trace differ."""
+    """Yield the tape and the row of each value that differs between the equations and the trace."""
     known = {p.name: p.value for p in loop.parameters}
     known |= {s.name: Series(s.first_values) for s in loop.states}
     known |= {s.name: Series(s.values) for s in loop.sequences}
