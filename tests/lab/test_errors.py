@@ -48,7 +48,7 @@ def missing_index():
 
 
 # A call, and the parts of its message.
-BAD = [
+test_invalid_input_raises_one_sentence = words_test(
     (lambda: State("x", 1.0, taps=(-1, 2)), "state x", "[-1, 2]", "below 0"),
     (lambda: State("x", 1.0, taps=-1), "state x", "-1", "(-1,)"),
     (lambda: State("x", [1.0, 2.0], taps=(-3, -1)), "state x", "expected 3 values", "got 2"),
@@ -97,5 +97,5 @@ BAD = [
     (lambda: lab.trace(XS[-1], {"x0": 1.0}), "given", "'x0'", "not a PyTensor variable"),
     (lambda: lab.trace(squares(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
-]
-test_invalid_input_raises_one_sentence = words_test(*BAD, longest=320)
+    longest=320,
+)

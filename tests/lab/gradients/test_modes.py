@@ -179,7 +179,7 @@ def with_a_rule():
 
 SQUARE = gallery.loops["square"]
 TRUNCATED = replace(SQUARE, truncate_gradient=2)
-ERRORS = [
+test_errors = error_test(
     (lambda: SQUARE.derivative(1, mode="backwards"), UnknownNameError, "mode = 'backwards'"),
     (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
     (lambda: SQUARE.derivative(65, mode="taylor"), ArgumentError, "at most 64"),
@@ -187,10 +187,7 @@ ERRORS = [
     (lambda: sorting().derivative(2, mode="taylor"), GradientError, r"Sort.* has no rule"),
     (lambda: TRUNCATED.derivative(1, mode="taylor"), GradientError, "truncate_gradient = 2"),
     (with_a_rule, ArgumentError, "expected None with mode"),
-]
-
-
-test_errors = error_test(*ERRORS)
+)
 
 
 @pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])

@@ -296,7 +296,7 @@ def random_factor(wrt):
     return loop.derivative(1, wrt)
 
 
-ERRORS = [
+test_errors = error_test(
     (growing_state, BroadcastError, "the length of a dimension is 1"),
     (write_below_reads, GradientError, "below its lowest read tap"),
     (without_a_number_of_steps, ArgumentError, "expected the number of steps, an integer"),
@@ -306,20 +306,13 @@ ERRORS = [
     (lambda: misplaced((0, 1), -2), ArgumentError, "need 4"),
     (lambda: random_factor("x"), GradientError, "untraced"),
     (lambda: random_factor("u"), GradientError, "untraced"),
-]
+)
 
 
-test_errors = error_test(*ERRORS)
-
-
-U, V, X, Y = pt.dvector("u"), pt.dvector("v"), pt.dscalar("x"), pt.dscalar("y")
+U, X, Y = pt.dvector("u"), pt.dscalar("x"), pt.dscalar("y")
 undefined = pytensor.gradient.undefined_grad
 # Arguments of a Scan, and the types of the gradients of its first two inputs.
 TYPES = {
-    "two sequences": (  # PyTensor returns zeros for the second sequence
-        {"step": lambda u, v: undefined(u) * undefined(v), "sequences": [U, V]},
-        (NullType, NullType),
-    ),
     "a sequence read by an undefined state": (
         {"step": lambda u, x: undefined(x) + u, "sequences": [U], "outputs_info": [X]},
         (NullType, NullType),

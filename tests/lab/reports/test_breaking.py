@@ -174,8 +174,6 @@ def test_equal_runs_and_different_structures():
     assert contrast(first, longer).unlike[0] == f"Scan 1, square: the tape x at tap 0: {lengths}"
 
 
-# Finite differences.
-
 CLOSED = {
     "power": (lambda x: float(x) ** 32, X0, lambda n: power_derivative(32, n, X0)),
     "sine": (lambda x: np.sin(float(x)), 0.5, lambda n: np.sin(0.5 + n * np.pi / 2)),

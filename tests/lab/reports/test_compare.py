@@ -34,9 +34,6 @@ def row_of(comparison, wrt, order):
     return next(r for r in comparison.rows if (r.wrt, r.order) == (wrt, order))
 
 
-# --- where PyTensor is right -------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", gallery.loops)
 def test_both_pullbacks_agree_on_the_gallery(name):
     comparison = compare(gallery.loops[name], order=2)
@@ -120,9 +117,6 @@ def test_truncated_gradients_have_no_finite_differences():
     assert comparison.visible == 2
 
 
-# Wrong pullbacks are detected.
-
-
 def wrong_pullback(op, inputs, outputs, output_gradients):
     rule = BROKEN["unreversed-sequences"].rule
     return list(lab.derive(op, inputs, outputs, output_gradients, rule).gradients)
@@ -148,9 +142,6 @@ def test_wrong_pullbacks_are_detected():
     assert both.agree
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (False, False)
     assert "✗" in str(both)
-
-
-# Arguments.
 
 
 def test_inputs_of_known_shape_have_default_values():

@@ -187,8 +187,6 @@ def test_the_transpose_of_a_step_is_a_step_of_the_reverse_tape(tape):
     assert {tape.row(step, -tap) for tap in reverse.reads} >= changed
 
 
-# Errors.
-
 V = A[0]
 YES = np.array([True, False, True])
 
