@@ -23,21 +23,13 @@ def test_every_option_changes_the_picture(capsys):
 
 
 ROOTED = """
-import pytensor
 import pytensor.tensor as pt
+from graphs import scan
 
 x = pt.dscalar("x")
-xs = pytensor.scan(
-    lambda a: pt.sqrt(a) - 1.0, outputs_info=[x], n_steps=3, return_updates=False
-)
-
-
-def graph():
-    return xs[-1], x
-
-
-def with_value():
-    return xs[-1], x, {x: 9.0}
+xs = scan(lambda a: pt.sqrt(a) - 1.0, outputs_info=[x], n_steps=3)
+def graph(): return xs[-1], x
+def with_value(): return *graph(), {x: 9.0}
 
 """
 

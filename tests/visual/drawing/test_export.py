@@ -4,9 +4,6 @@ import re
 from html import unescape
 from xml.etree import ElementTree
 
-import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
 from in_browser.chromium import Opened, needs_browser, violations
 from strange_loops import HOSTILE, LONG
@@ -54,19 +51,6 @@ def test_the_index_states_the_reason_for_a_missing_picture(tmp_path):
     assert "Not drawn: order = 0" in page
     assert not (tmp_path / "ssa.svg").exists()
     assert (tmp_path / "tapes.svg").exists()
-
-
-def test_the_pictures_of_a_graph_of_the_user(tmp_path):
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
-    derivative = lab.derivative(xs[-1], x0, 2)
-    index = visual.export(derivative, tmp_path, given={x0: 0.5})
-    assert len([*index.parent.glob("*.svg")]) == len(PICTURES)
-    h, x = 1e-3, 0.5
-    f = [np.sin(np.sin(np.sin(x + d))) for d in (-h, 0, h)]
-    second = float((f[0] - 2 * f[1] + f[2]) / h**2)
-    match = re.search(r"C″ = dC′/dx0 = (\S+?)<", (tmp_path / "tapes.svg").read_text("utf-8"))
-    assert float(match.group(1)) == pytest.approx(second, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from workbenches import rebuild, send
@@ -12,28 +11,6 @@ from workbenches import rebuild, send
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.workbench import Workbench
-
-LINK = (
-    "loop=square&taps.x=-2,-1&steps=3&order=2&cost=sum&at.x=0.5,0.8"
-    "&rule=accumulate-overwritten&moment=5"
-)
-
-
-def test_a_text_restores_loop_order_taps_values_rule_and_moment(monkeypatch):
-    monkeypatch.setattr("visual.workbench.state.LEAST", 1)
-    bench = Workbench(LINK)
-    assert bench.state.loop == "square"
-    assert bench.state.taps == {"x": (-2, -1)}
-    assert (bench.state.steps, bench.state.order, bench.state.cost) == (3, 2, "sum")
-    assert bench.state.at == {"x": (0.5, 0.8)}
-    assert (bench.state.rule, bench.moment) == ("accumulate-overwritten", 5)
-    assert Workbench(bench.link).state == bench.state
-    assert Workbench(bench.link).moment == 5
-    assert Workbench("https://example.org/page.html#" + bench.link).link == bench.link
-    x = [0.5, 0.8]
-    for k in range(3):
-        x.append(x[k] * x[k + 1])
-    assert bench.breakage.true.outputs[0] == pytest.approx(sum(x[2:]))
 
 
 def test_link_and_copied_cell_have_the_moment_until_another_run():

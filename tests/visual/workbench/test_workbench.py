@@ -185,7 +185,7 @@ def test_each_picture_has_its_own_options():
 
 CELLS = [
     {"view": "tapes", "options": {"all": True, "scan": 1}},
-    {"order": 2, "taps": {"x": (-2, -1)}, "view": "machine", "moment": 5},
+    {"order": 2, "taps": {"x": (-2, -1)}, "at": {"x": (0.5, 0.8)}, "view": "machine", "moment": 5},
     {"steps": 6, "cost": "sum", "at": {"x": 0.1 + 0.2}, "theme": "print"},
     {"cost": [0.1, 0.2, 0.3, 1 / 3], "view": "values"},
     {"order": 0},
