@@ -174,7 +174,7 @@ def test_a_given_cell_is_dragged_and_the_sentence_follows(browser, path):
 
 
 def test_a_hostile_name_is_text(browser, tmp_path):
-    hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+    hostile = "</title><img src=x onerror=alert(1)></script><script>alert(2)</script>"
     state = lab.State("infected", 0.5)
     loop = lab.Loop(lambda infected: infected**2, (state,), n_steps=3, name=hostile, reason=hostile)
     file = visual.Page([loop], orders=[1], costs=["last"], title=hostile).save(tmp_path / "a.html")

@@ -54,6 +54,11 @@ LOOPS = {
         sequences=(lab.Sequence("b", np.array([True, False, True])),),
     ),
 }
+ONLY_SEQUENCES = lab.Loop(
+    lambda u: 2 * sum(u),
+    sequences=(lab.Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),),
+    outputs=("y",),
+)
 WRT = {"integers": {"wrt": "x", "of": "x"}}
 TAPES = {
     "one": Tape((-1,), (0,)),

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 from fuzzing.outcomes import words_test
-from strange_loops import LOOPS, derivations_of
+from strange_loops import LOOPS, ONLY_SEQUENCES, derivations_of
 
 import visual
-from lab import Loop, Parameter, Sequence, State
+from lab import Loop, Parameter, State
 from lab.eager import grad, recording
 from lab.loops import gallery
 from lab.tape import Tape
@@ -24,9 +24,6 @@ from visual.workbench.workbench import Workbench
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
 V = np.array([1.5, -2.0, 3.0, 4.0])
-ONLY_SEQUENCES = Loop(
-    lambda u: 2 * sum(u), sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),), outputs=("y",)
-)
 BY_NAME = Loop(
     lambda x, w: w * x, states=(State("x", 1.0),), parameters=(Parameter("w", 2.0),), n_steps=2
 )

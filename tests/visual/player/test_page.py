@@ -3,16 +3,15 @@
 import base64
 import json
 import zlib
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 
 import pytest
 from bs4 import BeautifulSoup
 from graphs.programs import COMPUTED, compute
-from strange_loops import HOSTILE, LOOPS
+from strange_loops import ONLY_SEQUENCES
 
 import lab
 import visual
-from lab import Loop, Sequence
 from lab.errors import ArgumentError, LabError
 from lab.loops import gallery
 from lab.notation import number_text
@@ -23,7 +22,6 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
 from visual.player.grid import default_patterns, pattern_of, pattern_text
-from visual.player.state import from_text
 
 
 def numerals(data):
@@ -121,16 +119,6 @@ def test_a_page_that_cannot_compute_has_the_reason(monkeypatch):
     assert "more than 20 operations" in unpacked(next(iter(page.runs.values())))["why"]
 
 
-def test_a_hostile_name_is_not_markup():
-    loop = replace(LOOPS["hostile name"], name=HOSTILE, reason=HOSTILE)
-    page = visual.Page([loop], orders=[1], costs=["last"], title=HOSTILE).page()
-    assert HOSTILE not in page
-    assert page.count("<script") == 2
-    data = data_of(page)
-    assert {data["loop"][0][key] for key in ("label", "about")} == {HOSTILE}
-    assert from_text(data["loop"][0]["link"]) == {"loop": HOSTILE}
-
-
 def test_repeated_choices_occur_once():
     page = visual.Page("square", orders=[1, 1], costs="sum")
     assert page.grid.orders == (1,)
@@ -161,11 +149,7 @@ def test_offered_taps_fit_the_step(name):
 
 
 def test_taps_of_sequences_and_of_loops_without_states():
-    loop = Loop(
-        lambda u: 2 * sum(u),
-        sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),),
-        outputs=("y",),
-    )
+    loop = ONLY_SEQUENCES
     assert [*map(pattern_text, default_patterns(loop))] == ["none"]
     assert pattern_text(pattern_of(loop, {"u": (0, 1)})) == "0, 1"
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
