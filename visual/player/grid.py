@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from lab.errors import (
     ArgumentError,
-    Registry,
     argument_error,
     check_choice,
     check_sequence,
@@ -136,22 +135,13 @@ def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> C
     )
 
 
-COSTS = Registry("costs", dict.fromkeys(COST.known))  # a page has no weights of the steps
-RULES = Registry("rules", {CORRECT: None, **BROKEN})
+NAMED_COST = replace(COST, checker=None)  # a page has no weights of the steps
+A_RULE = replace(RULE, default=CORRECT, known=(CORRECT, *BROKEN))
 CHOICES = (
-    _several("orders", "orders of the derivative", one=ORDER, usual=(1, 2)),
-    _several(
-        "costs",
-        "sum and last",
-        one=Choice("costs", "", metavar=COST.metavar, default="last", known=COSTS),
-        usual=("sum", "last"),  # with "sum", more steps add to a seed, which is not 0
-    ),
-    _several(
-        "rules",
-        f"correct, {RULE.help}",
-        one=replace(RULE, default=CORRECT, known=RULES),
-        usual=(CORRECT,),
-    ),
+    _several("orders", "orders of the derivative", ORDER, (1, 2)),
+    # With "sum", more steps add to a seed, which is not 0.
+    _several("costs", "sum and last", NAMED_COST, ("sum", "last")),
+    _several("rules", f"correct, {RULE.help}", A_RULE, (CORRECT,)),
 )
 
 

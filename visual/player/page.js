@@ -20,27 +20,15 @@ class Lesson {
   /** @param {any} place @param {boolean} hasLink  whether the address contains the state of this machine */
   constructor(place, hasLink) {
     const data = JSON.parse(place.querySelector("script").textContent);
-    Object.assign(this, { place, hasLink, data, values: {}, past: [], future: [], isNew: false });
+    Object.assign(this, { place, hasLink, data, selects: {}, values: {}, past: [], future: [], isNew: false });
     this.form = element("form", { class: "choices" });
     this.valueRow = element("div", { class: "values" });
     this.note = element("p", { class: "note", role: "status" });
     this.stage = element("div");
     this.tools = element("div", { class: "tools" }, this.form, this.valueRow, this.note);
     place.append(this.tools, this.stage);
-    this.controls();
-    place.addEventListener("keydown", (event) => this.key(event));
-    this.drag();
-    const link = () => (hasLink ? location.hash.slice(1) : "");
-    addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));
-    this.restore(link());
-  }
-
-  // ---- choices ------------------------------------------------------------------------------
-
-  controls() {
-    this.selects = {};
     for (const field of FIELDS) {
-      const select = this.selects[field] = element("select"), options = this.data[field] ?? [];
+      const select = this.selects[field] = element("select"), options = data[field] ?? [];
       this.form.append(element("label", options.length === 1 && field !== "loop" ? { hidden: "" } : {}, element("span", {}, field), select));
       select.addEventListener("change", () => this.choose(field));
       this.offer(field, options);
@@ -51,7 +39,14 @@ class Lesson {
     this.redoButton = button("↷", "redo", () => this.undo(true));
     this.resetButton = button("reset", "back to the given values", () => this.change({}));
     this.form.append(element("span", { class: "history" }, this.undoButton, this.redoButton, this.resetButton));
+    place.addEventListener("keydown", (event) => this.key(event));
+    this.drag();
+    const link = () => (hasLink ? location.hash.slice(1) : "");
+    addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));
+    this.restore(link());
   }
+
+  // ---- choices ------------------------------------------------------------------------------
 
   /** @param {string} field @param {any[]} options */
   offer(field, options) {

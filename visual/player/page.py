@@ -97,9 +97,6 @@ class Page:
     def __repr__(self) -> str:
         return f"<Page: {self.grid.title}>"
 
-    def _repr_html_(self) -> str:
-        return self.fragment()
-
     @cached_property
     def runs(self) -> Mapping[str, str | LabError]:
         """The compressed machine of each combination, or the error if no machine is possible.
@@ -141,6 +138,8 @@ class Page:
     def fragment(self) -> str:
         """Return the machines with their style and module, for embedding in another page."""
         return embedded(self.content, PAGE_MODULE, PAGE_STYLE)
+
+    _repr_html_ = fragment
 
     def page(self) -> str:
         """Return the page as HTML. The page loads no other file."""

@@ -24,11 +24,9 @@ from visual.widgets.sliders import sliders
 from visual.workbench.state import CHOICES, WRITTEN, Bench, LoopBench, view_options
 from visual.workbench.texts import bench_of, short, text_of, with_loop, written_loop
 
-KEEP_HELP = "all, last, or a range such as 500:510"
 Key = list[Any]  # the key of a control: texts and numbers
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # the name of a tab
-FAULTY_RUNS = "the correct and the faulty run of a rule with a mistake"
 WEIGHTS = "weights"
 OLDEST_TAP = -4  # the earliest tap of a state that the form offers
 STEP = Choice(WRITTEN, "", "step", kind="written")
@@ -57,7 +55,8 @@ def controls(bench: Bench) -> Iterator[Control]:
     """Yield all controls, with the present values: tabs, values, subject, rule, options, theme."""
     state, loop = bench.state, bench.chosen if isinstance(bench, LoopBench) else None
     tabs = [[kind.name, f"{kind.name}: {kind.about}"] for kind in PICTURES.values()]
-    tabs.insert(1, [FAULTY_RULE, f"{FAULTY_RULE}: {FAULTY_RUNS}"])
+    about = f"{FAULTY_RULE}: the correct and the faulty run of a rule with a mistake"
+    tabs.insert(1, [FAULTY_RULE, about])
     yield _control("views", VIEW, FAULTY_RULE if state.rule else state.view, options=tabs)
     for slider in sliders(bench.values, bench.given, loop.variables if loop else {}):
         yield {**slider, "group": "values"}
@@ -98,7 +97,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     results = [*(state.name for state in loop.states), *loop.outputs]
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
-    yield _control(group, KEEP, state.keep, about=KEEP_HELP)
+    yield _control(group, KEEP, state.keep, about="all, last, or a range such as 500:510")
     for name, variable in bench.chosen.variables.items():
         if isinstance(variable, State | Series):
             is_state = isinstance(variable, State)

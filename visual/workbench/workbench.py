@@ -95,11 +95,8 @@ class Workbench(ChoiceTraits, Widget):
         **choices: object,
     ) -> None:
         self._lock = RLock()  # one thread at a time changes the traits
-        start: Bench
-        start, restored = (
-            bench_of(subject) if isinstance(subject, str) else (open_bench(subject, *about), -1)
-        )
-        bench = start.changed(**choices)
+        start, restored = bench_of(subject) if isinstance(subject, str) else (None, -1)
+        bench = (start or open_bench(subject, *about)).changed(**choices)
         moment = check_integer("moment", restored if moment == -1 else moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
         super().__init__()
