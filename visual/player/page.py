@@ -120,19 +120,23 @@ class Page:
         return runs
 
     @property
-    def content(self) -> str:
-        """The machines as HTML, for a page that contains `PAGE_MODULE` and `PAGE_STYLE`."""
+    def data(self) -> str:
+        """All choices and machines as JSON for a script element."""
         runs = {
             link: {"reason": str(run)} if isinstance(run, LabError) else {"packed": run}
             for link, run in self.runs.items()
         }
-        data = in_script({**self.grid.options, "runs": runs})
+        return in_script({**self.grid.options, "runs": runs})
+
+    @property
+    def content(self) -> str:
+        """The machines as HTML, for a page that contains `PAGE_MODULE` and `PAGE_STYLE`."""
         first = next(link for link, run in self.runs.items() if isinstance(run, str))
         trace = _study(self.grid.combinations[first]).trace
         twin = text(still(arrange(machine_of(trace)), 0).text())
         return (
             f'<div class="scantape-lesson" data-lesson><noscript><pre>{twin}</pre></noscript>'
-            f'<script type="application/json">{data}</script></div>\n'
+            f'<script type="application/json">{self.data}</script></div>\n'
         )
 
     def fragment(self) -> str:
