@@ -1,8 +1,8 @@
 """Arrows between the cells of a table: `route` draws the edges of a row.
 
-An arrow within a line is a bow below or above the cells. An arrow to another line is straight, or
-runs through the gap between two columns if the straight arrow meets a cell. The factor of an edge
-is on the arrow of the edge, at a point where the text touches no cell, other arrow, or other text.
+An arrow within a line of cells is an arc below or above the cells. An arrow to another line is
+straight, or runs through the gap between two columns if the straight arrow meets a cell. The factor
+of an edge is a text on its arrow, at a point where it touches no cell, other arrow, or other text.
 """
 
 from collections import defaultdict
@@ -21,14 +21,14 @@ from visual.scene.theme import Role
 Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number and the name of a moment in a run
 LETTERS, FINE = 11, 24  # the font size of a label; the number of segments of a curve
-DEPTH, NEST, OVER = 14, 3, 24  # sizes of bows: depth, more depth per faint bow, height
-# Tracks between two columns: offset of the first track, distances (least, largest), least number.
+DEPTH, NEST, OVER = 14, 3, 24  # sizes of arcs: depth, more depth per faint arc, height
+# Tracks between two columns: offset of the first, minimum and maximum distance, minimum number.
 FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4
-ROOM = 60.0  # the largest width of the space for tracks next to a column
+ROOM = 60.0  # the maximum width of the space for tracks next to a column
 BELOW = 5.0  # the distance between the cells of a line and the first track
 SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # offsets from the middle of a side, in cell heights
 ASIDE = 0.3  # offset of an end from the middle of a side, as a fraction of the cell width
-NEIGHBOR = 30.0  # the largest distance between two neighboring cells
+NEIGHBOR = 30.0  # the maximum distance between two neighboring cells
 # The positions of points along a segment or a curve, and the weights of the corners of a curve.
 ALONG = np.linspace(0.0, 1.0, FINE + 1)[:, None]
 BEZIER = np.hstack(
@@ -41,9 +41,10 @@ class Edge:
     """An arrow between two cells. `source` and `target` are the ids of the cells.
 
     `labels` are texts for the space below the target, from the longest to the shortest; the picture
-    shows the first that fits. `factor` is a text on the arrow, omitted if it does not fit. A bow is
-    below the cells or, with `over`, above the cells. With `beside`, the arrow connects the sides of
-    the cells that face each other. `plain` and `faint` arrows do not have the color of gradients.
+    shows the first that fits. `factor` is a text on the arrow, omitted if it does not fit. An arrow
+    within a line is an arc below the cells or, with `over`, above them. With `beside`, the arrow
+    connects the sides of the cells that face each other. `plain` and `faint` arrows do not have the
+    color of gradients.
     """
 
     source: Hashable
@@ -61,7 +62,7 @@ class Edge:
 def route(
     edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
 ) -> Iterator[Shape]:
-    """Yield the arrows between cells of the picture, then their labels, then their factors."""
+    """Yield arrows, then their labels, then their factors. `cells` maps the ids of cells to boxes."""
     known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
     if not known:
         return
@@ -125,7 +126,7 @@ def _is_next(source: Box, target: Box) -> bool:
 
 
 def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
-    """Return a bow within a line or, for an edge `over` to the next cell, a straight arrow."""
+    """Return an arc within a line or, for an edge `over` to the next cell, a straight arrow."""
     start_x, y, end_y = source.x + source.width / 2, source.y, source.y - 1
     if edge.over and _is_next(source, target):
         middle = source.y + source.height / 2
@@ -205,7 +206,7 @@ def place_labels(
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> dict[int, Label]:
-    """Return the first of the `candidates` of each arrow that fits, by the number of the arrow.
+    """Return the first of the `candidates` that fits for each arrow, by the number of the arrow.
 
     A label can touch the path of its own arrow, but no other path, no other label, and no
     `occupied` rectangle. Arrows without a fitting candidate are omitted.
@@ -230,7 +231,7 @@ def place_labels(
 
 
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
-    """Yield places for a factor on its arrow, from the middle of the arrow to its ends."""
+    """Yield rectangles for a factor on its arrow, from the middle of the arrow to its ends."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 4, len(path) // 2
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
@@ -252,9 +253,9 @@ def points_along(arrow: Arrow) -> list[Point]:
 class Detours:
     """Arrows around the cells `boxes`, on tracks: parallel lines between columns or rows.
 
-    Overlapping arrows from different cells use different tracks while tracks are free.
-    `taken` contains the tracks in use. `ends` has the sources of the arrows at each side of a cell,
-    and `rooms` has the width of the gap next to each column.
+    Overlapping arrows from different cells use different tracks while tracks are free. `taken`
+    contains the tracks in use. `ends` contains the sources of the arrows at each side of a cell,
+    and `rooms` contains the width of the gap next to each column.
     """
 
     def __init__(self, boxes: Collection[Box]) -> None:

@@ -67,9 +67,9 @@ def scene_with_legend(
     """Return the scene of the piece `part` with a legend of its roles, and with notes.
 
     Without `width`, the scene adds margins on all sides; with `width`, the piece is in its final
-    position. `words` has the meanings of roles, and `seeds` replaces the meaning of the role SEED.
-    `sentences` are notes that follow the notes about arrays, gaps, and parts of gradients. `close`
-    narrows the columns of the legend. A sheet without a legend has no notes.
+    position. `words` maps roles to their meanings, and `seeds` replaces the meaning of the role
+    SEED. `sentences` are notes that follow the notes about arrays, gaps, and parts of gradients. If
+    `close`, the columns of the legend are narrow. A sheet without a legend has no notes.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom

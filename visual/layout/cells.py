@@ -26,12 +26,12 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
-SEGMENTS = 8  # the most patches of a strip, across and down
-MOST_ENTRIES = 24  # the most entries of an array in a tooltip
+SEGMENTS = 8  # the maximum number of patches of a strip, across and down
+MOST_ENTRIES = 24  # the maximum number of entries of an array in a tooltip
 NARROW = 60  # narrower cells have smaller margins and smaller names
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
-MOST_NAME = 0.7  # the largest fraction of the width of a low cell for its name
-TWO_LINES = 30  # the least height of a low cell with its value below its name, in pixels
+MOST_NAME = 0.7  # the maximum fraction of the width of a low cell for its name
+TWO_LINES = 30  # the minimum height of a low cell with its value below its name, in pixels
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
 LEAST_NORM = 47.0  # the width of a norm with two digits, in pixels
 
@@ -44,7 +44,7 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """Return a number or a norm as text, with as many digits as fit: four to one, or ``-9e-3``."""
+    """Return a number or a norm as text with the most digits that fit: 4 to 1, or ``-9e-3``."""
     bar, text = "‖" * (value.ndim > 0), ""
     for written in _texts(norm(value) if value.ndim else value.item()):
         text = f"{bar}{written}{bar}"
@@ -54,7 +54,7 @@ def value_within(value: np.ndarray, room: float, size: float) -> str:
 
 
 def _texts(number: float) -> Iterator[str]:
-    """Yield a number as text with fewer and fewer digits."""
+    """Yield the texts of a number with four to one digits, then with an exponent."""
     yield from (number_text(number, digits) for digits in (4, 3, 2, 1))
     mantissa, e, exponent = f"{number:.0e}".partition("e")
     if isinstance(number, float) and e:
@@ -94,7 +94,7 @@ def _entries(values: object) -> str:
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
-    """Return a box with the value of a cell, and above the value the old value or the label.
+    """Return a box with the value of a cell. The old value or the label is above the value.
 
     A box that is too low for a value contains only the label. A cell with `lines` shows the label,
     the value, and the lines.
@@ -123,7 +123,7 @@ def draw_cell(each: Cell, box: Box) -> Group:
 def _group(
     each: Cell, shapes: tuple[Shape, ...], title: str, value: np.ndarray | None = None
 ) -> Group:
-    """Return the shapes of a cell as a group. `title` is the tooltip of a cell without a title."""
+    """Return the shapes of a cell as a group. If the cell has no title, its tooltip is `title`."""
     (step, moment), name = each.moment, "" if value is None else quantity(each.name)
     return Group(shapes, step, each.key, each.title or title, moment, quantity=name, value=value)
 
@@ -131,7 +131,7 @@ def _group(
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield the text of a number or a norm, and above it the old value or the name, if any."""
+    """Yield the text of a number or a norm, then the old value or the name above it, if any."""
     is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -144,7 +144,7 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a strip, the old norm or the name to the left of the strip, and the norm below it.
+    """Yield the name or the old norm, then a strip to its right, then the norm below the strip.
 
     The shape of the array follows the norm if there is space.
     """
@@ -177,7 +177,7 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 
 
 def low_width(value: np.ndarray, label: str, is_typical: bool = False) -> float:
-    """Return the least width of a low cell with its label next to its value.
+    """Return the minimum width of a low cell with its label next to its value.
 
     If `is_typical`, a typical number or norm replaces a value that is not zero.
     """
@@ -245,7 +245,7 @@ def _rounded(start: float, stop: float, count: int) -> list[int]:
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
-    """Yield the frame and the patches of an array, `indent` pixels from the left of a box.
+    """Yield the frame and the patches of an array, `indent` pixels from the left margin of a box.
 
     The frame is necessary because values near zero have the color of the page. `on_one_scale`
     scales the colors of the patches.
@@ -286,9 +286,9 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with different texts for different numbers of a quantity in a row.
+    """Return the shapes with a different text for each different number of a quantity in a row.
 
-    Numbers that have the same first four digits get up to seven digits, or an ellipsis.
+    Numbers with the same first four digits have up to seven digits, or an ellipsis.
     """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], list[tuple[Box, Text, float]]] = {}
@@ -310,7 +310,7 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """Return the text of a number with enough digits to differ from others, or with an ellipsis.
+    """Return a number as text with enough digits to differ from `others`, or with an ellipsis.
 
     If neither fits, return the content of `text`.
     """

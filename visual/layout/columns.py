@@ -52,8 +52,8 @@ def shown_steps(steps: int, requested: Steps = None, ends: int | None = None) ->
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
     """Return the `chosen` numbers in ascending order, with a gap for each range between them.
 
-    With a range `every`, a gap also replaces the numbers of the range below the least chosen
-    number, and another gap the numbers above the greatest chosen number.
+    With a range `every`, a gap also replaces the numbers of the range below the smallest chosen
+    number, and another gap the numbers above the largest chosen number.
     """
     chosen = sorted({*chosen})
     every = every or chosen
@@ -124,7 +124,7 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 
 def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[int]:
-    """Return the rows of a tape that `steps` access. Without steps, return at most `first` rows."""
+    """Return the rows of a tape that `steps` access or, without steps, at most `first` rows."""
     if not steps:
         return set(range(min(len(tape.initial), first)))
     return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}

@@ -37,10 +37,11 @@ def draw_graph(
     ranks: Mapping[str, str],
     rightwards: bool = False,
 ) -> tuple[Piece, str]:
-    """Draw a graph from top to bottom or, with `rightwards`, from left to right.
+    """Return the picture of a graph, and the graph in the DOT language.
 
-    `boxes` and `ranks` have the keys of the nodes. Boxes of the same rank are in the same row. Also
-    return the graph in the DOT language. Raises LabError if pygraphviz is not installed.
+    The graph runs from top to bottom or, with `rightwards`, from left to right. `boxes` and `ranks`
+    have the keys of the nodes. Boxes of the same rank are in the same row. Raises LabError if
+    pygraphviz is not installed.
     """
     try:
         from pygraphviz import AGraph

@@ -66,6 +66,6 @@ def notes(shapes: Sequence[Shape]) -> list[str]:
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return a note with the scale of each quantity, the magnitude that has the full color."""
+    """Return at most one note: the magnitude that has the full color, for each quantity."""
     ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
     return [f"full color: {', '.join(ends)}"] if ends else []

@@ -57,7 +57,7 @@ class NamedScan(Quantities):
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
-    """Return the text of a legend about the origins of initial gradients in the `shown` Scans."""
+    """Return the legend text about the origins of the initial gradients in the `shown` Scans."""
     scans_of: dict[str, list[int]] = {}
     for named in (NamedScan(trace, number) for number in shown):
         direct = "direct contributions (∂), " * bool(named.seeded_by())

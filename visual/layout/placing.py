@@ -23,12 +23,12 @@ from visual.scene.theme import Role
 
 SMALL, LINE = 11, 15  # font size of text next to cells; height of a line of a formula
 LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
-WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # largest width of a gap; least column distance for this width
-ROOMY = 66.0  # the least distance between columns with optional columns
-PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
+WIDEST_GAP, WIDE_PITCH = 64.0, 80.0  # maximum width of a gap; minimum column distance at this width
+ROOMY = 66.0  # the minimum distance between columns with optional columns
+PARTS, TITLE = 26.0, 300.0  # distance between two parts; minimum width of the last part
 BEFORE, AFTER = 14.0, 14.0  # the space above each heading except the first, and below the table
-LOW_APART = 10.0  # the least space below low cells
-STACKED, MOST_LINES = 4, 3  # the most low cells in a column, and the most lines of a formula
+LOW_APART = 10.0  # the minimum space below low cells
+STACKED, MOST_LINES = 4, 3  # maximum numbers: low cells in a column, lines of a formula
 ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # heights of the space for arrows
 
 Blocks = Mapping[int, list[int | Gap]]
@@ -38,7 +38,7 @@ Blocks = Mapping[int, list[int | Gap]]
 class PlacedPart:
     """A part of a table, with the `left` edges of its columns, and with its `gaps`.
 
-    A gap is the number of its block, the x of its middle, and the number of its hidden columns.
+    Each gap consists of the number of its block, the x of its middle, and its number of columns.
     """
 
     part: TablePart
@@ -66,7 +66,7 @@ class PlacedPart:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Piece:
-    """Return a table on a sheet. With `all`, show all steps and columns, in any width."""
+    """Return a table that fits a sheet or, with `all`, all steps and columns in any width."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)
@@ -118,7 +118,7 @@ def _pitch(part: TablePart, blocks: Blocks, room: float) -> float:
 
 
 class _Layout:
-    """The rows of a table from top to bottom."""
+    """The positions of the columns of a table, and the shapes of its rows from top to bottom."""
 
     def __init__(self, table: Table, sheet: Sheet, all: bool) -> None:
         self.table, self.sheet, self.all = table, sheet, all
@@ -171,7 +171,7 @@ class _Layout:
     def _fitting(
         part: TablePart, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
     ) -> set[Key]:
-        """Return the columns to show, with optional columns only if all columns fit.
+        """Return the columns to show. Optional columns leave at least `ROOMY` pixels per column.
 
         With `fold`, omit columns in the middle of the longest block until the others fit.
         """
@@ -361,14 +361,14 @@ def _folded(note: str, room: float) -> list[str]:
 
 
 def _has_bow_above(area: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
-    """Return whether a bow runs above the cells. An arrow to the next cell is straight."""
+    """Return whether an arc runs above the cells. An arrow to the next cell is straight."""
     lefts = {each.id: area.left.get(key, 0.0) for key, each in line.cells if key is not None}
     far = 1.5 * area.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
 
 
 def _beneath(area: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
-    """Return the height below a line for bows, labels, and arrows to the next line."""
+    """Return the height below a line for arcs, labels, and arrows to the next line."""
     if area.part.height < TWO_LINES:
         return 6
     if area.part.title:

@@ -1,10 +1,10 @@
 """Arrows between boxes in lanes and columns. No arrow crosses a box.
 
-A straight arrow connects boxes in neighboring columns of the same or a neighboring lane, or boxes
-above each other. Any other arrow has corners: it runs along a track below a lane, along a track in
-the gap between two columns, or along both. Arrows between the same two lanes use the same track in
-every gap, because a loop repeats itself from column to column. Below a lane, two arrows share a
-track if they leave the same box or do not touch.
+A straight arrow connects boxes in neighboring columns of the same or a neighboring lane, or stacked
+boxes. Any other arrow has corners: it runs along a track below a lane, along a track in the gap
+between two columns, or along both. Arrows between the same two lanes use the same track in every
+gap, because a loop repeats itself from column to column. Below a lane, two arrows share a track if
+they leave the same box or do not overlap.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class LaneGrid:
-    """The upper edges of lanes, the left edges of columns, and the size and spots of boxes."""
+    """The upper edges of lanes, the left edges of columns, the size of boxes, and `taken` spots."""
 
     tops: tuple[float, ...]
     height: float
@@ -34,7 +34,7 @@ class LaneGrid:
     taken: frozenset[Spot]
 
     def middle(self, spot: Spot) -> Point:
-        """Return the middle of a box."""
+        """Return the middle of the box at a spot."""
         return self.lefts[spot.column] + self.width / 2, self.tops[spot.lane] + self.height / 2
 
 
@@ -44,8 +44,8 @@ class Tracks:
 
     `gaps` maps the lanes of the two ends of an arrow to the track between two columns. `below` maps
     a lane, then the box that an arrow leaves, to the track below the lane. `labeled` lanes have
-    space for labels between these tracks. `ends` has the ends of straight arrows at each side of a
-    box, as vertical distances from the middle of the side.
+    space for labels between these tracks. `ends` contains the vertical distances of the ends of
+    straight arrows from the middle of a side of a box.
     """
 
     gaps: Mapping[tuple[int, int], int]
@@ -70,7 +70,7 @@ class Tracks:
 
 
 def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
-    """Return whether a straight arrow touches no other box."""
+    """Return whether a straight arrow between two spots touches no other box."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
     low, high = sorted((source.lane, target.lane))

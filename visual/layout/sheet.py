@@ -10,8 +10,8 @@ from visual.scene.shapes import CHECKED
 class Sheet:
     """The properties of a picture that do not depend on its content. `width` is in pixels.
 
-    The picture shows only `steps`, or its own selection if `steps` is None. `on_paper` means that
-    the reader cannot change the options of the picture.
+    The picture shows only `steps` or, if `steps` is None, a selection that fits. `on_paper` means
+    that the reader cannot change the options of the picture.
     """
 
     width: float = 840.0

@@ -1,8 +1,8 @@
 """Tables of cells: the content of a picture before `placing.lay_out` computes positions.
 
-A `Table` yields rows, a row has lines, and a line has cells. Each cell has the key of its column:
-the number of a block of columns, and the number of the column in the block. Blocks are next to each
-other.
+A `Table` yields rows. A row consists of lines, and a line consists of cells. Each cell has the key
+of its column: the number of a block of columns, and the number of the column in the block. Blocks
+are next to each other.
 """
 
 from abc import ABC, abstractmethod
@@ -59,8 +59,8 @@ class Head:
 class Line:
     """Cells next to each other in a `part` of the table, with `notes` to their left.
 
-    In a `low` line, each value is next to its name, and cells of the same column are below each
-    other. Low cells without a column begin at the left edge. The line marks the gaps in `blocks`.
+    In a `low` line, each value is next to its name, and cells of the same column are stacked. Low
+    cells without a column begin at the left edge. The line marks the gaps in `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]
@@ -85,9 +85,9 @@ class TableHeading:
 class Row:
     """A named row of a table: lines of cells, edges between the cells, formulas, and a moment.
 
-    A formula is a text in symbols, and the same formula in numbers or an empty text. A row can
-    begin with a `heading`. The `meaning` explains the heads of columns. A row with a `note` has no
-    other content: the note replaces hidden rows.
+    Each formula is a pair of texts: in symbols, and in numbers or empty. A row can begin with a
+    `heading`. The `meaning` explains the heads of columns. A row with a `note` has no other
+    content: the note replaces hidden rows.
     """
 
     name: str = ""
@@ -124,7 +124,8 @@ class TablePart:
 class Fold:
     """A selection of steps: the first `ends`, the last `ends`, and the `requested` steps.
 
-    If `ends` is None, the selection of a short loop has all steps. If `ends` is 0, it has one step.
+    If `ends` is None, the selection of a short loop includes all steps. If `ends` is 0, the
+    selection is a single step.
     """
 
     ends: int | None

@@ -44,8 +44,8 @@ WORDS = {
 def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     """Draw a result of `lab.dot_product`: both derivatives of a loop, and their products.
 
-    Like `tapes`, the picture of a long loop shows both ends and the steps next to `step`. The sums
-    include the hidden steps. Raises KindError for other objects.
+    For a long loop, the picture shows the steps at both ends and next to `step`. The sums include
+    the hidden steps. Raises KindError if `test` is not such a result.
     """
     if not hasattr(test, "products"):
         raise argument_error("test", test, "expected a result of lab.dot_product.", KindError)
@@ -83,7 +83,7 @@ Products = list[tuple[str, list[Product]]]  # the name of each row, and its prod
 
 
 def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
-    """Return the products of the forward derivative and of the pullback, by the names of rows.
+    """Return the rows of products of the forward derivative, and of the pullback.
 
     Each step has a row with the products whose factors the step completes. The gradient wrt an
     entry of a sequence is complete after the pullback of the first step that reads the entry. The
@@ -163,7 +163,7 @@ class ProductTable(Table):
         yield Row(heading=TableHeading(both, [difference]))
 
     def _gradients(self, step: int) -> Iterator[tuple[Key, Cell]]:
-        """Yield for each tape the gradient that a step of the pullback writes at the least tap."""
+        """Yield the gradient that a step of the pullback writes to each tape, at the smallest tap."""
         named = NamedScan(self.test.backward, len(self.test.backward.scans) - 1)
         for n, tape in enumerate(self.tapes):
             access = min(tape.writes, key=lambda access: access.tap)

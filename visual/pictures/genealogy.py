@@ -21,7 +21,8 @@ from visual.scene.shapes import Box, Group, Scene, Text, folded, picture_functio
 from visual.scene.theme import Role
 
 TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # two font sizes; height and margin of a line
-NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # sizes of boxes; most boxes in a row
+# The minimum and maximum width of a box, the distance of boxes, and the maximum number in a row.
+NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4
 ARROWS = "an arrow leads from a Scan to the Scan that computes its gradient"
 WORDS = {
     Role.INPUT: "forward loop",
@@ -63,7 +64,7 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
 
 
 def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
-    """Draw the last `most` Scans of each order. Return the tree, and the tree in the DOT language.
+    """Return a tree with the last `most` Scans of each order, and the tree in the DOT language.
 
     The Scans of an order are in a row below the Scans that they differentiate.
     """
@@ -80,7 +81,7 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
 
 
 def _box(trace: Trace, number: int, width: float) -> Piece:
-    """Draw a Scan with its title, its order, and its number of steps.
+    """Return the box of a Scan with its title, its order, and its number of steps.
 
     Further lines contain the Scans whose results the Scan reads, except for its parent, and the
     requested results that the Scan completes.

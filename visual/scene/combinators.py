@@ -1,4 +1,4 @@
-"""Arrange pieces of a picture next to each other or above each other.
+"""Arrange pieces of a picture in rows and stacks.
 
 A `Piece` consists of shapes and an envelope, the rectangle that the shapes occupy. Every function
 returns a new piece:
@@ -40,7 +40,7 @@ class Envelope:
         return self.bottom - self.top
 
     def padded(self, across: float, down: float) -> "Envelope":
-        """Return the rectangle with a margin `across` at both sides, and `down` above and below."""
+        """Return the rectangle with margins `across` at its sides, and `down` above and below."""
         left, top = self.left - across, self.top - down
         return Envelope(left, top, self.right + across, self.bottom + down)
 
@@ -77,7 +77,7 @@ class Piece:
 
 
 def envelope_of(shape: Shape) -> Envelope:
-    """Return the rectangle that a shape occupies, as if its lines had no width."""
+    """Return the rectangle that a shape occupies. The width of lines is ignored."""
     if isinstance(shape, Group):
         return reduce(Envelope.around, map(envelope_of, shape.shapes or (Polyline(((0, 0),)),)))
     if isinstance(shape, Box):
@@ -96,7 +96,7 @@ def piece(*shapes: Shape) -> Piece:
 
 
 def gap(width: float = 0.0, height: float = 0.0) -> Piece:
-    """Return an empty piece with a size."""
+    """Return an empty piece of this size."""
     return Piece(envelope=Envelope(0.0, 0.0, width, height))
 
 
@@ -128,17 +128,17 @@ def over(*parts: Piece) -> Piece:
 
 
 def beside(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from left to right. `align` 0 aligns their upper edges, ½ their middles."""
+    """Return the pieces from left to right. `align` 0 aligns their upper edges, ½ their middles."""
     return _in_a_row(parts, apart, align, across=True)
 
 
 def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Arrange pieces from top to bottom. `align` 0 aligns their left edges, ½ their middles."""
+    """Return the pieces from top to bottom. `align` 0 aligns their left edges, ½ their middles."""
     return _in_a_row(parts, apart, align, across=False)
 
 
 def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) -> Piece:
-    """Arrange pieces from left to right if `across`, otherwise from top to bottom."""
+    """Return the pieces from left to right if `across`, otherwise from top to bottom."""
     pieces = list(parts[:1])
     for part in parts[1:]:
         before, own = pieces[-1].envelope, part.envelope

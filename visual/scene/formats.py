@@ -22,8 +22,8 @@ MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too
 MOST_SIDE = 1e12  # pixels; a larger side is reported as this number
 SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
 
-# By suffix, the function that returns the content of a file for a scene, a scale, and a Boolean
-# that is True for a moving picture.
+# For each suffix, a function that returns the content of a file from a scene, a scale, and a
+# Boolean that is True for a moving picture.
 WRITERS: dict[str, Callable[[Any, float, bool], str | bytes]] = {}
 
 
@@ -35,7 +35,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
-    """Return `path` as a Path. Raises ArgumentError for another suffix or a missing folder."""
+    """Return a Path. Raises ArgumentError for a missing folder or a suffix not in `suffixes`."""
     path = as_path(path)
     if path.suffix.lower() not in suffixes:
         raise argument_error("path", str(path), f"{reason}.")
@@ -59,7 +59,7 @@ def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
-    """Raise ArgumentError unless an image of `width` by `height` pixels can have this `scale`."""
+    """Raise ArgumentError unless `scale` is possible for an image of `width` by `height` pixels."""
     if not is_finite_number(scale):
         raise argument_error("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
@@ -77,7 +77,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the same folder, then move the new file to `path`.
 
     If `path` is a link, the new file replaces the target of the link. If the file exists, the new
-    file gets the permissions of this file before it gets content. Raises ArgumentError if the file
+    file receives the permissions of this file before its content. Raises ArgumentError if the file
     cannot be written.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content

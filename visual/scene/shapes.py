@@ -25,7 +25,7 @@ from visual.scene.formats import SUFFIXES, WRITERS, check_scale, picture_path, w
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Draw = TypeVar("Draw", bound=Callable[..., object])
-# The types of arguments that all picture functions check.
+# The argument types that all picture functions check, with the text of the error.
 CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns", bool: "True or False"}
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
@@ -138,10 +138,11 @@ class Polyline:
 
 @dataclass(frozen=True)
 class Arrow(Polyline):
-    """A line with a head: Bézier curves for 3n + 1 points unless `straight`, otherwise segments.
+    """A line with a head.
 
+    If `straight`, the points define segments; otherwise, 3n + 1 points define n Bézier curves.
     `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because no
-    result depends on its value. A line from a `saved` value has the color of saved values.
+    result depends on its value. A `saved` arrow has the color of saved values.
     """
 
     accent: bool = False
@@ -178,10 +179,10 @@ def outline(x: float, y: float, wide: float, high: float) -> Polyline:
 class Group:
     """Shapes that belong together, such as the shapes of a moment or of a cell.
 
-    `title` is a tooltip. `step` is the number of a moment, and `moment` is the name of the moment.
-    Several groups can have the same moment. `cell` is the key of the quantity in a cell, and
-    `value` is the value in the cell. `quantity` is the name of the quantity without its index. All
-    cells of a quantity share a color scale.
+    A moment is one state of a moving picture. `step` is its number, and `moment` is its name.
+    Several groups can have the same moment. `title` is a tooltip. `cell` is the key of the quantity
+    in a cell, and `value` is the value in the cell. `quantity` is the name of the quantity without
+    its index. All cells of a quantity share a color scale.
 
     A film shows the group from moment `step` until just before moment `until`; fractions of moments
     are possible. A moving SVG moves a group along `path`, which starts at the center of the group.
@@ -370,7 +371,10 @@ class Scene:
         return self.film is not None or len(self.moments) > 1
 
     def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
-        """Return the content of a file with this suffix. Raises the errors of `save`."""
+        """Return the content of a file with this suffix.
+
+        Raises ArgumentError for invalid arguments.
+        """
         check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
@@ -394,10 +398,10 @@ class Scene:
 
 
 def picture_function(draw: Draw) -> Draw:
-    """Return `draw` with three additions.
+    """Return a function that checks its arguments, calls `draw`, and stores the trace in the scene.
 
-    It rejects removed options, and arguments that do not have the types in `CHECKED`. Its scene has
-    the trace.
+    It raises ArgumentError for a removed option, and for an argument that does not have its type in
+    `CHECKED`.
     """
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 
@@ -428,7 +432,7 @@ def fitted(
     role: Role | None = None,
     **look: Unpack[TextLook],
 ) -> Text:
-    """Return a text of at most width `room`. The tooltip of a shortened text is the whole text."""
+    """Return a text of at most `room` pixels. The tooltip of a shortened text is the whole text."""
     short = shortened(content, room, size, look.get("mono", False), look.get("bold", False))
     if short != content:
         look["title"] = content
@@ -436,7 +440,7 @@ def fitted(
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """Return `content` as lines of at most width `room`. Words that are too long are broken."""
+    """Return `content` as lines of at most `room` pixels. Words that are too long are broken."""
     lines = [""]
     for word in content.split():
         line = f"{lines[-1]} {word}".lstrip()

@@ -16,8 +16,8 @@ from lab.errors import Registry
 class Role(StrEnum):
     """The meaning of a box. The value is the term and the definition in a legend.
 
-    A picture can replace the definition, but all legends use the same term for the same look.
-    Plain text marks the role with a pair of `brackets` around the text of the box.
+    A picture can replace the definition, but all legends use the same term for the same look. In
+    plain text, the pair of `brackets` around the text of a box marks the role.
     """
 
     brackets: str
@@ -55,7 +55,7 @@ class Role(StrEnum):
         return self.value.split(":")[0]
 
     def legend_text(self, words: str = "") -> str:
-        """Return the line of a legend: the term and `words`, or the definition without `words`."""
+        """Return the line of a legend: the term with `words` or, if empty, with the definition."""
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
@@ -167,7 +167,7 @@ THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
 
 def heat_color(value: float, theme: Theme) -> str:
-    """Return the color of nan, or of a value from -1 to 1. Zero has the color of the background.
+    """Return the color of a value from -1 to 1, or of nan. Zero has the color of the background.
 
     Values have 2 · SHADES + 1 colors, so that an SVG has few paths of patches.
     """

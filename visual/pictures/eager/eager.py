@@ -24,8 +24,8 @@ from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_RECEIVED, FIRST = 5, 3  # a node with more gradients shows the first `FIRST` and the last
-MOST_TAPES = 3  # the most tapes in a picture with the gradients of a single tape
-# The most rows. A longer run shows the rows near its ends, and near the ends of two tapes.
+MOST_TAPES = 3  # the maximum number of tapes with the gradients of a single tape
+# Maximum number of rows. A longer run shows the rows near its ends and near the ends of two tapes.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 COLUMN: Key = (0, 0)  # the only column of a part
 GRADIENTS = Head("gradients", "in the order of arrival", bold=True)
@@ -160,7 +160,7 @@ class EagerTable(Table):
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
         """Yield a line for the node, and a line for each of its gradients.
 
-        The first node of a tape has the heads of the columns.
+        The lines of the first node of a tape include the heads of the columns.
         """
         tape = self.recording.tapes[node.record.tape]
         is_open = self.opened in (None, tape.number)
@@ -201,7 +201,7 @@ class EagerTable(Table):
             yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
 
     def _received(self, node: NodeEvents, number: int, moment: tuple[int, str], sent: Sent) -> Cell:
-        """Return the cell of a gradient. `number` counts the gradients that the node received."""
+        """Return the cell of the gradient that the node received as number `number`, from 0."""
         key = f"gradient of node {node.record.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {node.name} wrt itself"
         factor = ""

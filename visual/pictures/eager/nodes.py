@@ -34,7 +34,7 @@ class NodeEvents:
     """The events of a node.
 
     `appended`, `sent`, and `ended` are the moments at which the node is created, sends gradients,
-    and leaves the tape. `received` has the received gradients with their moments. `end` is the
+    and leaves the tape. `received` contains the received gradients with their moments. `end` is the
     event with the total gradient, or None without a gradient.
     """
 
@@ -101,7 +101,7 @@ class NodeEvents:
 
     @property
     def digits(self) -> int:
-        """The least number of digits, 4 or 5, for which the printed sum is exact; otherwise 4."""
+        """The smallest number of digits, 4 or 5, that makes the printed sum exact; otherwise 4."""
         if not isinstance(self.end, Summed):
             return 4
         values = [*(sent.gradient.value for _, sent in self.received), self.end.total.value]
@@ -127,7 +127,7 @@ def same_as(recorded: RecordedValue) -> str:
 
 
 def full_value_text(recorded: RecordedValue) -> str:
-    """Return a value with all digits. A sparse gradient has its indices, too."""
+    """Return a value as text, with all digits. For a sparse gradient, include its indices."""
     if isinstance(recorded.value, np.ndarray):
         return full_text(recorded.value)
     if isinstance(recorded.value, str):
@@ -140,7 +140,7 @@ def full_value_text(recorded: RecordedValue) -> str:
 
 
 def value_cell(role: Role, recorded: RecordedValue, name: str, label: str, key: str) -> Cell:
-    """Return a cell with a value and its `label`; the tooltip has the `name` and all digits."""
+    """Return a cell with a value and its `label`. Its tooltip shows `name` and all digits."""
     value, lines, content = None, tuple[str, ...](), recorded.value
     if isinstance(content, str):
         lines = (content,)

@@ -48,10 +48,10 @@ WORDS = {
 class TapeSide:
     """The quantities on one kind of tape: on the eager tape, or on the tapes of the Scans.
 
-    `quantities` maps the name of a quantity to its row and to cells: 0 is the value, and 1 is the
-    gradient, if any. A row is START, the number of a step, or the number of steps for a value after
-    the loop. `arrows` are pairs of names: the arrows between values, then the arrows between
-    gradients. `sums` are sentences about the memory.
+    `quantities` maps the name of a quantity to its row and its cells: cell 0 contains the value,
+    and cell 1 the gradient, if any. A row is START, the number of a step, or the number of steps
+    for a value after the loop. `arrows` contains the arrows between values, then those between
+    gradients, as pairs of names. `sums` are sentences about the memory.
     """
 
     quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]
@@ -141,7 +141,7 @@ class TwoTapes(Table):
                 heads = {}
 
     def _cells(self, side: int, row: int) -> Iterator[Sequence[tuple[Key, Cell]]]:
-        """Yield the cells of each quantity that a side has in a row, with their columns."""
+        """Yield the cells of each quantity of a side in a row, with their columns."""
         for name, (own, cells) in self.sides[side].quantities.items():
             if own == row:
                 yield [
@@ -243,7 +243,7 @@ def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
 
 
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
-    """Yield a sentence about the sizes of all tapes, and a sentence about the other arrays."""
+    """Yield a sentence about the sizes of all tapes, then a sentence about other arrays, if any."""
     sizes, slots = list[int](), list[str]()
     for scan in (forward, backward):
         # Count all slots of each tape, even slots that a loop with `until` leaves unused.

@@ -1,4 +1,4 @@
-"""The tape machine: the tapes of all Scans as rows of cells, which show the sums of each event.
+"""The tape machine: the tapes of all Scans as rows of cells, and the sums of each event.
 
 Start with `build`, which computes the `content` of a machine from the events of a run. `columns`
 selects and names rows and columns, `parts` describes keys and writes, and `wording` writes the
