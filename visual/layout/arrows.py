@@ -62,7 +62,7 @@ class Edge:
 def route(
     edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
 ) -> Iterator[Shape]:
-    """Yield arrows, then their labels, then their factors. `cells` maps the ids of cells to boxes."""
+    """Yield the arrows, labels, and factors of edges. `cells` maps the ids of cells to boxes."""
     known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
     if not known:
         return

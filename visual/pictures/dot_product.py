@@ -163,7 +163,7 @@ class ProductTable(Table):
         yield Row(heading=TableHeading(both, [difference]))
 
     def _gradients(self, step: int) -> Iterator[tuple[Key, Cell]]:
-        """Yield the gradient that a step of the pullback writes to each tape, at the smallest tap."""
+        """Yield the gradient that a step of the pullback writes at the smallest tap of a tape."""
         named = NamedScan(self.test.backward, len(self.test.backward.scans) - 1)
         for n, tape in enumerate(self.tapes):
             access = min(tape.writes, key=lambda access: access.tap)

@@ -2,9 +2,9 @@
 
 The left part shows the tape after every step; a write replaces the value in a slot. The right part
 shows the successive values of the slots that change and, if there is space, the values of the slots
-that steps only read. A letter names a slot, and each write adds 1 to the subscript. On the
-right, each slot has a column, and no write replaces a value. The role of a box states the source of
-the value.
+that steps only read. A letter names a slot, and each write adds 1 to the subscript. On the right,
+each slot has a column, and no write replaces a value. The role of a box shows whether its value is
+an input, a seed, an intermediate value, or a result.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +32,7 @@ from visual.scene.combinators import above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-COLUMN = 100  # the least width of a column if the SSA form includes slots that steps only read
+COLUMN = 100  # the minimum width of a column if the SSA form includes slots that steps only read
 COUNTS = "a letter is a slot; its subscript counts the writes; the last value is the gradient"
 
 
@@ -122,7 +122,7 @@ class Ssa(Table):
                 yield self._row(item)
 
     def _row(self, step: int) -> Row:
-        """Return the tapes after a step with the values it writes, or before the loop (-1)."""
+        """Return the row of a step (-1: before the loop): the tapes, and the written values."""
         lines = []
         for tape in self.slots.tapes:
             cells = list[tuple[Key | None, Cell]]()

@@ -102,7 +102,7 @@ class Generation:
     rules: Mapping[int, TapRule] = field(default_factory=dict)
 
     def access(self, tap: int) -> str:
-        """Describe the access of a step at a tap in a few words."""
+        """Return the access of a step at a tap as text, such as ``read, added to``."""
         rule = self.rules.get(-tap)
         if rule in (TapRule.ADDED, TapRule.CLEARED):
             return f"read, {rule.value[1]}"

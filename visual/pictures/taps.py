@@ -21,7 +21,7 @@ from visual.pictures.tap_rules import Generation, TapRule, generations, role_of
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-LONGEST = 6  # the longest distance between two taps without a gap
+LONGEST = 6  # the maximum distance between two taps without a gap
 WORDS: Mapping[Role, str] = {
     Role.OVERWRITTEN: "read, then replaced",
     Role.PRESERVED: "read, unchanged",

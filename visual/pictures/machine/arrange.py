@@ -40,25 +40,25 @@ OUTPUT = Density(box=18, name=1, below=5, letters=11)
 MOST_TALL = 3  # a machine in which more rows are not low has `COMPACT` rows
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
-BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: a bow, a lane of a bow, and a heading
-CHIP, FACTOR = 16.0, 52.0  # the height and the least width of a factor, in pixels
+BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: an arc, a lane of an arc, and a heading
+CHIP, FACTOR = 16.0, 52.0  # the height and the minimum width of a factor, in pixels
 FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tall`
 UNDER = 13.0  # the distance from a cell to the line below it, if gaps are too narrow for factors
 ENTRY = 13.0  # the height of an entry of an array
-NARROWEST = 56.0  # the least distance between columns
-LEAST_BOX = 0.42  # the least width of a box next to wide factors, as a fraction of a column
-LOW = 24.0  # the least space below a row that has lines below its cells
+NARROWEST = 56.0  # the minimum distance between columns
+LEAST_BOX = 0.42  # the minimum width of a box next to wide factors, as a fraction of a column
+LOW = 24.0  # the minimum space below a row with lines below its cells
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
-MARGIN = 3.0  # the least space between a number and the edges of its box
+MARGIN = 3.0  # the minimum space between a number and the edges of its box
 
 
 @dataclass(frozen=True)
 class CellBox(SlotCell):
     """A cell with its center, its size, and the name above the cell if there is space.
 
-    The keys are the keys for all p, from `visual.pictures.machine.states.states`. If `is_listed`,
-    the cell lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row
+    `keys` are the keys for all p, from `visual.pictures.machine.states.states`. If `is_listed`, the
+    cell lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row
     have the same `is_listed`.
     """
 
@@ -89,7 +89,7 @@ class Heading:
     is_bold: bool
     is_second: bool = False
     has_ground: bool = False  # whether a strip behind the text covers the lines of the picture
-    room: float = 10_000.0  # the largest width of the text
+    room: float = 10_000.0  # the maximum width of the text
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Arrangement:
 
 
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
-    """Compute the positions of a machine on a sheet that is `width` pixels wide."""
+    """Return the positions of a machine on a sheet that is `width` pixels wide."""
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
@@ -141,7 +141,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     boxes = []
     for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
-        room = 0.8 * box_width if cell.row in bows else pitch - 4  # bows end next to the name
+        room = 0.8 * box_width if cell.row in bows else pitch - 4  # arcs end next to the name
         is_named = density.name >= COMPACT.name and text_width(cell.name, NAME) <= room
         box = CellBox(
             **{**vars(cell), "keys": keys},

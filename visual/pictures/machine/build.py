@@ -41,7 +41,7 @@ from visual.pictures.machine.places import PlacedEvents
 from visual.pictures.machine.states import RESTING
 from visual.pictures.machine.wording import Wording
 
-MOST_ROWS = 80  # the most tapes of a machine
+MOST_ROWS = 80  # the maximum number of tapes of a machine
 Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
@@ -98,7 +98,7 @@ class Run:
 
     @cached_property
     def ticks(self) -> dict[Tick, Event]:
-        """The shown events. An event is hidden if it is a step that writes to no slot with a cell.
+        """The shown events, by tick. A step that writes to no slot with a cell is hidden.
 
         Of a series of hidden events, only the last event is shown.
         """
@@ -115,9 +115,10 @@ class Run:
         return [write for write in event.writes if address_of(write.slot) in self.columns.places]
 
     def scans(self, clock: Clock, label: str = "") -> Iterator[ScanRows]:
-        """Yield the `ScanRows` of each Scan. A Scan is backward if it writes later values first.
+        """Yield the `ScanRows` of each Scan.
 
-        `label` is the sign of the run in the names of its Scans.
+        A derivative that writes later values first is backward. `label` is the sign of the run in
+        the names of its Scans.
         """
         for number, scan in enumerate(self.columns.trace.scans):
             rows = (row for row in self.columns.rows if row.scan == number + 1 and not row.taps)
@@ -150,7 +151,7 @@ class Run:
     def _slot(self, place: Address, numbers: Sequence[int | None]) -> SlotCell:
         """Return the cell of a slot.
 
-        `numbers` has the number of the event at each moment, or None for a rest.
+        `numbers` contains the number of the event at each moment, or None for a rest.
         """
         slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
         tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
@@ -172,7 +173,7 @@ class Run:
     def _given(
         self, place: Address, taps: Sequence[SequenceTrace], numbers: Sequence[int | None]
     ) -> SlotCell:
-        """Return the cell of a given value of a sequence, which has the taps `taps`."""
+        """Return the cell of a given value of the sequence with these `taps`."""
         scan, _, index = place
         tap = next(tap for tap in taps if index in tap.axis.rows)
         reads = self.wording.run.step(scan, tap.axis.rows[index]).reads

@@ -21,14 +21,14 @@ MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 # The Scan, argument, and row of a slot; or the Scan, argument, and time index of a given value.
 Address = tuple[int, int, int]
 Tick = tuple[int, int]  # the Scan and the step of an event; the step -1 is the filling of tapes
-MOST_FACTOR = 8  # the most characters of a factor in a title
-MOST_LISTED = 12  # the most entries of a result as text
+MOST_FACTOR = 8  # the maximum number of characters of a factor in a title
+MOST_LISTED = 12  # the maximum number of entries of a result as text
 INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
 @dataclass(frozen=True)
 class Row(TapeRow):
-    """A row with the argument of its variable, and the time of each value, which has this column.
+    """A row with the argument of its variable and the times of its values, which set their columns.
 
     The keys of `times` are the rows of the tape, or the time indices of the sequence. Initial
     values have negative times. `taps` are all taps of a sequence, and empty for a tape.
@@ -54,7 +54,7 @@ class Columns:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of each Scan: tapes (no unused results of derivatives), then given sequences."""
+        """The rows of each Scan: tapes without unused results of derivatives, then sequences."""
         return tuple(row for named in Quantities.each(self.trace) for row in _rows(named))
 
     @cached_property
@@ -106,7 +106,7 @@ def address_of(slot: Slot) -> Address:
 def _rows(named: Quantities) -> Iterator[Row]:
     """Yield the rows of a Scan. Gradients of a sequence have the times of its values.
 
-    Step t reads the value of time t of a sequence at tap 0.
+    At tap 0, step t reads the value of a sequence at time t.
     """
     scan, root = named.scan, named.root.scan
     starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(root)}
@@ -164,10 +164,11 @@ def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
 
 
 def title_of(trace: Trace, machine: MachineContent) -> str:
-    """Return the title of a machine. The title of a first derivative has the factor of all sums.
+    """Return the title of a machine.
 
-    The factor has no time indices: ``2·x``. If the factors differ, or if the shared factor is too
-    long for a title, the title has "the local derivative".
+    The title of a first derivative contains the factor of all sums. The factor has no time indices:
+    ``2·x``. If the factors differ, or if the shared factor is too long for a title, the title
+    contains "the local derivative".
     """
     order = max(scan.order for scan in trace.scans)
     if not order:

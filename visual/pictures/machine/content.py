@@ -37,7 +37,7 @@ class PartKind(StrEnum):
     SUM = "sum"  # a backward step writes products of preserved values, perhaps plus the old value
     FORMULA = "formula"  # a forward step writes the value of its formula
     RESTORED = "restored"  # a step writes back the value that it read
-    FILL = "fill"  # the slot gets its initial value before the Scan runs
+    FILL = "fill"  # the slot receives its initial value before the Scan runs
 
 
 WEIGHTS = {PartKind.FILL: 0.8, PartKind.RESTORED: 0.5}  # durations, relative to a sum
@@ -70,7 +70,7 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape or a sequence of the Scan with the number `scan`, which is 1 for the first Scan."""
+    """A tape or a sequence of Scan number `scan`, counted from 1."""
 
     scan: int
     tape: str
@@ -122,7 +122,7 @@ class Movement:
 class Equation:
     """The equation of a write in numbers.
 
-    `sentence` has the digits of the cells; `exact` has enough digits for a true equation. In a
+    `sentence` shows the digits of the cells; `exact` shows enough digits for a true equation. In a
     page, `check` computes the right side of the equation from the printed numbers.
     """
 
@@ -135,8 +135,8 @@ class Equation:
 class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    The equation is the equation of the whole array; `by_entry` has an equation for each entry of a
-    short array. `formula` is the write in terms of slots such as ``buf[2]``.
+    The equation is the equation of the whole array; `by_entry` contains an equation for each entry
+    of a short array. `formula` is the write in terms of slots such as ``buf[2]``.
     """
 
     _: KW_ONLY
@@ -169,7 +169,7 @@ class PartGroup:
     """Parts that play together: a single sum, or several initial values, restored values, or zeros.
 
     `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
-    each part has its own sentence. If `hides_factors`, the lines have no factors, because several
+    each part has its own sentence. If `hides_factors`, the lines show no factors, because several
     sums have only zero terms.
     """
 
@@ -199,9 +199,9 @@ class PartGroup:
 
     @property
     def reasons(self) -> str:
-        """The reason of the group, or the reasons of its shown parts: those of the first run.
+        """The reason of the group or, without one, the reasons of its shown parts in the first run.
 
-        The first part that writes back its old value has the reason for all such parts.
+        If all these parts write back their old values, the first part has the reason for all.
         """
         shown = [self.parts[n] for n in self.shown]
         shown = [part for part in shown if not part.is_second] or shown
@@ -237,7 +237,10 @@ class MachineEvent:
 
 @dataclass(frozen=True)
 class ScanRows:
-    """The properties of a Scan of the machine. `number` counts the Scans of the run."""
+    """The properties of a Scan of the machine.
+
+    `number` is the number of the Scan in its run, from 1.
+    """
 
     number: int
     name: str
@@ -251,11 +254,12 @@ class ScanRows:
 
 @dataclass(frozen=True)
 class RuleEffect:
-    """The effect of a faulty rule: the moments of the first wrong numbers, and the derivatives.
+    """The effect of a faulty rule: the first moments with wrong numbers, and the derivatives.
 
-    Each row of `table` has the name of a derivative, its correct and faulty values, the estimate by
-    finite differences, and the ratio of the faulty to the correct value. If the rule changes no
-    derivative of this machine, `example` has the options of a machine with a wrong derivative.
+    Each row of `table` contains the name of a derivative, its correct and faulty values, the
+    estimate by finite differences, and the ratio of the faulty to the correct value. If the rule
+    changes no derivative of this machine, `example` contains the options of a machine with a wrong
+    derivative.
     """
 
     rule: str

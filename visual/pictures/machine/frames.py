@@ -111,7 +111,7 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
 
 
 def _travel(term: Movement, way: Track) -> Shapes:
-    """Return the shapes of the value of a term and of its product on their parts of a line."""
+    """Return the value and the product of a term as shapes that move along parts of its line."""
     pills = [(way.points, term.value, Role.PRESERVED)]
     if way.chip is not None and term.factor:
         before, after = split_line(way.points, way.turn)

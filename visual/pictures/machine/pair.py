@@ -2,8 +2,8 @@
 
 On the common clock, events of the same step of Scans with the same number end at the same moment,
 and a column shows the results of the same step. A run without an event of this step rests. A row
-with the same numbers in the correct and the faulty run appears once. Below each other row is the
-row of the faulty run, and both versions of a sum play together.
+with the same numbers in the correct and the faulty run appears once. If the numbers differ, the row
+of the faulty run is below the correct row, and both versions of a sum play together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.wording import Wording
 
-CLOSE = 1e-9  # the largest relative difference between numbers that count as equal
+CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 
@@ -48,7 +48,7 @@ def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> Machi
 
 
 def _run(trace: Trace, sign: str, entry: int | None = None) -> Run:
-    """Return a run of a machine of two runs."""
+    """Return a run for a machine of two runs. Its sentences begin with `sign`."""
     return Run(Columns(trace), Wording(events(trace), entry, sign))
 
 
@@ -94,7 +94,7 @@ def _with_red_numbers(
 ) -> Iterator[MachineEvent]:
     """Yield the events with red wrong numbers. Groups with wrong numbers play after all others.
 
-    `wrong` has the first moment with a wrong number, by cell.
+    `wrong` maps each wrong cell to the first moment with a wrong number.
     """
     for moment, event in enumerate(played, start=1):
         ranked = []
@@ -111,7 +111,7 @@ def _with_red_numbers(
 def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
     """Return a sum of the faulty run. The numbers that differ from the correct run are red.
 
-    `correct` has the sentences of the correct run by quantity. If two sentences have different
+    `correct` maps quantities to the sentences of the correct run. If two sentences have different
     numbers of pieces, only their written values are compared.
     """
     faulty, other = part.sentence, correct.get(part.sentence[1].text, ())
@@ -138,7 +138,7 @@ def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
 
 
 def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of `RuleEffect.table`. For an array, they show the entry at `_entry`."""
+    """Yield the rows of `RuleEffect.table`. The row of an array shows the entry at `_entry`."""
     entry = _entry(breakage)
     index = f"[{', '.join(map(str, entry))}]" if entry else ""
     for row in breakage.rows:
@@ -164,8 +164,8 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     """Return the machine of two runs, without a title and without results.
 
     All rows of the second run are below the first run, and a group has the reasons of both runs. If
-    the second run `is_faulty`, it has only the rows with a number that differs from the first run,
-    each below the row of the same Scan with the same name.
+    the second run `is_faulty`, only its rows with a different number are shown, each below the row
+    of the same Scan with the same name.
     """
     runs, below = (first, second), 0 if is_faulty else len(first.columns.trace.scans)
     signs = first.wording.sign, second.wording.sign
@@ -176,7 +176,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     differing = {c.row for twin, c in others if twin is None or c.wrong_from is not None}
     mark = f"{signs[1]} " if is_faulty else ""
     names = {(row.scan, row.name): n for n, row in enumerate(first.columns.rows)}
-    # The rows, by the number of the run and their own number; and the Scan and the row above.
+    # By the number of the run and of the row: the row, and a sort key (its Scan and the row above).
     rows = {(0, n): row for n, row in enumerate(first.columns.rows)}
     above = {place: (row.scan, place[1]) for place, row in rows.items()}
     for n, row in enumerate(second.columns.rows):
@@ -219,7 +219,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
 def _with_twins(
     runs: tuple[Run, Run], cells: Sequence[SlotCell], others: Iterable[SlotCell], is_faulty: bool
 ) -> Iterator[tuple[int | None, SlotCell]]:
-    """Yield each cell of the second run after its twin.
+    """Yield a pair for each cell of the second run: its twin, and the cell.
 
     The twin is the index of the cell of the first run in the same column of the same row, or None.
     Two rows are the same if their Scans and names are equal. For a faulty run, the names of the
@@ -262,7 +262,7 @@ def _pairs(
     """Yield groups with the unpaired sums of the second run, then the groups of the first run.
 
     A sum of the second run plays together with the sum of the first run in the same slot. `twins`
-    has the twin of each cell of the second run. A cell that is its own twin is not drawn again.
+    maps each cell of the second run to its twin. A cell that is its own twin is not drawn again.
     """
     owners: dict[int | None, PartGroup] = {
         part.target: group for group in groups for part in group.parts

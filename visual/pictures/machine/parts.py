@@ -15,7 +15,7 @@ State = tuple[int, str, np.ndarray | None]
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell. A state that looks like the previous state gets no key."""
+    """Return the keys of a cell. A state that looks like the previous state has no key."""
     keys: list[Key] = []
     for moment, role, value in states:
         full = "" if value is None else full_text(value)
@@ -58,7 +58,7 @@ def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iter
     """Yield a `Movement` for each term of a sum, or for each slot that a formula reads.
 
     A `Movement` of a formula has no factor and does not start in the target cell. The first
-    `Movement` of a formula has the cells of the given values that the formula reads.
+    `Movement` of a formula contains the cells of the given values that the formula reads.
     """
     for term in write.terms:
         yield _term(wording, cell_of, term)

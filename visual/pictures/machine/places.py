@@ -127,7 +127,7 @@ class PlacedEvents(Events):
         return True
 
     def _places(self, value: np.ndarray) -> np.ndarray:
-        """Return the places of a value. A value without places gets new constants."""
+        """Return the places of a value. Add constants for a value without places."""
         if id(value) in self.known:
             return self.known[id(value)][1]
         return self.program.instructions.each("constant", np.asarray(value, float))

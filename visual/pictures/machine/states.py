@@ -13,7 +13,7 @@ from math import ceil
 from visual.pictures.machine.content import Key, MachineContent, MachineEvent, PartGroup, SlotCell
 
 COLORED = ("overwritten", "preserved", "restored", "saved", "written", "read")
-# The roles of cells while no sum uses the cell; other roles stay.
+# The roles of cells while no sum uses the cell; other roles remain.
 RESTING = {**dict.fromkeys(COLORED, "intermediate"), "read": "input"}
 AFTER = 0.001  # the difference between p and a state that begins just after p
 MOVED, ADDED = 0.45, 0.85  # the progress of a group when values arrive and when a sum is complete

@@ -94,7 +94,7 @@ def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
 def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Split a line into two parts. `share` is the first part of the length, from 0 to 1."""
+    """Return the two parts of a line. The first part has the fraction `share` of the length."""
     lengths = [dist(a, b) for a, b in pairwise(points)]
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
@@ -127,7 +127,7 @@ def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
         low = start.area.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         return _bent((first, start.area.bottom), (first, low), (last, low), (last, to.area.bottom))
-    if is_level and apart > 1:  # a bow above the boxes between source and target
+    if is_level and apart > 1:  # an arc above the boxes between source and target
         high = start.area.top - NAME - 3 - LANE * (1 + start.column % 2)
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
         x, up = to.x - way * sheet.pitch / 2, start.area.top - high
@@ -170,8 +170,8 @@ def _side(sheet: Arrangement, to: CellBox) -> float:
 def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
     """Return the line from a saved value to the factor at `chip`.
 
-    `number` counts the lines to this factor. `reach` is half the height of the factor, and 0 if the
-    term has no factor.
+    `number` is the number of the line among the lines to this factor, from 0. `reach` is half the
+    height of the factor, and 0 if the term has no factor.
     """
     x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
     if abs(box.x - chip[0]) < 1:

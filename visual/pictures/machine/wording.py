@@ -1,10 +1,10 @@
-"""The sentences of a machine: each sum in the digits and colors of its cells, and its reason.
+"""The sentences below a machine: the equation and the reason of each write.
 
     4.790 ≈ 2.327 × 1.629 + 1
     x₃ = x₂² reads x₂ (step 2 of Scan 1).
 
-An equation has the sign ``=`` if the printed numbers agree to half a unit of the last digit,
-otherwise ``≈``.
+An equation has the digits and colors of the cells. Its sign is ``=`` if the printed numbers agree
+to half a unit of the last digit, otherwise ``≈``.
 """
 
 import itertools
@@ -23,8 +23,8 @@ from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
 
 FOUR = 4  # the digits of a number in a cell
-LONGEST = 48  # the most characters of a formula in a reason
-MOST_FACTORS = 2  # the most factors in a reason
+LONGEST = 48  # the maximum number of characters of a formula in a reason
+MOST_FACTORS = 2  # the maximum number of factors in a reason
 MARK = "\ue000"  # a private-use character before and after the number of a leaf in a formula
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
@@ -80,7 +80,7 @@ class Wording:
         return f"Scan {event.scan + 1}, step {event.step}{inside}"
 
     def _index(self, value: np.ndarray) -> int | None:
-        """Return the index of the entry that represents an array, or None if its norm does."""
+        """Return the index of the entry that represents an array, or None for its norm."""
         if not np.ndim(value):
             return 0
         return None if self.entry is None or self.entry >= np.size(value) else self.entry
@@ -104,18 +104,18 @@ class Wording:
         return text if place is None else Numeral(text, place, style)
 
     def each(self, value: np.ndarray | None, most: int = MOST_ENTRIES) -> list["Wording"]:
-        """Return a `Wording` for each entry of an array with 2 to `most` entries, else nothing."""
+        """Return a `Wording` for each entry of an array with 2 to `most` entries; otherwise []."""
         size = 0 if value is None or self.entry is not None else np.size(value)
         return [replace(self, entry=n) for n in range(size)] if 1 < size <= most else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
-        """Return the number that represents a value, or None if the norm of an array does."""
+        """Return the number that represents a value, or None for the norm of an array."""
         if value is None or (index := self._index(value)) is None:
             return None
         return np.ravel(value)[index].item()
 
     def ink(self, event: Event, read: Read | None) -> Ink:
-        """Return the color of a value that a sum reads."""
+        """Return the ink of a value that a sum reads."""
         if read is None:
             return Ink.SAVED
         is_same = any(w.kind is SlotRole.RESTORED and w.slot == read.slot for w in event.writes)
@@ -188,7 +188,7 @@ class Wording:
         )
 
     def _sum(self, event: Event, write: Write) -> RightSide:
-        """Return the right side of a sum as products of numbers, if no product is of arrays."""
+        """Return a sum as products of numbers, or (None, []) for a product of arrays."""
         products: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source, ink = term.factor, term.source, self.ink(event, term.source)
@@ -210,7 +210,7 @@ class Wording:
         return Call("Add", tuple(calls)), [operand for product in sides for operand in product]
 
     def _formula(self, event: Event, write: Write) -> RightSide:
-        """Return the right side of a forward write in numbers, if it reads no arrays."""
+        """Return the formula of a forward write with its numbers; (None, []) if it reads arrays."""
         expression, reads = self._expression(event, write)
         if expression is None or any(np.ndim(read.value) for read in write.reads):
             return None, []
@@ -220,7 +220,7 @@ class Wording:
     def _expression(
         self, event: Event, write: Write
     ) -> tuple[Expression | None, Mapping[Leaf, Read]]:
-        """Return the formula of a write and the reads of its leaves, or None for filling a tape."""
+        """Return the formula of a write and the reads of its leaves, or (None, {}) without one."""
         target = write.slot.argument, write.tap
         formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
         for formula in formulas:

@@ -52,8 +52,8 @@ def phases(
         legend,
         sheet=sheet,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
-        description=f"The part that each phase adds, the reason, and the step of order "
-        f"{record.order} that the phases build.",
+        description="The part that each phase adds, the reason, and the step of the backward "
+        f"Scan of order {record.order}.",
     )
 
 
@@ -66,7 +66,7 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
     is_narrow = room < LEAST
 
     def row_of(sign: Piece, purpose: str, part: Piece, *more: Piece, muted: bool = False) -> Piece:
-        """Draw the name of a part, the part, and `more`: side by side or, if narrow, stacked."""
+        """Return the name of a part, the part, and `more`: side by side or, if narrow, stacked."""
         text = Text(INDENT, 15, purpose, 13, bold=True, muted=muted)
         name = sized(NAMES, LINE, *sign.shapes, text)
         if is_narrow:

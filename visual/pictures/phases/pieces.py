@@ -16,17 +16,18 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
-SMALL, MONO, LINES = 12, 11.5, 5  # font sizes of words and of formulas; the most lines of a formula
+SMALL, MONO, LINES = 12, 11.5, 5  # font sizes of words and formulas; maximum lines of a formula
 LINE, CHIP, EDGE, INSIDE, APART, ARROW = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0
-MIN_SLOT, HIGH = 86.0, 36.0  # the least width and the height of a slot
+MIN_SLOT, HIGH = 86.0, 36.0  # the minimum width and the height of a slot
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
 
 
 class Pieces:
     """The pieces of all phases, at most `width` pixels wide.
 
-    `of` is the backward Scan in its run, or None without a run. `roles` has the role of each value
-    that a backward step reads or writes, by name. The pattern `names` matches the keys of `roles`.
+    `of` is the backward Scan in its run, or None without a run. `roles` maps the name of each value
+    that a backward step reads or writes to its role. The pattern `names` matches the keys of
+    `roles`.
     """
 
     def __init__(self, record: DerivationRecord, of: NamedScan | None, width: float) -> None:
@@ -199,14 +200,14 @@ class Pieces:
     # The finished step.
 
     def finished(self, room: float) -> Iterator[Piece]:
-        """Draw the formula of each value that the step writes."""
+        """Yield the formula of each value that the step writes."""
         written = [item for item in self.decisions[8] if item.decision == "is written"]
         for item in (*written, *(i for i in self.decisions[9] if i.verdict in TOTALS)):
             yield self.formula(f"{item.subject} ← {item.expression}", room)
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Arrange pieces in lines that are at most `room` wide. A wider piece has its own line."""
+    """Return the lines of pieces, at most `room` wide. A wider piece has a line to itself."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)

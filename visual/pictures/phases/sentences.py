@@ -60,7 +60,7 @@ def decisions(record: DerivationRecord) -> list[list[Item]]:
 
 
 def written_slots(tapes: Sequence[Item]) -> list[str]:
-    """Return the slots that a step writes, from the decisions of phase 8."""
+    """Return the names of the slots that a step writes, from the decisions of phase 8."""
     return [item.subject for item in tapes if item.decision == "is written"]
 
 

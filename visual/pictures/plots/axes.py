@@ -28,9 +28,9 @@ from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, shades
 
 SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # font sizes; left margin; height of a line
-DOTTED, MARKS = 50, 8  # the most points of a curve with dots; the most marks at an edge
+DOTTED, MARKS = 50, 8  # maximum numbers: points of a curve with dots, marks at an edge
 TITLE, FOOT, APART = 22.0, 28.0, 24.0  # space above and below the axes; space between panels
-HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # a small panel: height, right margin, least width
+HIGH, RIGHT, NARROWEST = 78.0, 44.0, 240.0  # a small panel: height, right margin, minimum width
 BARS, MUTED, PALEST = Role.INTERMEDIATE, "gray", 0.12  # the share of the palest color of a map
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -83,8 +83,8 @@ def multiples(
 def draw_on(axes: object, draw: Callable[[Axes, Theme], object]) -> Axes:
     """Call `draw` with the matplotlib axes of a user and the theme for their background.
 
-    The sign ``$`` in a name does not start a formula. Return the axes. Raises KindError for other
-    objects.
+    The sign ``$`` in a name does not start a formula. Return the axes. Raises KindError if `axes`
+    is another object.
     """
     checked = check_type("ax", axes, Axes, "matplotlib axes")
     is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5
@@ -96,11 +96,11 @@ def draw_on(axes: object, draw: Callable[[Axes, Theme], object]) -> Axes:
 def add_curves(
     axes: Axes, plotted: PlottedQuantity, ends: Sequence[int] = (), limits: Sequence[float] = ()
 ) -> None:
-    """Draw curves on a common scale. The axis of indices has these `ends`.
+    """Draw curves on a common scale. The axis of indices runs between the two `ends`.
 
-    By default, the first curve determines the ends. Several curves have names. A linear scale
-    contains the `limits`. Marks show the zeros on a logarithmic scale, and the values that are not
-    finite.
+    By default, these are the ends of the first curve. Each of several curves has its name at its
+    end. A linear scale contains the `limits`. Marks show the zeros on a logarithmic scale, and the
+    values that are not finite.
     """
     curves, log = plotted.curves, plotted.is_size
     wide, tall = np.round(axes.bbox.size, 6)
@@ -159,7 +159,7 @@ def add_map(
     heads: Sequence[np.ndarray],
     span: tuple[float, float],
 ) -> None:
-    """Draw a heat map of `table`. A small map has numbers above its cells.
+    """Draw a heat map of `table`. A small map shows numbers above its cells.
 
     `heads` are the labels of rows and of columns. `span` is log10 of the size with the full color,
     and the number of powers of ten that colors show.

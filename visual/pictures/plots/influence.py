@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HIGH = 64.0  # the height of the curve, in pixels
-WIDEST, NARROWEST = 440.0, 300.0  # largest width of a map, least width of a curve next to it
-MOST_CELLS, DECADES = 28, 6.0  # the most cells in a row; the most powers of ten that colors show
+WIDEST, NARROWEST = 440.0, 300.0  # maximum width of a map, minimum width of a curve next to it
+MOST_CELLS, DECADES = 28, 6.0  # maximum numbers: cells in a row, powers of ten that colors show
 CELL = 48.0, 34.0  # the width and the height of a cell with a number
 
 
@@ -42,10 +42,9 @@ def influence(
 ) -> Any:
     """Plot the result of `lab.influence`, or the influence in the Scan `scan` of a derivative.
 
-    Colors show sizes by powers of ten, at most six of them. The map has at most 28 rows and
-    columns. A cell of a larger map shows the largest derivative of a block of pairs, or nan. With
-    `ax`, draw the map on these matplotlib axes and return `ax`. Raises the errors of
-    `lab.influence`.
+    Colors show sizes by powers of ten, at most six powers. The map has at most 28 rows and columns.
+    A cell of a larger map shows the largest derivative of a block of pairs, or nan. With `ax`, draw
+    the map on these matplotlib axes and return `ax`. Raises the errors of `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)
@@ -113,7 +112,7 @@ def _block_note(subject: str, pairs: Influence) -> tuple[str, ...]:
 
 
 def shown_cells(report: Influence, steps: range) -> Influence:
-    """Return the report of the values that `steps` read or write, with few enough rows for a map.
+    """Return the report of the values that `steps` read or write, reduced to the size of a map.
 
     A value is the largest derivative in a block of pairs, or nan if the block contains nan. The
     index of a row or a column is the first index of its block.

@@ -96,7 +96,7 @@ def _draw_scans(axes: "Axes", theme: Theme, report: Memory) -> None:
 
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
-    """Draw the live bytes over the steps, and below them a bar for each buffer."""
+    """Yield the panel of the live bytes over the steps, then a bar for each buffer."""
     from visual.pictures.plots.axes import LABELS, draw_panel
 
     names = min(NAMES, line / 3)
@@ -128,7 +128,7 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
-    """Plot the bytes of the saved states of each plan, over its forward and backward steps."""
+    """Yield titles, then plots of the bytes of the saved states of each plan over its steps."""
     from visual.pictures.plots.axes import multiples
 
     plotted = list[PlottedQuantity]()

@@ -21,7 +21,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene
 
-FEW, WRITTEN = 4, 8  # most entries of an array with curves; most columns of a map with numbers
+FEW, WRITTEN = 4, 8  # maxima: entries of an array with curves, columns of a map with numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class PlottedQuantity:
 def series_of(
     named: NamedScan, steps: range | None = None, tapes: Iterable[TapeTrace] | None = None
 ) -> Iterator[Series]:
-    """Yield the values on `tapes` of a Scan (default: all) after the final step, but no empty rows.
+    """Yield the final values on each of the `tapes` of a Scan (default: all), without empty rows.
 
     With `steps`, yield only values that these steps read or write.
     """
@@ -140,7 +140,7 @@ def plot_scene(
     blocks: Iterable[Block],
     sheet: Sheet,
 ) -> Scene:
-    """Return a title, `lines`, and the parts of a plot as a scene whose text twin has `blocks`."""
+    """Return a scene with a title, `lines`, and `parts`. Its text twin contains `blocks`."""
     margin, twin = sheet.margin, "\n".join([*as_text(Section(title, tuple(blocks))), ""])
     whole = above(gap(sheet.line), heading(title, lines, sheet), *parts, apart=8)
     drawn = shifted(whole, margin, margin)

@@ -22,7 +22,7 @@ from visual.scene.theme import Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 6  # the most panels
+MOST = 6  # the maximum number of panels
 NOTES = (
     "a panel shows one quantity on its own scale, with its first and last value",
     "[0], [1] …: the entries of an array; ‖ ‖: its norm; “steps”: a running total",

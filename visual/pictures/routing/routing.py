@@ -3,7 +3,7 @@
 Three panels show values, tangents, and cotangents. Values and tangents move from left to right, and
 cotangents move from right to left. A cell of the output names the entry that it copies, and has the
 color of the copied input. A cell of an input names the entries that copy it. Panels of vectors are
-side by side, and panels of matrices are one below the other.
+side by side, and panels of matrices are stacked.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,8 +21,8 @@ from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_NAMES = 6  # the most names of entries in a tooltip
-MOST_LETTERS = 9  # the most letters of a sum in a cell
+MOST_NAMES = 6  # the maximum number of names of entries in a tooltip
+MOST_LETTERS = 9  # the maximum number of letters of a sum in a cell
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)  # the roles of the inputs, in turn
 
 
@@ -102,9 +102,7 @@ class RoutingTable(Table):
             words = [f"{title}: {formula}; {line}" for title, formula, line in others]
             yield Row(heading=TableHeading(f"{title}: {first}", [about, *words]))
             lines = [line for n, panel in enumerate(panels) for line in self._lines(panel, 2 * n)]
-            edges = list[
-                Edge
-            ]()  # from the inputs to the output or, for cotangents, from the output
+            edges = list[Edge]()  # from inputs to the output; for cotangents, from the output
             for panel, pair in product(panels, self.pairs):
                 ends = [(panel.number, *end) for end in pair]
                 source, target = reversed(ends) if panel.is_back else ends
@@ -144,7 +142,7 @@ class RoutingTable(Table):
     # Cells.
 
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
-        """Return the cell of an entry, which names the entries that it copies or that copy it.
+        """Return the cell of an entry. The cell names the entries that it copies or that copy it.
 
         An entry of the condition has the role of the input that it selects.
         """

@@ -36,7 +36,7 @@ WORDS: Mapping[Role, str] = {
 Values = Mapping[int, np.ndarray | None]  # the values in slots, by row; None is uninitialized
 # The contents of lines: the name, the values, a note, and roles and old values by row.
 Contents = Sequence[tuple[str, Values | np.ndarray, str, Mapping[int, Role], Values]]
-Arrows = Sequence[tuple[str, str, Collection[int]]]  # two lines and the slots with an arrow
+Arrows = Sequence[tuple[str, str, Collection[int]]]  # two names of lines, the slots with arrows
 
 
 @picture_function

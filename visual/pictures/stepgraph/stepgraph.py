@@ -35,11 +35,11 @@ from visual.scene.theme import Role
 VALUE, CAPTION = 12, 11  # font sizes
 LINE, INDENT = 17, 8  # the height and the left margin of a line
 MIN_WIDTH = 58
-ARGUMENT, ON_PAPER = 236.0, 96.0  # the largest width of an argument, on screen and on paper
-FORMULA, LINES = 0.5, 4  # largest fraction of the sheet for a formula; most lines
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the maximum width of an argument, on screen and on paper
+FORMULA, LINES = 0.5, 4  # maximum fraction of the sheet for a formula; maximum number of lines
 HANGING = 2  # the indent of the second and later lines of a formula, in letters
 LEGEND: Mapping[Role, str] = {**EVERY_ROLE, Role.RESULT: "output of the step"}
-LONGEST = 300  # the most characters of a formula in the heading
+LONGEST = 300  # the maximum number of characters of a formula in the heading
 
 
 @picture_function

@@ -118,7 +118,7 @@ class Backward(Table):
         return TableHeading(title, lines, self.named.numbered_name)
 
     def _row(self, step: int, first: int | None) -> Row:
-        """Return the tapes after a step or, for -1, before the step `first`."""
+        """Return the tapes after a step or, for -1, before `first`, the first shown step."""
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(h.label != h.place for line in lines for h in line.heads.values())
@@ -158,10 +158,11 @@ class Backward(Table):
     # Cells.
 
     def _lines(self, step: int) -> list[Line]:
-        """Return a line for each tape after a step. The first line also has the running totals.
+        """Return a line for each tape after a step.
 
-        The lines before the first step (step -1) have heads. The lines after the Scan (step
-        `scan.steps`) contain only the tapes that are used outside the Scan.
+        The first line also contains the running totals. The lines before the first step (step -1)
+        have heads. The lines after the Scan (step `scan.steps`) contain only the tapes that are
+        used outside the Scan.
         """
         lines = list[Line]()
         for tape in (*self.slots.tapes, *self.slots.totals):

@@ -43,7 +43,7 @@ class Forward(Table):
             visible = (value for value in values if self._key(name, value[0]) in shown[0])
             lines.append(Line([self._cell(name, *value) for value in visible], name=name))
         head = TableHeading(*self._heading(), self.named.numbered_name)
-        first = self.scan.first  # column t has the values that step t of the whole loop computes
+        first = self.scan.first  # column t contains the results of step t of the whole loop
         steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
         yield Row("", lines, edges, heading=head)

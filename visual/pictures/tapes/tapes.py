@@ -81,7 +81,7 @@ def _has_tape(scan: ScanTrace) -> bool:
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:
-    """Draw the results of the run, which belong to the moment of the final step."""
+    """Return the results of the run, in a group with the moment of the final step."""
     pairs = zip(trace.names, trace.outputs, strict=True)
     words = " · ".join(f"{name} = {values_text(value)}" for name, value in pairs if name)
     if not words:

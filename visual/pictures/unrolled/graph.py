@@ -73,8 +73,8 @@ class Unrolling:
     the readers of a tape are unknown, all rows of the tape count as results.
 
     `of` maps a value to the number of its node. `parts` are pairs of the number of a direct part
-    and the number of its total gradient. `edges` are pairs of node numbers. `uses` has the pairs of
-    values of each edge: first the computed value, then the value that the computation reads.
+    and the number of its total gradient. `edges` are pairs of node numbers. `uses` maps each edge
+    to pairs of values: the computed value, and the value that the computation reads.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Unrolling:
         self._add_edges()
 
     def _add_edges(self) -> None:
-        """Add the edges, and the roles of nodes that depend on the edges."""
+        """Add the edges, then set the roles of nodes, which depend on the edges."""
         trace, chosen = self.trace, self.chosen
         self.uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
         for value, write in self.flow.writes.items():
@@ -276,7 +276,7 @@ def is_fed(of: ScanOf, argument: int, row: int) -> bool:
 
 
 def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
-    """Return the rows of a tape whose gradient has a nonzero initial value, a seed.
+    """Return the rows of a tape that have a seed, a nonzero initial value of their gradient.
 
     An initial value that the derivative of another loop computes is not a seed.
     """

@@ -25,7 +25,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.64, 56  # fraction of `narrowest`; least gap for factors
+LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for factors
 
 
 class Picture(Placing):

@@ -21,7 +21,7 @@ SLIM = 0.85  # a box may shrink to this fraction of its width to make space for 
 
 @dataclass(frozen=True)
 class Room:
-    """The space for the boxes, their least and greatest widths, and the smallest font size.
+    """The space for the boxes, their minimum and maximum widths, and the smallest font size.
 
     The width of the picture is unlimited if `right` is infinite. In an `open` picture, arrows show
     local derivatives, and all boxes of the loop have full colors.
@@ -67,13 +67,13 @@ def room_on(sheet: Sheet, is_open: bool = True) -> Room:
 class Placing:
     """The positions of the shown nodes and arrows of `graph`.
 
-    `lanes` run from top to bottom. `spots` has the lane and the column of each shown node by its
-    number. `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
+    `lanes` run from top to bottom. `spots` maps the number of each shown node to its lane and
+    column. `arrows` are pairs of node numbers, and `left_out` are the omitted lanes.
 
     For a long loop, the placing contains `ends` steps at both ends and the `requested` steps, or
     only the steps that the sheet selects. If `ends` is 0, the placing contains a single step of the
-    last of the chosen Scans. In an open picture, the placing omits arrows from the values of a
-    loop to its gradients. Raises ArgumentError if a Scan does not run a selected step.
+    last of the chosen Scans. In an open picture, the placing omits arrows from the values of a loop
+    to its gradients. Raises ArgumentError if a Scan does not run a selected step.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ def unrolled(
     """Draw the unrolled picture of a trace, as wide as `sheet`: 840 pixels by default.
 
     The picture shows the Scan with the number `scan` (default: the Scan that computes the result)
-    below the Scan that it differentiates. Arrows between gradients have local derivatives. If the
+    below the Scan that it differentiates. Arrows between gradients show local derivatives. If the
     trace has more Scans, cards at the top show all Scans. If the trace has no derivative, the
     picture shows all loops.
 
@@ -90,7 +90,7 @@ def unrolled_scans(
 
 
 def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scene:
-    """Draw the chosen Scans. An open picture is below `top` and has as many steps as fit."""
+    """Draw the chosen Scans. An open picture is below `top` and shows as many steps as fit."""
     requested, sheet = one_or_more("step", step), room.sheet
     for ends in ENDS if room.open else ENDS[:1]:
         picture = Picture(graph, requested, room, ends)
