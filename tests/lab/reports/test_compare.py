@@ -5,11 +5,11 @@ from functools import cache
 from unittest.mock import patch
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
 from graphs import known_mistakes, scan, squares
+from graphs.to_explain import OLD
 from pytensor.scan.op import Scan
 
 import lab
@@ -21,8 +21,6 @@ from lab.reports.compare.compare import SIDES, compare, read_subject
 from lab.reports.compare.comparison import Agreement
 from lab.scans.node import TapeScan
 from lab.traces.differences import contrast, far
-
-OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
 
 
 @cache

@@ -48,24 +48,7 @@ def hidden_markov():
 
 
 def custom():
-    """Return a model with random steps; PyMC builds another Scan for the log-density."""
-
-    def walk(x0, rho, sigma, size):
-        def step(x, rho, sigma):
-            x = pm.Normal.dist(rho * x, sigma)
-            return x, collect_default_updates([x])
-
-        xs, _ = pytensor.scan(step, outputs_info=[x0], non_sequences=[rho, sigma], n_steps=8)
-        return xs
-
-    with pm.Model() as model:
-        x0, rho, sigma = pm.Normal("x0"), pm.Normal("rho"), pm.HalfNormal("sigma")
-        pm.CustomDist("xs", x0, rho, sigma, dist=walk, observed=Y)
-    return model
-
-
-def custom_with_taps():
-    """Return a model of two taps; PyMC reads the observed values in another order."""
+    """Return a model with random steps; PyMC builds another Scan, with taps in another order."""
 
     def walk(a, b, sigma, size):
         def step(before, last, a, b, sigma):

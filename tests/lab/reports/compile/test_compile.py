@@ -182,15 +182,10 @@ test_errors = error_test(
 )
 
 
-def batched():
-    """Return a sum of a batch of loops, and the initial values of the batch."""
+def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
     x0, starts = pt.dscalar("x0"), pt.dvector("starts")
     xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
-    return vectorize_graph(xs[-1], {x0: starts}).sum(), starts
-
-
-def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
-    cost, starts = batched()
+    cost = vectorize_graph(xs[-1], {x0: starts}).sum()
     rewrites = Mode("py", get_mode("CVM").provided_optimizer)  # C code would compile for seconds
     for outputs, wrt in (([cost], None), ([cost, pytensor.grad(cost, starts)], starts)):
         function = pytensor.function([starts], outputs, mode=rewrites)
@@ -204,20 +199,16 @@ def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
     assert "inside" not in lab.compiled(to_compile.output_of("last")).summary
 
 
-def two_loops():
-    """Return a cost of two loops without names, with 2 and 3 steps."""
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
-    ys = pytensor.scan(pt.cos, outputs_info=xs[-1], n_steps=3, return_updates=False)
-    return ys[-1], x0
-
-
 STEPS = {"scan_fn": 2, "scan_fn2": 3}
 STEPS |= {f"gradient of {name}": steps for name, steps in STEPS.items()}
 
 
 def test_names_of_unnamed_loops_and_their_gradients():
-    cost, x0 = two_loops()
+    """Differentiate two loops of 2 and 3 steps."""
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
+    ys = pytensor.scan(pt.cos, outputs_info=xs[-1], n_steps=3, return_updates=False)
+    cost = ys[-1]
     trace = lab.trace(lab.derivative(cost, x0), {x0: 0.5})
     assert {scan.name: scan.steps for scan in trace.scans} == STEPS
     theirs = lab.trace([cost, pytensor.grad(cost, x0)], {x0: 0.5})

@@ -4,8 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs import scan, to_compile
-from pytensor.graph.traversal import ancestors
+from graphs import scan, squares
 
 import lab
 from lab.checks.check import MovedCost
@@ -69,9 +68,8 @@ def test_pytensor_differentiates_one_step():
 @pytest.mark.parametrize("mode", MODES)
 def test_full_buffers_preserve_the_gradient(mode):
     """The sum over all steps needs all rows."""
-    cost = to_compile.output_of("summed")
-    x0 = next(v for v in ancestors([cost]) if v.name == "x0")
-    late = lab.compiled(cost, x0, mode, {x0: 0.95}).late
+    x0, xs = squares(5)
+    late = lab.compiled(xs.sum(), x0, mode, {x0: 0.95}).late
     assert late.effect is Effect.RIGHT
     assert late.late == pytest.approx(late.gradient)
     assert late.missing == ()
@@ -86,10 +84,8 @@ def test_an_infinite_gradient_is_wrong():
 
 def test_missing_values():
     """Without a value of n, or wrt a computed variable, the late gradient is undefined."""
-    cost = to_compile.output_of("last_two")
-    cost = cost.sum()
-    x0 = next(v for v in ancestors([cost]) if v.name == "x0")
-    report = lab.compiled(cost, x0, "CVM", {x0: 0.5})
+    x0, xs = squares(pt.lscalar("n"))
+    report = lab.compiled(xs[-2:].sum(), x0, "CVM", {x0: 0.5})
     assert report.late is None
     assert "pass values of all inputs" in str(report)
     middle = pt.dscalar("x0") * 2
