@@ -35,20 +35,13 @@ def test_lessons_are_copied_as_notebooks_and_an_existing_file_stays(two_lessons,
     assert list(copies.copy_lessons(folder)) == []
 
 
-def test_an_installation_without_lessons_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(copies, "HERE", tmp_path)
-    monkeypatch.setattr(copies, "files", lambda name: [])
-    with pytest.raises(LabError, match="this installation contains none"):
-        copies.lessons()
-
-
 def test_the_package_contains_all_lessons():
     stems = [path.stem for path in copies.lessons()]
     assert stems[0] == "01_loop"
     assert {"11_your_own", "glossary", "index", "puzzles"} <= set(stems)
 
 
-def test_a_folder_that_is_a_file_is_an_error(two_lessons, tmp_path, monkeypatch):
+def test_a_file_as_folder_and_missing_lessons_are_errors(two_lessons, tmp_path, monkeypatch):
     (tmp_path / "x").write_text("")
     with pytest.raises(ArgumentError, match="expected a folder, got a file"):
         list(copies.copy_lessons(tmp_path / "x"))
@@ -57,3 +50,7 @@ def test_a_folder_that_is_a_file_is_an_error(two_lessons, tmp_path, monkeypatch)
     monkeypatch.setattr(copies, "find_spec", lambda name: None)
     with pytest.raises(LabError, match="jupytext is not installed"):
         list(copies.copy_lessons(tmp_path / "z"))
+    monkeypatch.setattr(copies, "HERE", tmp_path / "none")
+    monkeypatch.setattr(copies, "files", lambda name: [])
+    with pytest.raises(LabError, match="this installation contains none"):
+        copies.lessons()

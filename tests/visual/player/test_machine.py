@@ -7,9 +7,9 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from oracles import half_a_unit
 from strange_loops import trace_of
 from twins import assert_twin
@@ -314,10 +314,8 @@ def test_only_given_values_with_few_numbers_have_cells():
         n_steps=3,
     )
     u, x0 = pt.vector("u"), pt.scalar("x0")
-    squares = pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False)
-    last = pytensor.scan(
-        lambda a, x: a * x, sequences=[squares], outputs_info=[x0], return_updates=False
-    )[-1]
+    squares = scan(lambda u: u**2, sequences=[u])
+    last = scan(lambda a, x: a * x, sequences=[squares], outputs_info=[x0])[-1]
     trace = lab.trace(last, given={u: np.array([1.0, 2.0]), x0: 0.5})
     positions = [
         {(row.scan, c.position) for row in [machine.rows[c.row]] if row.tape == "u"}
@@ -329,7 +327,7 @@ def test_only_given_values_with_few_numbers_have_cells():
 
 def test_a_formula_without_a_state_reads_its_value_from_the_side():
     u = pt.vector("u")
-    squares = pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False)
+    squares = scan(lambda u: u**2, sequences=[u])
     arrangement = arrange(machine_of(lab.trace(squares, given={u: np.array([1.0, 2.0])})))
     (part, _) = arrangement.machine.parts()
     (term,) = part.terms

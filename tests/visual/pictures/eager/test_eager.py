@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy
 import pytest
 from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES, A
-from pictures import at_step, cell_groups, touches
+from pictures import at_step, cell_groups, touches, words_of
 from strange_loops import loop_of
 from twins import assert_twin
 
@@ -27,10 +27,6 @@ UNFOLDED = [name for name in RUNS if name != "fan"]  # fan has a folded list
 
 
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "n[]")
-
-
-def texts(shapes):
-    return [shape.content for shape in shapes if isinstance(shape, Text)]
 
 
 def boxes(scene):
@@ -99,7 +95,7 @@ def test_a_wrong_moment_is_detected():
 
 def hidden_nodes(scene):
     """Return the numbers of the nodes that notes report as hidden."""
-    notes = "\n".join(texts(scene.walk()))
+    notes = "\n".join(words_of(scene))
     numbers = set()
     for count, *ends in re.findall(r"⋯ ([\d,]+) nodes? hidden: (n\S+) to (n\S+)", notes):
         first, last = (int(end.translate(DIGITS)) for end in ends)
@@ -224,7 +220,7 @@ def test_both_sides_have_the_same_values_in_the_order_of_the_run(name, wrt):
         "gradients of the start",
     ]
     forward = [m for m, moment in scene.moments.items() if not moment.startswith("gradients of")]
-    words = [word for moment in forward for word in texts(at_step(scene, moment))]
+    words = [word for moment in forward for word in words_of(at_step(scene, moment))]
     assert words
     assert [word for word in words if re.match("[d∂]", word)] == []
 

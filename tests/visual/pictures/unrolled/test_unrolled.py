@@ -1,9 +1,9 @@
 """The unrolled graph of several loops, nonlinear costs, high orders, and accidental zeros."""
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from pictures import arrows
 from strange_loops import trace_of
 
@@ -16,18 +16,14 @@ from visual.scene.theme import Role
 x0 = pt.dscalar("x0")
 
 
-def scan(step, start, **options):
-    return pytensor.scan(step, outputs_info=[start], return_updates=False, **options)
-
-
 def nodes_of(cost):
     return Unrolling(lab.trace(lab.derivative(cost, x0).values, {x0: 0.5})).nodes
 
 
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
     """v is doubled and summed; the second loop reads all values of the first."""
-    first = scan(lambda v: pt.sin(v) * 2, x0, n_steps=4)
-    second = scan(lambda s, v: s * v + pt.cos(v), x0, sequences=[first])
+    first = scan(lambda v: pt.sin(v) * 2, outputs_info=[x0], n_steps=4)
+    second = scan(lambda s, v: s * v + pt.cos(v), outputs_info=[x0], sequences=[first])
     graph = Unrolling(lab.trace(lab.derivative(second[-1], x0).values, {x0: 0.5}))
     pairs = [(graph.nodes[a], graph.nodes[b]) for a, b in graph.edges]
     # step t of the second loop reads the value that step t of the first computes
@@ -38,7 +34,7 @@ def test_a_loop_has_edges_from_the_loop_that_it_reads():
 
 
 def test_a_nonlinear_cost_needs_the_last_state():
-    xs = scan(lambda v: v**2, x0, n_steps=3)
+    xs = scan(lambda v: v**2, outputs_info=[x0], n_steps=3)
     linear, square = (
         {n.label: n.faded for n in nodes_of(cost)} for cost in (xs[-1], (xs**2).sum())
     )
