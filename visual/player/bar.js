@@ -1,13 +1,13 @@
 // The scrub bar: a segment for each Scan, with a width proportional to the duration of its events, and
 // marks at the first effects of a faulty rule.
 
-/** Map x linearly between two numbers of the increasing list `from` to the same places of `to`. @param {number} x @param {number[]} from @param {number[]} to */
+/** Map x from the increasing numbers `from` to the numbers `to`, by linear interpolation. @param {number} x @param {number[]} from @param {number[]} to */
 function interpolate(x, from, to) {
   const n = clamp(from.findLastIndex((edge) => edge <= x), 0, Math.max(from.length - 2, 0));
   return to[n] + (to[n + 1] - to[n]) * clamp((x - from[n]) / (from[n + 1] - from[n]), 0, 1) || to[n];
 }
 
-/** The bar converts between p and a position on the bar; the arrow keys move to the end of a sum. */
+/** The scrub bar. It converts between the moment p and a position on the bar. */
 class Bar {
   /** @param {Element} root @param {any} actions `drag` receives p, `drop` no argument */
   constructor(root, { drag, drop }) {

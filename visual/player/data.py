@@ -1,8 +1,8 @@
-"""A machine as JSON: `as_data` writes the records that `picture.js` and `machine.js` read.
+"""A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell has the fields of its `CellBox` and of `_cell`, a group its `start` and `end`, and a
-term the fields of its `Track`.
+A cell contains the fields of its `CellBox` and of `_cell`; a group also contains its `start` and
+`end`, and a term the fields of its `Track`.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
-    """Return a machine for wide pages and for phones, with the machines of Scans in its steps."""
+    """Return the data of a machine for wide pages, for phones, and for the Scans in its steps."""
     inside = [
         {
             "scan": number,
@@ -73,7 +73,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Convert a value to plain data. A record becomes a dictionary of its fields and `PROPERTIES`.
+    """Return a value as plain data. A record becomes a dictionary of its fields and `PROPERTIES`.
 
     With `digits`, round the floats, except the moments of keys. A `Numeral` becomes its place and
     its style. Omit the fields `without`.

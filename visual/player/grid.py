@@ -102,8 +102,9 @@ def _loop(given: object) -> Loop:
 
 
 def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
-    """Return the tap patterns of each loop, by the name of the loop."""
-    patterns = check_type("taps", given, Mapping, "patterns by the names of loops")
+    """Return a dictionary from loop names to tap patterns; raise ArgumentError if invalid."""
+    expected = "a dictionary from loop names to tap patterns, such as {'square': [(-1,)]}"
+    patterns = check_type("taps", given, Mapping, expected)
     for name in patterns:
         check_choice("taps", name, [loop.name for loop in loops], "the loops of this page are {}.")
     return MappingProxyType({loop.name: _patterns(loop, patterns.get(loop.name)) for loop in loops})
@@ -123,7 +124,7 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 
 
 def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> Choice:
-    """Return an option with several values of `one`, among which the reader of a page chooses."""
+    """Return an option for one or several values of the option `one`, by default `usual`."""
     check = replace(one, name=name).check
     return Choice(
         name,
@@ -135,11 +136,11 @@ def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> C
     )
 
 
-NAMED_COST = replace(COST, checker=None)  # a page has no weights of the steps
+NAMED_COST = replace(COST, checker=None)  # a page accepts no weights per step
 A_RULE = replace(RULE, default=CORRECT, known=(CORRECT, *BROKEN))
 CHOICES = (
     _several("orders", "orders of the derivative", ORDER, (1, 2)),
-    # With "sum", more steps add to a seed, which is not 0.
+    # With "sum", more steps add to a nonzero seed.
     _several("costs", "sum and last", NAMED_COST, ("sum", "last")),
     _several("rules", f"correct, {RULE.help}", A_RULE, (CORRECT,)),
 )
@@ -158,7 +159,7 @@ class ChoiceGrid:
 
     @property
     def combinations(self) -> Mapping[str, Combination]:
-        """Every combination of choices, by its link, as in ``loop=square&taps.x=-1,&order=1``."""
+        """The combinations of choices by link, such as ``loop=square&taps.x=-1,&order=1``."""
         result = {}
         for loop in self.loops:
             for values in product(self.taps[loop.name], self.orders, self.costs, self.rules):
@@ -168,7 +169,7 @@ class ChoiceGrid:
 
     @property
     def options(self) -> dict[str, list[dict[str, object]]]:
-        """The options of each field, with labels and parts of links. Each loop has its own taps."""
+        """The options of each field, with labels and parts of links; a loop contains its taps."""
         loops = _options("loop", [loop.name for loop in self.loops])
         for option, loop in zip(loops, self.loops, strict=True):
             patterns = self.taps[loop.name]

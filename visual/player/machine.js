@@ -50,7 +50,7 @@ class Machine {
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
     const fit = () => this.fit();
-    new ResizeObserver(() => { // also when the machine leaves the page: the window must not keep it in memory
+    new ResizeObserver(() => { // also runs when the machine leaves the page, and removes the listener that keeps it in memory
       globalThis[this.root.isConnected ? "addEventListener" : "removeEventListener"]("resize", fit);
       if (this.root.offsetWidth !== this.width) fit();
     }).observe(this.root);
@@ -79,7 +79,7 @@ class Machine {
     return whole.narrow && room && room < whole.width ? whole.narrow : whole;
   }
 
-  /** Draw the machine by an arrangement, without a change of the controls. @param {any} data */
+  /** Draw an arrangement of the machine; the controls do not change. @param {any} data */
   draw(data) {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
@@ -87,7 +87,7 @@ class Machine {
     this.picture = new Picture(data, this.stage, this.picture?.entry ?? null);
   }
 
-  /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
+  /** Scale the picture to the window, with letters of 11 pixels or more; a taller picture scrolls. */
   fit() {
     if (!this.root.isConnected) return;
     this.width = this.root.offsetWidth;

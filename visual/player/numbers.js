@@ -26,7 +26,7 @@ const OPERATIONS = {
   NEQ: (a, b) => Number(a !== b),
 };
 
-/** The results of all lines; `given` has the entries of the given values by name. @param {any[]} lines @param {any} given */
+/** Return the results of all lines; `given` maps names to the entries of the given values. @param {any[]} lines @param {any} given */
 function compute(lines, given) {
   const results = [];
   for (const [name, ...operands] of lines) {
@@ -57,9 +57,9 @@ function writeNumber(value, digits, keepsZeros) {
   return trimmed(point > 0 ? `${all.slice(0, point)}.${all.slice(point)}` : `0.${"0".repeat(-point)}${all}`);
 }
 
-const NOISE = 1e-12; // the largest relative rounding error, as in 0.1 + 0.2
+const NOISE = 1e-12; // ignore relative rounding errors up to this size, as in 0.1 + 0.2
 
-/** A number with significant digits; final zeros show that the number has more digits. @param {number} value @param {number=} digits */
+/** Return a number as text; final zeros show that the number has more than `digits` digits. @param {number} value @param {number=} digits */
 function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
@@ -69,7 +69,7 @@ function numberText(value, digits = 4) {
 }
 
 /**
- * Whether a number equals a printed text to half a unit of the last digit, as in Python.
+ * Return whether a number equals a printed text to half a unit of its last digit, as in Python.
  * @param {string} text @param {number} value
  */
 function holds(text, value) {
@@ -93,7 +93,7 @@ const STYLES = {
 
 const NUMBER = /[^,;|]+/g; // a number of a value in a link
 
-/** The entries of a value in a link. @param {string} text */
+/** Return the entries of a value in a link. @param {string} text */
 const readNumbers = (text) => (text.match(NUMBER) ?? []).map(Number);
 
 // Define a property of a record; each access computes its value.
@@ -122,7 +122,7 @@ class Live {
     }
   }
 
-  /** The sign of a sentence, and the equation with enough digits to be true. @param {any} part */
+  /** Define the sign of a sentence, = or ≈, and the equation with enough digits to be true. @param {any} part */
   equation(part) {
     const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
     const [{ text: name }, left] = sentence;

@@ -1,11 +1,11 @@
 // A page of machines to choose from. Each option of a list is a part of a link, and the link of all
 // choices names the run. The part of the address after # contains the choices, the values, and the
-// moment of the first of several such machines, in the format of visual.player.state. A note lists the
-// choices that the page does not have.
+// moment of the first of several such machines, in the format of visual.player.state. A note lists
+// choices in the address that the page does not offer.
 
 const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // in the order of a link
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
-const HIGH = 500; // pixels below the controls that a machine needs
+const HIGH = 500; // the height that a machine needs below the controls, in pixels
 
 /** @param {string} packed */
 async function unpack(packed) {
@@ -13,7 +13,7 @@ async function unpack(packed) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
-/** The keys and values of a link, in which a plus is a sign, not a space, and a final comma is optional. @param {string} link */
+/** Return the keys and values of a link. A plus is a sign, not a space; a final comma is optional. @param {string} link */
 const linkPairs = (link) => new URLSearchParams(link.replaceAll("+", "%2B").replaceAll(/,(?=&|$)/g, ""));
 
 class Lesson {
@@ -96,11 +96,11 @@ class Lesson {
     if (this.hasLink) this.timer = setTimeout(() => {
       try {
         history.replaceState(history.state, "", `#${this.state}`);
-      } catch {} // a frame without an address
+      } catch {} // some frames forbid changes of the address
     }, SETTLED);
   }
 
-  /** Show the state of a text, and a note about choices that the page does not have. @param {string} text */
+  /** Show the state of a text, and a note about choices that the page does not offer. @param {string} text */
   restore(text) {
     const pairs = linkPairs(text);
     for (const [field, select] of Object.entries(this.selects)) {
@@ -116,7 +116,7 @@ class Lesson {
     return this.load(Number.isFinite(moment) ? moment : undefined);
   }
 
-  /** A sentence about the choices in a link that the page does not have. @param {URLSearchParams} pairs */
+  /** Return a sentence about the choices in a link that the page does not offer. @param {URLSearchParams} pairs */
   unknownChoices(pairs) {
     const shown = linkPairs(this.link), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
     const isShown = (key, part) => [shown.get(key), label(key)].includes(part);
@@ -166,7 +166,7 @@ class Lesson {
     this.live.compute(this.values); // the machine draws these numbers
     const at = moment ?? this.machine?.moment ?? data.first;
     if (!this.machine) {
-      const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a high window shows everything
+      const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
       const showExample = (link) => this.findExample(link);
       this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment: () => this.write() });
@@ -176,7 +176,7 @@ class Lesson {
     this.refresh();
   }
 
-  /** The function that shows an example of a rule, if the page contains the example. @param {string} example */
+  /** Return a function that shows an example of a rule, if the page contains the example. @param {string} example */
   findExample(example) {
     const pairs = [...linkPairs(example)];
     const link = Object.keys(this.data.runs).find((run) => pairs.every(([key, value]) => linkPairs(run).get(key) === value));

@@ -44,7 +44,7 @@ HERE = Path(__file__).parent
 PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
 PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, *PAGE_FILES)
 PAGE_STYLE = DARK_NOTEBOOK + read(LOOKS, HERE / "page.css")
-LARGEST = 50_000_000  # the most bytes of the compressed machines of a page
+LARGEST = 50_000_000  # the maximum size of the compressed machines of a page, in bytes
 BY_DRAGGING = "Drag a given value in the picture, or its slider."
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
@@ -78,8 +78,8 @@ class Page:
     Raises
     ------
     lab.ArgumentError
-        If no combination has a machine. If a reader chooses a combination without a machine, the
-        page shows the reason.
+        If an argument is invalid. Methods raise LabError if no combination has a machine; for other
+        combinations without a machine, the page shows the reason.
 
     """
 
@@ -176,7 +176,7 @@ def _run(combination: Combination) -> dict[str, Any]:
     loop = loop.with_taps(taps)
     if rule != CORRECT:
         pair = pair_of(break_rule(loop, rule, max(order, 1), cost=cost))
-        if pair.mistake and pair.mistake.example:  # the loops of the page have their own steps
+        if pair.mistake and pair.mistake.example:  # a link of the page contains no number of steps
             example = {k: v for k, v in pair.mistake.example.items() if k != "steps"}
             pair = replace(pair, mistake=replace(pair.mistake, example=example))
         return {"why": BY_BOTH, "machine": for_page(pair)}

@@ -3,14 +3,14 @@
 
 /**
  * A moment: its event, the index and the parts of the group in progress, and the progress of the group.
- * The records `SlotCell`, `Key`, `MachineEvent`, `Part`, `Movement`, and `Phrase` are those of
- * `visual.pictures.machine.content`, with the further fields that `visual.player.data` describes.
+ * `visual.pictures.machine.content` defines the records `SlotCell`, `Key`, `MachineEvent`, `Part`,
+ * `Movement`, and `Phrase`; `visual.player.data` describes further fields.
  * @typedef {{number: number, event: MachineEvent|null, group: number, parts: Part[], share: number}} Place
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
-const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
+const READ = 0.2, MOVE = 0.45, ADD = 0.85; // fractions of a sum: the ends of three phases, followed by a rest
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -25,18 +25,18 @@ function shape(tag, attributes, parent, text = "") {
   return node;
 }
 
-// A number between bounds, the share of a phase at `f`, and a smooth share.
+// Limit x to an interval; return the completed fraction of a phase at `f`; smooth a fraction.
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
 const ease = (f) => f * f * (3 - 2 * f);
-// The line through points in the notation of an SVG, and the estimated width of a text.
+// Return the SVG path through points, and the estimated width of a text in pixels.
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
 const textWidth = (text, size) => text.length * size * 0.6;
 
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
 const keyAt = (cell, p) => cell.keys.findLast(({ moment }) => moment <= p) ?? cell.keys[0];
 
-/** The event in progress at p (or the event that ended there), its group, and the group's progress. @param {any} data @param {number} p */
+/** Return the event in progress at p (or the event that ends at p), its group, and the group's progress. @param {any} data @param {number} p */
 function locate(data, p) {
   const number = clamp(Math.ceil(p - 1e-9), 0, data.moments), event = data.events[number - 1] ?? null;
   const past = p - number + 1, group = event ? event.groups.findIndex(({ end }) => past <= end + 1e-9) : -1;
@@ -46,7 +46,7 @@ function locate(data, p) {
 
 /** The picture: an SVG whose cells never move. */
 class Picture {
-  /** @param {any} data @param {Element} parent @param {number|null} entry of arrays, which the reader follows */
+  /** @param {any} data @param {Element} parent @param {number|null} entry  the index of the entry of arrays to show */
   constructor(data, parent, entry) {
     this.data = data;
     this.entry = entry;
@@ -122,7 +122,7 @@ class Picture {
     return { ...at, isNew };
   }
 
-  /** Show the state of each cell; Scans far from the event are faded. @param {Place} at @param {number} p @param {boolean} done */
+  /** Show the state of each cell; a Scan without cells in the event is faded. @param {Place} at @param {number} p @param {boolean} done */
   color(at, p, done) {
     const { data } = this, open = at.event?.scan, few = data.scans.length < (data.runs.length ? 5 : 3);
     const keys = data.cells.map((cell) => keyAt(cell, p + 1e-9)), isLit = ({ role }) => COLORED.has(role);
@@ -142,7 +142,7 @@ class Picture {
   }
 
   /**
-   * The numbers of an array: one below the other, or a strip of bars, or the chosen entry.
+   * Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry.
    * @param {any} node @param {string[]} entries
    */
   entries(node, entries) {
@@ -229,7 +229,7 @@ class Picture {
     return { moves, adder: part.is_addition ? this.adder(part, this.data.cells[part.target]) : null };
   }
 
-  /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
+  /** Draw the sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
@@ -253,7 +253,7 @@ class Picture {
     return { group, rows, sum, fits };
   }
 
-  /** Move the values of a part to a share of its time. @param {any} drawn @param {number} share */
+  /** Show a part at the fraction `share` of its duration. @param {any} drawn @param {number} share */
   movePart({ moves, adder }, share) {
     const go = ease(phase(share, READ, MOVE)), isMoving = share > 0.02 && share < MOVE;
     for (const { move, drops, factor, value, product } of moves) {
@@ -274,7 +274,7 @@ class Picture {
 }
 Picture.count = 0;
 
-// Whether the factor of a term is 1, whether the picture shows the factor, and the factor as text.
+// Return whether the factor of a term is 1, whether the picture shows it, and the factor as text.
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);

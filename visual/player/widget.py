@@ -170,7 +170,7 @@ class Machine(Widget):
         return self.scene(self.moment or self.content.moments).save(path, animate=animate)
 
     def page(self) -> str:
-        """Return a page with the machine, for readers without Python and without a network."""
+        """Return an HTML page that plays the machine without Python and without a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
         body = element(self.data, self.moment, self.contributor) + twin
         return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK)

@@ -15,7 +15,7 @@ const LEGEND = [
 ];
 
 /**
- * The provenance of a number: the sum that computed the number, the steps that read the number before
+ * Return the provenance of a number: the sum that computed it, the steps that read the number before
  * another number replaces it, and the earlier numbers of the slot.
  * @param {any} data @param {number} number @param {Place} at
  */
@@ -91,7 +91,7 @@ class Words {
     ].filter(Boolean).join(" · ");
   }
 
-  /** The effect of a faulty rule that is first seen at a moment. @param {number} moment */
+  /** Return a text if a faulty rule causes the first wrong number, or the first read of it, at a moment. @param {number} moment */
   effect(moment) {
     const { events, mistake } = this.data;
     if (moment === mistake?.first_read) return "first read of a wrong number";

@@ -77,7 +77,7 @@ def controls(bench: Bench) -> Iterator[Control]:
 
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
-    """Yield the controls of a loop and its derivative, and a tape of taps for each variable."""
+    """Yield the controls of a loop, its derivative, and the taps of each variable."""
     state, loop, group = bench.state, bench.loop, "derivative"
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
     options = [[name, loop.name if name == state.loop else name] for name in names]

@@ -1,5 +1,5 @@
-// The controls of a workbench: the frequent ones in a line above the picture, taps on a small tape,
-// the views as tabs, and all others in a menu. Each record in the trait `form` describes a control.
+// The controls of a workbench: frequent controls in a line above the picture, taps on a small tape,
+// views as tabs, and other controls in a menu. Each record in the trait `form` describes a control.
 
 class Form {
   constructor(ask) {

@@ -44,7 +44,7 @@ OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED = 16
-OPTIONS = replace(AT, name="options", help="options of the view")  # also values by name
+OPTIONS = replace(AT, name="options", help="options of the view")  # values by name, as for AT
 CONTRIBUTOR = boolean("contributor", "positions in buffers, and formulas in buf[…]")
 OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
 CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in OF_THE_VIEW}}
@@ -59,7 +59,7 @@ class BenchState:
 
     `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own" for
     another loop, or "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`,
-    `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names stand for the
+    `at`, `mode`, and `keep` are arguments of `visual.draw`; None and missing names select the
     values of the loop. `view` is the kind of picture, `options` are options of this kind, and
     `theme` names the colors; a dark page shows light pictures in dark colors. If `rule` is the name
     of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
@@ -132,7 +132,7 @@ def numbers(value: object) -> Numbers:
 class Bench(ABC):
     """The subject of a workbench, its present state, and its `usual` state without choices.
 
-    `given` has the values of the variables in the usual state, by name.
+    `given` maps the names of variables to their values in the usual state.
     """
 
     state: BenchState
@@ -147,7 +147,7 @@ class Bench(ABC):
 
     @abstractmethod
     def study(self, order: int) -> Study:
-        """Return the derivatives up to an order; the latest studies are cached."""
+        """Return the study of the derivatives up to an order; the latest studies are cached."""
 
     def changed(self, **changes: object) -> Self:
         """Return the bench with other choices; raise LabError for an impossible choice."""
@@ -250,7 +250,7 @@ class LoopBench(Bench):
         return loop.with_values(self.at)
 
     def study(self, order: int) -> Study:
-        """Return the derivatives of the loop up to an order."""
+        """Return the study of the loop's derivatives up to an order."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return study_of(self.loop, **{**about, "at": self.at, "order": order})
 
@@ -314,7 +314,7 @@ class GraphBench(Bench):
         return bench
 
     def study(self, order: int) -> Study:
-        """Return the derivatives of the cost up to an order."""
+        """Return the study of the cost's derivatives up to an order."""
         wrt = self.inputs.get(self.state.wrt or "", self.wrt)
         values = self.values
         given = tuple((v, Frozen.freeze(name, values[name])) for name, v in self.inputs.items())

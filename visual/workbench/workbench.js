@@ -6,8 +6,8 @@
 // PATIENCE, the page shows a note and sends the next change immediately: the kernel then cancels the
 // first picture and draws the result of both changes.
 
-const PATIENCE = 300; // ms until the page shows that the kernel works
-const RESTING = 250; // ms without motion until the kernel gets the moment
+const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
+const RESTING = 250; // ms without motion before the page sends the moment to the kernel
 const AROUND = 123; // pixels of JupyterLab's bars and of the line next to the picture
 const ENOUGH = 400; // pixels of a picture that a low window should show
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
@@ -15,8 +15,8 @@ const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
 class Requests {
   open = new Map(); // all requests without an answer, by key; a sent request has a number
-  number = Date.now(); // of the latest sent request; unique among the pages of this workbench
-  timer = 0; // of the wait for a quick answer, at most PATIENCE
+  number = Date.now(); // the number of the latest request; unique among the pages of this workbench
+  timer = 0; // the timer of the wait for a quick answer
 
   constructor(model, working) {
     Object.assign(this, { model, working });

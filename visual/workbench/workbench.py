@@ -42,9 +42,9 @@ HERE = Path(__file__).parent
 
 FORMATS = ("svg", "pdf", "png", "html")
 SCALE = 2.0
-LONGEST = 80  # the most characters of a file name
+LONGEST = 80  # the maximum number of characters of a file name
 QUIET = 0.4  # seconds without a request before pictures are drawn ahead
-MOST = 30  # the most changes that can be undone
+MOST = 30  # the maximum number of changes that can be undone
 TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 # The base class with a trait for each choice.
@@ -57,11 +57,11 @@ class Workbench(ChoiceTraits, Widget):
     """A loop or a PyTensor graph, with controls for all choices.
 
     The possible calls are ``Workbench()``, ``Workbench(loop)``, ``Workbench(model)``,
-    ``Workbench(derivative, given)``, and ``Workbench(cost, wrt, given)``, where `given` has a value
-    for every input of the graph. The workbench of a PyMC model shows the log-density at the initial
-    point. A text, as in ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from
-    its `link`. `choices` are the fields of `BenchState`. `moment` is the moment of the machine, or
-    -1 for the start of the derivatives.
+    ``Workbench(derivative, given)``, and ``Workbench(cost, wrt, given)``, where `given` maps the
+    inputs of the graph to values. The workbench of a PyMC model shows the log-density at the
+    initial point. A text, as in ``Workbench("loop=square&order=2&moment=7")``, restores a workbench
+    from its `link`. `choices` are the fields of `BenchState`. `moment` is the moment of the
+    machine, or -1 for the start of the derivatives.
 
     `loop` and all choices are traits, which you can set, observe, and link to traits of other
     widgets. An impossible value raises TraitError and changes nothing.
@@ -236,7 +236,7 @@ class Workbench(ChoiceTraits, Widget):
         }
 
     def receive(self, message: object) -> None:
-        """Handle a message, such as ``{"number": 3, "key": ["order"], "value": 2}``, of the page.
+        """Handle a message of the page, such as ``{"number": 3, "key": ["order"], "value": 2}``.
 
         The key names a control, or is "undo", "redo", "cancel", or "save". The value of "save" is
         the format of the file.
