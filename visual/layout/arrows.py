@@ -95,7 +95,7 @@ def _ports(
 ) -> dict[tuple[Hashable, Hashable], float]:
     """Return the x coordinate of the head of each arrow.
 
-    Heads at the same side of a cell have the order of their sources, from left to right.
+    Heads at the same side of a cell are in the order of their sources, from left to right.
     """
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
@@ -310,7 +310,7 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """Return the number of a track for an arrow from `source`. Record that it uses the track.
+        """Return the number of a track for an arrow from `source`, and record its use.
 
         The track is the first of `numbers` that no arrow from another cell uses between the two
         `ends`, or the last of `numbers`.

@@ -328,7 +328,7 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
 def quantity(name: str) -> str:
     """Return the quantity that a name refers to: ``dC/dh`` for ``∂C/∂h₃``.
 
-    A formula or a slot after the name is removed. All names of operations refer to the same
+    The result omits a formula or a slot after the name. All names of operations refer to the same
     quantity, "intermediate results".
     """
     name = name.partition(" = ")[0].partition(": ")[0]

@@ -40,8 +40,8 @@ def draw_graph(
     """Return the picture of a graph, and the graph in the DOT language.
 
     The graph runs from top to bottom or, with `rightwards`, from left to right. `boxes` and `ranks`
-    have the keys of the nodes. Boxes of the same rank are in the same row. Raises LabError if
-    pygraphviz is not installed.
+    map the key of each node to its box and its rank. Boxes of the same rank are in the same row.
+    Raises LabError if pygraphviz is not installed.
     """
     try:
         from pygraphviz import AGraph

@@ -22,7 +22,7 @@ def legend_shapes(
 ) -> tuple[list[Shape], float]:
     """Return the shapes of a legend, in as many columns as fit, and the y of its lower edge.
 
-    `y` is the upper edge. If `close`, each column is only as wide as its own text; otherwise, all
+    `y` is the upper edge. If `close`, each column is only as wide as its texts; otherwise, all
     columns have the same width.
     """
     apart = 50 if close else 60  # pixels between the texts of two columns

@@ -29,7 +29,7 @@ class NamedScan(Quantities):
         return self.cell_key(tape.name, index_of(tape, row), row)
 
     def leaf_key(self, leaf: Leaf, step: int) -> str:
-        """Return the key of the value that a leaf of a formula has at a step."""
+        """Return the key of the value of a leaf at a step. The leaf is part of a formula."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
             return self.cell_key(variable.name, int(variable.axis.index[step]), step)

@@ -60,7 +60,7 @@ class Line:
     """Cells next to each other in a `part` of the table, with `notes` to their left.
 
     In a `low` line, each value is next to its name, and cells of the same column are stacked. Low
-    cells without a column begin at the left edge. The line marks the gaps in `blocks`.
+    cells without a column begin at the left edge. The line marks the gaps of these `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]

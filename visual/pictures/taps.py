@@ -98,7 +98,7 @@ class TapsTable(Table):
         """Return the slots of a step, with curved arrows from reads to writes."""
         sign = (-1) ** order
         cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
-        times = {*first.tape.taps}  # and the times between taps that are not far apart
+        times = {*first.tape.taps}  # the taps, and the times between taps at most `LONGEST` apart
         for before, after in pairwise(first.tape.taps):
             times |= {*range(before, after)} if after - before <= LONGEST else set()
         for time in sorted(times):

@@ -440,7 +440,7 @@ def fitted(
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """Return `content` as lines of at most `room` pixels. Words that are too long are broken."""
+    """Return `content` as lines of at most `room` pixels. Wider words are broken."""
     lines = [""]
     for word in content.split():
         line = f"{lines[-1]} {word}".lstrip()

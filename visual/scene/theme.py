@@ -1,7 +1,7 @@
-"""The look of each role, its colors, line, and text, in the themes light, dark, and print.
+"""The colors, the line, and the hatch of each role in the themes light, dark, and print.
 
-Roles differ in more than color: in the line (dashed, double, heavy), in the text, or in both.
-Pictures are therefore readable in black and white and by color-blind readers.
+Roles also differ for color-blind readers. In print, roles differ in lightness, line, or hatch.
+Pictures are therefore readable in black and white.
 """
 
 from collections.abc import Mapping

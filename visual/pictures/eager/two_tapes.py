@@ -50,7 +50,7 @@ class TapeSide:
 
     `quantities` maps the name of a quantity to its row and its cells: cell 0 contains the value,
     and cell 1 the gradient, if any. A row is START, the number of a step, or the number of steps
-    for a value after the loop. `arrows` contains the arrows between values, then those between
+    for a value after the loop. `arrows` contains the arrows between values, then the arrows between
     gradients, as pairs of names. `sums` are sentences about the memory.
     """
 

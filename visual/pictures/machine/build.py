@@ -138,9 +138,10 @@ class Run:
     # Cells.
 
     def cells(self, clock: Clock, times: Sequence[int | Gap]) -> Iterator[SlotCell]:
-        """Yield the cells, with keys for the moments of `clock`. Column n has the time `times[n]`.
+        """Yield the cells, with keys for the moments of `clock`.
 
-        At a tick without an event of the run, a cell has its resting role.
+        Column n shows the time `times[n]`. At a tick without an event of the run, a cell has its
+        resting role.
         """
         numbers = [0, *(self.ticks[tick].number if tick in self.ticks else None for tick in clock)]
         for place, (row, time) in self.columns.places.items():

@@ -101,8 +101,9 @@ class Movement:
     """A term: the value of the cell `source`, times a factor that the cells `saved` determine.
 
     Cells are indices into `MachineContent.cells`. If no cell contains the value, `source` is None,
-    and the `product` enters from the side. `factor` is empty unless the term is a product of
-    numbers. In a formula, `saved` are the cells of the given values that the formula reads.
+    and the line of the term starts next to the target. `factor` is empty unless the term is a
+    product of numbers. In a formula, `saved` are the cells of the given values that the formula
+    reads.
     """
 
     source: int | None
@@ -135,7 +136,7 @@ class Equation:
 class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    The equation is the equation of the whole array; `by_entry` contains an equation for each entry
+    The inherited equation is about the whole array. `by_entry` contains an equation for each entry
     of a short array. `formula` is the write in terms of slots such as ``buf[2]``.
     """
 

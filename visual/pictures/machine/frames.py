@@ -65,7 +65,7 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
 
 
 def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
-    """Yield the names of cells. In a compact machine, some names appear only near the event."""
+    """Yield the names of cells. A compact machine of many Scans names only cells near the event."""
     machine, open_scan = arrangement.machine, moment.event and moment.event.scan
     for place in arrangement.boxes:
         is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan

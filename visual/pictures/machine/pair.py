@@ -163,9 +163,9 @@ def _entry(breakage: Breakage) -> tuple[int, ...]:
 def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineContent:
     """Return the machine of two runs, without a title and without results.
 
-    All rows of the second run are below the first run, and a group has the reasons of both runs. If
-    the second run `is_faulty`, only its rows with a different number are shown, each below the row
-    of the same Scan with the same name.
+    All rows of the second run are below the first run, and a group contains the reasons of both
+    runs. If the second run `is_faulty`, only its rows with a different number are shown. Each of
+    them is below the row of the first run with the same Scan and name.
     """
     runs, below = (first, second), 0 if is_faulty else len(first.columns.trace.scans)
     signs = first.wording.sign, second.wording.sign
@@ -223,7 +223,7 @@ def _with_twins(
 
     The twin is the index of the cell of the first run in the same column of the same row, or None.
     Two rows are the same if their Scans and names are equal. For a faulty run, the names of the
-    cells must also be equal, and the yielded cells have the moment of their first wrong number.
+    cells must also be equal, and the yielded cells contain the moment of their first wrong number.
     """
 
     def place(run: Run, cell: SlotCell) -> tuple[object, ...]:

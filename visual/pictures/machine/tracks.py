@@ -94,7 +94,7 @@ def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
 def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Return the two parts of a line. The first part has the fraction `share` of the length."""
+    """Return the two parts of a line. The length of the first part is the fraction `share`."""
     lengths = [dist(a, b) for a, b in pairwise(points)]
     left = share * sum(lengths)
     for n, length in enumerate(lengths):
@@ -179,6 +179,6 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     if chip[1] > box.y:
         turn = box.area.bottom + 5 + 3 * number
         return (box.x, box.area.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
-    corner = box.width * 0.42 * (1 if x > box.x else -1)  # beside the name above the box
+    corner = box.width * 0.42 * (1 if x > box.x else -1)  # next to the name above the box
     first, turn = box.x + corner, box.area.top - NAME - 3 - 3 * number
     return (first, box.area.top), (first, turn), (x, turn), (x, chip[1] + reach)

@@ -3,8 +3,8 @@
     4.790 ≈ 2.327 × 1.629 + 1
     x₃ = x₂² reads x₂ (step 2 of Scan 1).
 
-An equation has the digits and colors of the cells. Its sign is ``=`` if the printed numbers agree
-to half a unit of the last digit, otherwise ``≈``.
+An equation shows the digits and the colors of the cells. Its sign is ``=`` if the printed numbers
+agree to half a unit of the last digit, otherwise ``≈``.
 """
 
 import itertools

@@ -207,7 +207,7 @@ class Pieces:
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Return the lines of pieces, at most `room` wide. A wider piece has a line to itself."""
+    """Return the lines of pieces, at most `room` wide. A wider piece is alone in its line."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)

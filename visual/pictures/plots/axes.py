@@ -98,9 +98,9 @@ def add_curves(
 ) -> None:
     """Draw curves on a common scale. The axis of indices runs between the two `ends`.
 
-    By default, these are the ends of the first curve. Each of several curves has its name at its
-    end. A linear scale contains the `limits`. Marks show the zeros on a logarithmic scale, and the
-    values that are not finite.
+    By default, these are the ends of the first curve. If there are several curves, each name is at
+    the end of its curve. A linear scale contains the `limits`. Marks show the zeros on a
+    logarithmic scale, and the values that are not finite.
     """
     curves, log = plotted.curves, plotted.is_size
     wide, tall = np.round(axes.bbox.size, 6)

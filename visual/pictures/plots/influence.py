@@ -112,7 +112,7 @@ def _block_note(subject: str, pairs: Influence) -> tuple[str, ...]:
 
 
 def shown_cells(report: Influence, steps: range) -> Influence:
-    """Return the report of the values that `steps` read or write, reduced to the size of a map.
+    """Return the report of the values of `steps`, with at most `MOST_CELLS` rows and columns.
 
     A value is the largest derivative in a block of pairs, or nan if the block contains nan. The
     index of a row or a column is the first index of its block.

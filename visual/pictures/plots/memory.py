@@ -128,7 +128,7 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
-    """Yield titles, then plots of the bytes of the saved states of each plan over its steps."""
+    """Yield two titles, then a plot for each plan: the bytes of its saved states over its steps."""
     from visual.pictures.plots.axes import multiples
 
     plotted = list[PlottedQuantity]()

@@ -85,7 +85,7 @@ class RoutedArray:
 
 
 class RoutedCall:
-    """A call of a primitive: its linearization and its arrays. The output has the name z.
+    """A call of a primitive: its linearization and its arrays. The output is named z.
 
     `visual.routing` explains the arguments. `arguments` are the inputs, then the condition, if any.
     Vectors and numbers have a single column. Raises ArgumentError for an unknown primitive, for too

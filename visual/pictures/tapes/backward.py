@@ -161,7 +161,7 @@ class Backward(Table):
         """Return a line for each tape after a step.
 
         The first line also contains the running totals. The lines before the first step (step -1)
-        have heads. The lines after the Scan (step `scan.steps`) contain only the tapes that are
+        include heads. The lines after the Scan (step `scan.steps`) contain only the tapes that are
         used outside the Scan.
         """
         lines = list[Line]()
@@ -187,7 +187,7 @@ class Backward(Table):
         return self._pairs(tape, last) if tape.is_total else self.pairs[tape.argument]
 
     def _pairs(self, tape: TapeTrace, rows: Iterable[int]) -> list[tuple[Key, int]]:
-        """Return the (column, row) pairs of those `rows` of a tape whose columns are shown."""
+        """Return the (column, row) pairs of the `rows` of a tape that are in shown columns."""
         pairs = ((self.slots.column(tape, row), row) for row in rows)
         return [(key, row) for key, row in pairs if key in self.shown]
 

@@ -72,9 +72,9 @@ class Unrolling:
     direct part, even a part of zero. A node is faded if no path leads from the node to a result. If
     the readers of a tape are unknown, all rows of the tape count as results.
 
-    `of` maps a value to the number of its node. `parts` are pairs of the number of a direct part
-    and the number of its total gradient. `edges` are pairs of node numbers. `uses` maps each edge
-    to pairs of values: the computed value, and the value that the computation reads.
+    `of` maps a value to the number of its node. `parts` are pairs of node numbers: a direct part,
+    and its total gradient. `edges` are pairs of node numbers. `uses` maps each edge to pairs of
+    values: the computed value, and the value that the computation reads.
     """
 
     def __init__(

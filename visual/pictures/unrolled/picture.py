@@ -29,7 +29,7 @@ LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for fac
 
 
 class Picture(Placing):
-    """A graph with its placing in a room. `fits` states whether the room is wide enough."""
+    """A graph with its positions on a sheet. `fits` states whether the sheet is wide enough."""
 
     def __init__(
         self, graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None
@@ -180,8 +180,8 @@ class Picture(Placing):
     def _moment(self, node: QuantityNode) -> Moment:
         """Return the moment that computes the value of a node.
 
-        An input has the final moment of the last Scan whose results its Scan reads. The moment is
-        (None, "") before the first shown Scan.
+        The moment of an input is the final moment of the last Scan from which its Scan reads
+        results. The moment is (None, "") before the first shown Scan.
         """
         named, flow, step = NamedScan(self.trace, node.lane.scan), self.graph.flow, node.step
         tape = named.scan.tape(node.lane.argument)

@@ -41,8 +41,8 @@ def unrolled(
     trace has more Scans, cards at the top show all Scans. If the trace has no derivative, the
     picture shows all loops.
 
-    `scans` are the numbers of one or two Scans for a picture of any size: a loop, and its
-    derivative. Numbers of Scans start at 1, as in the headings.
+    `scans` contains the numbers of a loop and, if shown, of its derivative; the picture then has
+    any size. Numbers of Scans start at 1, as in the headings.
 
     If a loop has more than 12 steps, or is too wide, the picture shows both ends and the steps next
     to `step`. Raises ArgumentError for Scans that do not exist, and for `scan` together with
@@ -78,8 +78,7 @@ def unrolled_scans(
 ) -> Scene:
     """Draw one or two Scans in a picture of any size. The numbers in `scans` start at 1.
 
-    With `all_direct`, as in two figures of the lesson, every gradient has a direct part, even a
-    part of zero.
+    With `all_direct`, every gradient has a direct part, even a part of zero.
     """
     chosen = scan_indices(trace, scans)
     if chosen[2:]:
