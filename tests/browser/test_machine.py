@@ -154,7 +154,7 @@ REST = f"""() => new Promise((done) => {{
 }})"""
 
 
-def test_next_and_previous_stop_at_each_sum_of_an_event(page, opened):
+def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened):
     """Step 1 of Scan 3 has five stops: both old values together, two sums, and two outputs."""
     opened("coupled", 2)
     page.get_by_label("speed").select_option(index=3)
@@ -172,12 +172,7 @@ def test_next_and_previous_stop_at_each_sum_of_an_event(page, opened):
     page.get_by_label("previous sum").click()
     page.evaluate(REST)
     assert page.locator(".more").inner_text().startswith("sum 4 of 5")
-
-
-def test_an_explanation_follows_the_sums_of_an_event(page, opened):
-    """Before its own sum of the event, a slot still holds its old value."""
-    opened("coupled", 2)
-    go(page, 9.34)  # the second of five sums has ended
+    go(page, 9.34)  # the second of five sums has ended: the slot of the third has its old value
     page.locator('[data-name="dC′/d(dC/dhunters₂)"]').click()
     assert "dC′/d(dC/dhunters₂) starts at 0." in page.locator(".scantape-sentence").inner_text()
     page.locator('[data-name="dC′/d(dC/dprey₂)"]').click()

@@ -12,17 +12,8 @@ from lab import gallery
 from lab.loops.gallery import loops
 from visual.drawing.catalogue import PICTURES
 
-FUNCTIONS = [
-    getattr(visual, n) for n in ["tapes", "ssa", "taps", "unrolled", "genealogy", "stepgraph"]
-]
+NAMES = ("tapes", "ssa", "taps", "unrolled", "genealogy", "stepgraph")
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
-
-
-def svg_or_error(trace, picture):
-    try:
-        return picture(trace).svg()
-    except lab.LabError as error:  # tapes of order 0, for example
-        return str(error)
 
 
 def impurities(value, path="trace"):
@@ -43,8 +34,8 @@ def impurities(value, path="trace"):
 def test_traces_and_derivations_contain_only_plain_data(name):
     derivative = loops[name].derivative(1)
     trace = lab.trace(derivative)
-    for picture in FUNCTIONS:
-        svg_or_error(trace, picture)  # data that a picture caches in a trace is plain, too
+    for picture in NAMES:
+        getattr(visual, picture)(trace).svg()  # data that a picture caches in a trace is plain, too
     assert list(impurities(trace)) == []
     (derivation,) = (d for n in derivative.genealogy if (d := n.node.op.derivation))
     assert list(impurities(derivation.record)) == []

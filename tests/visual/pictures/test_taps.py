@@ -6,6 +6,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from pictures import cells
 from strange_loops import TAPES, trace_of
 from twins import assert_twin
@@ -131,11 +132,10 @@ def test_arcs_and_names_follow_the_formulas_of_the_steps(name):
 @pytest.mark.parametrize("chosen", [(-1,), (-2, -1), (-3, -1), (-1, -3), (-2,)])
 def test_the_scans_of_pytensor_have_the_drawn_taps(chosen):
     start = pt.dvector("start") if chosen != (-1,) else pt.dscalar("start")
-    xs = pytensor.scan(
+    xs = scan(
         lambda *read: pt.sin(sum(read)),
         outputs_info=[{"initial": start, "taps": list(chosen)}],
         n_steps=4,
-        return_updates=False,
     )
     scene = taps(Tape(chosen, (0,)), 2)
     gradient, infos = xs[-1], {}

@@ -93,7 +93,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
             assert all(run["lines"][cell["given"]][0] == "input" for cell in places)
 
 
-def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
+def test_limits_of_machines_and_pages_have_a_reason(monkeypatch):
     monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 8)
     chosen = {"taps": {"square": [(-1,)], "coupled": [(-1,)]}, "orders": [1, 2], "costs": ["sum"]}
     data = data_of(visual.Page(["square", "coupled"], **chosen).page())
@@ -102,6 +102,9 @@ def test_a_combination_without_a_machine_has_the_reason(monkeypatch):
     assert "plays at most 8" in next(iter(reasons.values()))
     with pytest.raises(LabError, match=r"plays at most 8"):
         visual.Page(["coupled"], orders=[2], costs=["sum"]).page()
+    monkeypatch.setattr("visual.player.page.LARGEST", 1000)
+    with pytest.raises(ArgumentError, match="Choose fewer loops, taps, or orders"):
+        visual.Page("square", orders=1).page()
 
 
 def test_a_page_that_cannot_compute_has_the_reason(monkeypatch):
@@ -125,12 +128,6 @@ def test_repeated_choices_occur_once():
     assert len(page.runs) == 4
     assert page.grid == visual.Page(["square"], orders=1, costs=["sum"]).grid
     assert page.page() == page.page()
-
-
-def test_a_page_above_a_limit_raises_an_error(monkeypatch):
-    monkeypatch.setattr("visual.player.page.LARGEST", 1000)
-    with pytest.raises(ArgumentError, match="Choose fewer loops, taps, or orders"):
-        visual.Page("square", orders=1).page()
 
 
 OFFERED = {
