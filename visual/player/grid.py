@@ -44,9 +44,8 @@ Checked = TypeVar("Checked")
 def pattern_text(pattern: Pattern) -> str:
     """Return a pattern as text for a reader; omit the name if there is only one variable."""
     texts = {name: ", ".join(map(integers, taps)) for name, taps in pattern.items()}
-    if len(texts) == 1:
-        return next(iter(texts.values()))
-    return " · ".join(f"{name} {text}" for name, text in texts.items()) or "none"
+    labels = texts.values() if len(texts) == 1 else (f"{n} {text}" for n, text in texts.items())
+    return " · ".join(labels) or "none"
 
 
 def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:

@@ -168,8 +168,8 @@ class Lesson {
     if (!this.machine) {
       const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-      const showExample = (link) => this.findExample(link);
-      this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment: () => this.write() });
+      const showExample = (link) => this.findExample(link), onMoment = () => this.write();
+      this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment });
       followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);

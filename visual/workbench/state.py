@@ -316,8 +316,7 @@ class GraphBench(Bench):
     def study(self, order: int) -> Study:
         """Return the study of the cost's derivatives up to an order."""
         wrt = self.inputs.get(self.state.wrt or "", self.wrt)
-        values = self.values
-        given = tuple((v, Frozen.freeze(name, values[name])) for name, v in self.inputs.items())
+        given = tuple((self.inputs[n], Frozen.freeze(n, v)) for n, v in self.values.items())
         return _study_of_graph(_derived(self.cost, wrt, order), given)
 
 
@@ -337,9 +336,8 @@ def open_bench(subject: object, *about: object) -> Bench:
         case [Variable() as cost, Variable() as wrt, given]:
             return GraphBench.from_graph(cost, wrt, given)
         case [model] if (density := log_density(model)) is not None:
-            return GraphBench.from_graph(
-                density.cost, density.resolve_wrt()[0], density.given, model=model
-            )
+            wrt, *_ = density.resolve_wrt()
+            return GraphBench.from_graph(density.cost, wrt, density.given, model=model)
         case [None]:
             return LoopBench.from_loop(gallery.loops["square"])
         case [Loop() as loop]:
