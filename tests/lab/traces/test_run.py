@@ -16,6 +16,29 @@ from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
 
 
+@pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
+def test_forward_tapes_against_a_numpy_loop(taps):
+    """A step multiplies its taps, or squares a single tap."""
+    tape = (
+        gallery.loops["square"]
+        .with_taps({"x": taps})
+        .with_steps(5)
+        .trace(order=0)
+        .scans[0]
+        .tapes[0]
+    )
+    reach = -min(taps)
+    expected = np.full(reach + 5, 0.95)
+    for row in range(reach, reach + 5):
+        expected[row] = np.prod([expected[row + tap] for tap in taps]) ** (2 // len(taps) or 1)
+    np.testing.assert_array_equal(tape.final, expected)
+    for access in tape.reads:
+        rows = np.arange(5) + reach + access.tap
+        np.testing.assert_array_equal(access.rows, rows)
+        np.testing.assert_array_equal(access.values, expected[rows])
+    np.testing.assert_array_equal(tape.writes[0].values, expected[reach:])
+
+
 def test_values_inside_the_step():
     trace = gallery.loops["extra"].trace(order=0)
     inside = {value.operation: value.values for value in trace.scans[0].inside}
