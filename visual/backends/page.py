@@ -72,14 +72,14 @@ def embedded(body: str, module: str, style: str) -> str:
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return HTML that a keyboard can scroll; `inside` is HTML, or text if `tag` is pre."""
+    """Return an element that the keyboard scrolls; `inside` is HTML, or text if `tag` is pre."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
 
 
 def picture(svg: str, label: str = "Picture") -> str:
-    """Return HTML that shows an SVG and can scroll."""
+    """Return an HTML element that contains `svg` and can scroll."""
     return region(label, svg, "div", **{"class": "picture"})
 
 

@@ -71,7 +71,7 @@ def _moving(scene: Scene, own: str, whole: int) -> str:
     """
 
     def rule(groups: str, name: object, *changes: tuple[float, int]) -> str:
-        """Return CSS that sets the opacity of `groups`; `changes` are (moment, opacity)."""
+        """Return CSS that sets the opacity of `groups`; a change is (moment, opacity)."""
         frames = (f"{100 * PACE * moment / whole:.3f}%{{opacity:{to}}}" for moment, to in changes)
         begin = f"0%{{opacity:{int(not changes[0][0])}}}"
         animation = f"{{animation:{own}-{name} {whole}ms step-end infinite}}"

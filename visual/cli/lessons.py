@@ -58,11 +58,11 @@ def lessons() -> list[Path]:
         installed = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
         if installed:
             return sorted(Path(str(file.locate())) for file in installed)
-    raise LabError("lessons: this installation contains none. Install the wheel of scantape.")
+    raise LabError("lessons: this installation contains no lessons. Install the wheel of scantape.")
 
 
 def copy_lessons(folder: Path) -> Iterator[Path]:
-    """Write each lesson that `folder` lacks as a notebook, and yield the path of the notebook."""
+    """Write a notebook for each lesson that `folder` lacks, and yield the path of the notebook."""
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():

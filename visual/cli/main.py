@@ -38,7 +38,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# From Python arguments to options with other names; from positional arguments to their help names.
+# Python arguments to options with another name, and positional arguments to names in the help.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 

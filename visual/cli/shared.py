@@ -59,7 +59,7 @@ def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str) 
 
 
 def typed_options(options: argparse.Namespace, choices: Iterable[Choice]) -> Options:
-    """Return the values of the options that the command line contains, by name."""
+    """Return a dictionary from names to values of the `choices` on the command line."""
     return {c.name: c.parse(getattr(options, c.name)) for c in choices if c.name in options}
 
 

@@ -125,7 +125,7 @@ def _machine(
 _KINDS = (
     PictureKind(
         "machine",
-        "all tapes at the end of one event: what it reads, overwrites, and adds",
+        "all tapes at the end of one event, with the slots that it reads and overwrites",
         _machine,
         (SCAN, STEP),
     ),

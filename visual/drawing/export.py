@@ -75,7 +75,7 @@ def export(
 def _files(
     study: Study, options: Mapping[str, object], formats: Iterable[str], theme: str, scale: float
 ) -> dict[str, str | bytes]:
-    """Return the content of each file by its name; the final file is the index page."""
+    """Return a dictionary from file names to contents; the final file is the index page."""
     files: dict[str, str | bytes] = {}
     kinds, sections = PICTURES.values(), list[str]()
     titles, errors = list[str](), list[LabError]()

@@ -37,7 +37,7 @@ class Frozen:
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
-        """Freeze the value of a variable; the key contains the dtype only of a NumPy value."""
+        """Return the value of variable `name` with a key; only a NumPy value adds its dtype."""
         array = as_value(value, f"value of {name}")  # a copy
         if isinstance(value, np.ndarray | np.generic):
             return cls((array.shape, str(array.dtype), array.tobytes()), array)
@@ -81,7 +81,7 @@ class Study:
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """The trace of the derivative of order `order` or 1; of the cost if it has none."""
+        """The trace of a derivative of order 1 or more, or of the cost if none exists."""
         if self.order:
             return self.trace
         try:

@@ -22,7 +22,7 @@ from filelock import FileLock
 from lab.errors import ArgumentError, first_line, quote
 from visual.scene.formats import write_whole
 
-FILE, MOST = "scantape-progress.json", 2  # the name of the file, and the maximum of points
+FILE, MOST = "scantape-progress.json", 2  # the file name, and the maximum points per question
 MOST_TRIES = 1_000_000
 WAIT = 10  # the maximum time to wait for the lock of another kernel, in seconds
 FORMULA = tuple("=+-@\t\r")  # spreadsheets execute cells that start with these characters

@@ -48,9 +48,9 @@ class Work:
 
     `name` identifies the task in the results file. A case is a tuple of arguments. The function
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
-    A `Trace` represents the final tape of its last gradient of the loop, in the order of time.
-    `also` contains other correct functions, and `slips` maps feedback to functions with a typical
-    mistake. Each wrong try receives the next of the `hints`.
+    A `Trace` represents the final tape of the last Scan that differentiates the loop, in time
+    order. `also` contains other correct functions, and `slips` maps feedback to functions with a
+    typical mistake. Each wrong try receives the next of the `hints`.
     """
 
     name: str

@@ -32,7 +32,7 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
-    """Return the data of a machine for wide pages, for phones, and for the Scans in its steps."""
+    """Return the data of a machine for wide pages and phones, and of machines inside its steps."""
     inside = [
         {
             "scan": number,

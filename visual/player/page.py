@@ -105,7 +105,7 @@ class Page:
         machine, and for a page that is too large.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar is enough
+            warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar shows the delay
             progress = progress_bar([*self.grid.combinations.items()], "page", "machine")
             runs = {link: _packed(combination) for link, combination in progress}
         packed = [run for run in runs.values() if isinstance(run, str)]
@@ -165,7 +165,7 @@ def _packed(combination: Combination) -> str | LabError:
 
 
 def _study(combination: Combination) -> Study:
-    """Return the derivatives of a combination by the correct rule."""
+    """Return the study of a combination with the correct rule."""
     loop, taps, order, cost, _ = combination
     return study_of(loop, taps=taps, order=order, cost=cost)
 

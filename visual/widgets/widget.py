@@ -42,7 +42,7 @@ DARK_NOTEBOOK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-
 
 
 def bundle(*files: Path) -> str:
-    """Return one ES module, which imports no other module: `dom.js`, then the files in order.
+    """Return one ES module without imports: the text of `dom.js`, then of the files in order.
 
     Each file can call functions of earlier files. The names in all files of a module are distinct.
     """

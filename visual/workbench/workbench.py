@@ -54,7 +54,7 @@ ChoiceTraits: Any = type(
 
 
 class Workbench(ChoiceTraits, Widget):
-    """A loop or a PyTensor graph, with controls for all choices.
+    """A widget that draws a loop or a PyTensor graph, with controls for all choices.
 
     The possible calls are ``Workbench()``, ``Workbench(loop)``, ``Workbench(model)``,
     ``Workbench(derivative, given)``, and ``Workbench(cost, wrt, given)``, where `given` maps the

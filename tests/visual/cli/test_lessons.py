@@ -52,5 +52,5 @@ def test_a_file_as_folder_and_missing_lessons_are_errors(two_lessons, tmp_path, 
         list(copies.copy_lessons(tmp_path / "z"))
     monkeypatch.setattr(copies, "HERE", tmp_path / "none")
     monkeypatch.setattr(copies, "files", lambda name: [])
-    with pytest.raises(LabError, match="this installation contains none"):
+    with pytest.raises(LabError, match="this installation contains no lessons"):
         copies.lessons()
