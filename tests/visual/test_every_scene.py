@@ -161,6 +161,7 @@ def exercises(_: str) -> Iterator[Picture]:
 
 
 GROUPS = {
+    **dict.fromkeys(WITH_OPTIONS, with_options),
     "figures": figures,
     "taps": tap_pictures,
     "step graphs": step_graphs,
@@ -170,21 +171,12 @@ GROUPS = {
     "transposed": transposes,
     "exercises": exercises,
 }
-
-
-def pictures_of(name: str, order: int | None) -> list[Picture]:
-    """Draw the pictures of a case."""
-    if name in GROUPS:
-        return [*GROUPS[name](name)]
-    return [*(of_loop(name, order) if order else with_options(name))]
-
-
-CASES = [*AT, *((name, None) for name in (*WITH_OPTIONS, *GROUPS))]
+CASES = [*AT, *((name, None) for name in GROUPS)]
 
 
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_every_picture(name, order):
-    pictures = pictures_of(name, order)
+    pictures = list(of_loop(name, order) if order else GROUPS[name](name))
     assert len(pictures) > 7
     wrong = [fault for picture in pictures for fault in problems(picture)]
     loops = {p.loop for p in pictures if (name, order) in COMPARED}
