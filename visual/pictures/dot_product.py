@@ -97,7 +97,7 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     forward = [(f"step {k}", [Product(*pair)]) for k, pair in enumerate(pairs)]
     backward = [(f"step {k}", list[Product]()) for k in range(steps)]
     for name, tangent in test.tangents.items():
-        gradient, reads = test.gradients[name], dict[int, int]()  # the first step with an entry
+        gradient, reads = test.gradients[name], dict[int, int]()  # entry: first step that reads it
         for sequence in (s for s in scan.sequences if s.axis.variable == name):
             for k, entry in enumerate(sequence.axis.index.tolist()):
                 reads[entry] = min(k, reads.get(entry, k))

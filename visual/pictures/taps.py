@@ -44,8 +44,8 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
     """Draw the taps of every variable in `tapes`, and of their gradients up to order `orders`.
 
     `tapes` is a tape for a variable `name`, a mapping from names to tapes, or a trace with tapes in
-    its forward Scans. Variables with equal taps share a strip. Raises ArgumentError for other
-    tapes, and for orders outside 0 to 100.
+    its forward Scans. Variables with equal taps share a strip. Raises ArgumentError for invalid
+    `tapes`, and for orders outside 0 to 100.
     """
     expected = f"an integer, 0 to {ORDERS}"
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:

@@ -45,8 +45,8 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 
     `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first of
     these Scans that overwrites a slot (from order 2), otherwise the first Scan. `step` is a step of
-    this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for another Scan or
-    step.
+    this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an invalid
+    `scan` or `step`.
     """
     known = differentiated_scans(trace)
     if not known:
