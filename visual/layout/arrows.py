@@ -151,10 +151,7 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return a straight arrow from side to side.
-
-    `heights` are the y coordinates of all sources whose arrows end at the target.
-    """
+    """Return an arrow between facing sides. `heights` are the y of all sources of the target."""
     way = 1 if source.x < target.x else -1
     x0 = source.x + source.width * (way > 0) + way
     x1 = target.x + target.width * (way < 0) - way

@@ -1,8 +1,7 @@
 """The layout of graphs by Graphviz: from boxes and edges to a picture with curves.
 
 `draw_graph` passes the sizes of the boxes to Graphviz, without labels. `dot_source` writes the
-graph with its labels, for other tools. The module imports pygraphviz, which contains Graphviz, on
-first use.
+graph with its labels, for other tools. The module imports pygraphviz on first use.
 """
 
 import json

@@ -8,10 +8,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
 class NamedScan(Quantities):
-    """A Scan of a trace, with the names and the keys of its quantities.
-
-    All cells that show the same quantity have the same key.
-    """
+    """A Scan with the names and keys of its quantities. All cells of a quantity share a key."""
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
         """Return the key of a value of `name`: by its time `index` or, for None, by its `row`."""

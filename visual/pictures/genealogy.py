@@ -36,8 +36,7 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     """Draw the Scans of a trace as a tree. Arrows lead from Scans to Scans that differentiate them.
 
     If the Scans of an order do not fit, the tree shows only the Scans that run last. With `all`,
-    the tree shows all Scans in a picture of any size. Raises LabError if pygraphviz is not
-    installed.
+    the picture has any size and shows all Scans. Raises LabError if pygraphviz is not installed.
     """
     orders, reasons = [scan.order for scan in trace.scans], explanation(trace)
     most = max(Counter(orders).values(), default=1)

@@ -371,10 +371,7 @@ class Scene:
         return self.film is not None or len(self.moments) > 1
 
     def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
-        """Return the content of a file with this suffix.
-
-        Raises ArgumentError for invalid arguments.
-        """
+        """Return the content of a file with this suffix. Raises ArgumentError like `save`."""
         check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         check_type("animate", animate, bool, "True or False")
         check_scale(scale)
@@ -400,8 +397,7 @@ class Scene:
 def picture_function(draw: Draw) -> Draw:
     """Return a function that checks its arguments, calls `draw`, and stores the trace in the scene.
 
-    It raises ArgumentError for a removed option, and for an argument that does not have its type in
-    `CHECKED`.
+    It raises ArgumentError for a removed option, and for an argument without its type in `CHECKED`.
     """
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 

@@ -1,7 +1,4 @@
-"""A run as a machine: `machine_of` arranges the events of a trace by cells and time.
-
-`lab.events` decides all roles and sums.
-"""
+"""Convert a run to a machine: `machine_of` arranges the events of a trace by cells and time."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -140,8 +137,7 @@ class Run:
     def cells(self, clock: Clock, times: Sequence[int | Gap]) -> Iterator[SlotCell]:
         """Yield the cells, with keys for the moments of `clock`.
 
-        Column n shows the time `times[n]`. At a tick without an event of the run, a cell has its
-        resting role.
+        Column n shows the time `times[n]`. At a tick without an event, a cell has its resting role.
         """
         numbers = [0, *(self.ticks[tick].number if tick in self.ticks else None for tick in clock)]
         for place, (row, time) in self.columns.places.items():
@@ -150,10 +146,7 @@ class Run:
             yield replace(cell, row=row, column=times.index(time))
 
     def _slot(self, place: Address, numbers: Sequence[int | None]) -> SlotCell:
-        """Return the cell of a slot.
-
-        `numbers` contains the number of the event at each moment, or None for a rest.
-        """
+        """Return the cell of a slot. `numbers` are event numbers by moment, or None for a rest."""
         slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
         tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
         seed = tape.initial[slot.row : slot.row + 1] if tape and tape.tape.reads else ()

@@ -100,10 +100,9 @@ class SlotCell:
 class Movement:
     """A term: the value of the cell `source`, times a factor that the cells `saved` determine.
 
-    Cells are indices into `MachineContent.cells`. If no cell contains the value, `source` is None,
-    and the line of the term starts next to the target. `factor` is empty unless the term is a
-    product of numbers. In a formula, `saved` are the cells of the given values that the formula
-    reads.
+    Cells are indices into `MachineContent.cells`. Without such a cell, `source` is None, and the
+    line of the term starts next to the target. `factor` is empty unless the term is a product of
+    numbers. In a formula, `saved` are the cells of the given values that the formula reads.
     """
 
     source: int | None
@@ -238,10 +237,7 @@ class MachineEvent:
 
 @dataclass(frozen=True)
 class ScanRows:
-    """The properties of a Scan of the machine.
-
-    `number` is the number of the Scan in its run, from 1.
-    """
+    """The properties of a Scan of the machine. `number` is its number in the run, from 1."""
 
     number: int
     name: str
@@ -259,8 +255,7 @@ class RuleEffect:
 
     Each row of `table` contains the name of a derivative, its correct and faulty values, the
     estimate by finite differences, and the ratio of the faulty to the correct value. If the rule
-    changes no derivative of this machine, `example` contains the options of a machine with a wrong
-    derivative.
+    changes no derivative, `example` contains the options of a machine with a wrong derivative.
     """
 
     rule: str

@@ -69,7 +69,7 @@ class _Wording(Wording):
         return slot.quantity
 
     def reason(self, event: RunEvent, write: Write) -> str:
-        """Return the operation of a node, or the sum of a gradient."""
+        """Return the formula of a write as a sentence."""
         return write.formula.replace(" = given", " is an argument") + "."
 
     def _in_symbols(self, event: RunEvent, write: Write) -> Equation:

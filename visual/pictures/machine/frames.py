@@ -1,7 +1,6 @@
 """The shapes of a frame: the cells, and the lines, factors, and numbers of the present sums.
 
-`frame_of` returns the shapes by layer. The shapes of a later layer cover the shapes of an earlier
-layer.
+`frame_of` returns the shapes by layer. Shapes of later layers cover shapes of earlier layers.
 """
 
 from collections.abc import Container, Iterator, Sequence

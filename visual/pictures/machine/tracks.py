@@ -38,7 +38,7 @@ class Track:
 
 
 def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
-    """Return the track of a term of a sum to the target cell of the sum."""
+    """Return the track of a term to its target cell, with the lines from saved values."""
     return _with_drops(arrangement, term, _line(arrangement, part, term))
 
 
@@ -46,8 +46,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     """Return the tracks of each part of a group. Factors do not cover each other.
 
     A factor that would cover a cell or another factor is at another position of its line, if there
-    is space. Otherwise, of two overlapping factors, only the first is shown; the sentences contain
-    both.
+    is space. Otherwise, of two overlapping factors, only the first is shown.
     """
     boxes = [box.area for box in arrangement.boxes]
     factors = list[Envelope]()

@@ -31,8 +31,7 @@ def phases(
 ) -> Scene:
     """Draw the eleven phases of a derivation, or of its stored record.
 
-    If `of` is the backward Scan in its run, the picture contains the number and the steps of the
-    Scan.
+    If `of` is the backward Scan in its run, the picture contains its number and its steps.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):

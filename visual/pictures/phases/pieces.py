@@ -26,8 +26,7 @@ class Pieces:
     """The pieces of all phases, at most `width` pixels wide.
 
     `of` is the backward Scan in its run, or None without a run. `roles` maps the name of each value
-    that a backward step reads or writes to its role. The pattern `names` matches the keys of
-    `roles`.
+    that a backward step reads or writes to its role. The pattern `names` matches these names.
     """
 
     def __init__(self, record: DerivationRecord, of: NamedScan | None, width: float) -> None:

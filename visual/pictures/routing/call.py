@@ -42,10 +42,7 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 
 
 class Panel(NamedTuple):
-    """One of three panels. `prefix` begins the names of arrays.
-
-    If `is_back`, values move from the output to the inputs.
-    """
+    """A panel. `prefix` begins the names of arrays. If `is_back`, values move to the inputs."""
 
     number: int
     title: str
