@@ -238,6 +238,8 @@ def groups_of(shapes: Iterable[Shape]) -> Iterator[Group]:
 
 def replaced(shapes: Iterable[Shape], changes: Mapping[int, Shape]) -> tuple[Shape, ...]:
     """Return the shapes with replacements. `changes` maps the `id` of a shape to another shape."""
+    if not changes:
+        return tuple(shapes)
     return tuple(
         replace(shape, shapes=replaced(shape.shapes, changes))
         if isinstance(shape, Group)
