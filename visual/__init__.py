@@ -24,7 +24,7 @@ Pictures of a specific object
 
 Widgets, which can also be in boxes of ipywidgets
 
-- `Workbench`: a loop with controls for every choice, in a notebook
+- `Workbench`: a loop or a graph with controls for every choice, in a notebook
 - `Page`: a page with the machines of several loops; without Python, the page recomputes the
   numbers when a reader drags a value
 - `Exercise`, `Exercises`: questions about a trace, with checked and explained answers, also as a

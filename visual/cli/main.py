@@ -138,7 +138,7 @@ def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     own, help = "(not installed)", "print the versions and exit"
     with suppress(PackageNotFoundError):
         own = version("scantape")
-    versions = f"scantape {own}, PyTensor {version('pytensor')}"  # both affect the numbers
+    versions = f"scantape {own}, PyTensor {version('pytensor')}"  # both versions affect results
     parser.add_argument("--version", action="version", version=versions, help=help)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")

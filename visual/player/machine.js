@@ -236,7 +236,7 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** After a click on an entry of an array, show this entry; on a cell, show the provenance. @param {any} target */
+  /** Show the clicked entry of an array, or the provenance of the clicked cell. @param {any} target */
   click(target) {
     const entry = target.closest?.("[data-entry]");
     if (!entry) return this.pick(target.closest?.("[data-cell]"));

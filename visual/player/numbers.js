@@ -1,4 +1,4 @@
-// The operations of a run, and numbers as text. `lines` are instructions: each has an operation and
+// The operations of a run, and numbers as text. `lines` are instructions: each contains an operation and
 // the places of its operands. `numberText` writes a number exactly as lab.notation.number_text.
 
 // The operations that have no function of the same name in `Math`, unlike `exp` and `tanh`.

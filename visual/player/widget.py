@@ -127,8 +127,9 @@ def machine(
 class Machine(Widget):
     """A widget that plays a machine. The trait `moment` is the number of the displayed moment.
 
-    The left and right arrow keys step, Home and End show the first and last moment, and the space
-    bar plays. Tab and arrow keys move between cells, and Enter shows the provenance of a number.
+    The left and right arrow keys move by one sum, Home and End show the first and last moment, and
+    the space bar plays. Tab and the arrow keys move between cells, and Enter shows the provenance
+    of a number.
     """
 
     _esm = MODULE

@@ -158,8 +158,8 @@ def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
     """Draw the picture of a bench, and return the bench.
 
     An option can become invalid, for example the number of a Scan that no longer exists. If not
-    `keeps_options`, draw and return a copy without options in this case. Raises LabError if no
-    picture is possible: always the error of the picture with options.
+    `keeps_options`, draw and return a copy without options in this case. If no picture is
+    possible, raises the LabError of the picture with options.
     """
     try:
         bench.machine, bench.svg  # noqa: B018 (the bench caches both)

@@ -2,7 +2,7 @@
 
     >>> open_bench(gallery.loops["square"]).changed(order=2, view="tapes").picture.save("x.svg")
 
-Start with `Bench`: `state` contains only numbers, texts, and tuples, `changed` returns another
+Start with `Bench`: `state` is an immutable record of the choices, `changed` returns another
 bench, and `picture` draws the view. Caches store the correct derivatives of recent benches; the
 workbench compares these derivatives with the derivatives of faulty rules.
 """
@@ -217,7 +217,7 @@ _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 
 @dataclass(frozen=True, eq=False)
 class LoopBench(Bench):
-    """A loop and its choices."""
+    """A bench whose subject is a loop."""
 
     loop: Loop
 
@@ -263,9 +263,9 @@ GRAPH_CHOICES = ("order", "wrt", "at", *(choice.name for choice in OF_THE_VIEW))
 
 @dataclass(frozen=True, eq=False)
 class GraphBench(Bench):
-    """The cost of a graph, the variable to differentiate with respect to, and the inputs by name.
+    """A bench whose subject is the `cost` of a graph, or the log-density of a `model`.
 
-    The cost may be the log-density of a `model`.
+    `wrt` is the variable to differentiate with respect to, and `inputs` maps names to inputs.
     """
 
     cost: Variable

@@ -1,5 +1,5 @@
-// The workbench in a notebook: a picture or the machine, and its controls, which the records in the
-// trait `form` describe. This file follows the files with `element`, `Form`, and `Machine`.
+// The workbench in a notebook: a picture or the machine, and its controls. The records in the trait
+// `form` describe the controls. This file follows the files with `element`, `Form`, and `Machine`.
 //
 // Each change goes to the kernel as {number, key, value}. Only one request is open at a time. Later
 // changes wait, and the page sends only the last change of a control. If an answer takes longer than
@@ -8,8 +8,8 @@
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
-const AROUND = 123; // pixels of JupyterLab's bars and of the line next to the picture
-const ENOUGH = 400; // pixels of a picture that a low window should show
+const AROUND = 123; // the height of JupyterLab's bars and of the line at the picture, in pixels
+const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 /** Requests to the kernel, one at a time if the kernel answers quickly. */
@@ -209,7 +209,7 @@ class Bench {
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
   }
 
-  /** Show the machine; another machine with as many events keeps a chosen moment. @param {any} data */
+  /** Show the machine; another machine with the same number of moments keeps a chosen moment. @param {any} data */
   drawMachine(data) {
     const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     if (this.player) {

@@ -200,7 +200,7 @@ class Workbench(ChoiceTraits, Widget):
 
     @traitlets.observe("moment")
     def _update_copies(self, _: object = None) -> None:
-        """Update the traits `link` and `python`, which a reader can copy."""
+        """Update the texts for readers to copy: the traits `link` and `python`."""
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.moment)
             self.link = link_of(self._bench, self.moment)
@@ -270,7 +270,7 @@ class Workbench(ChoiceTraits, Widget):
         self._update_form()
 
     def _request(self, bench: Bench, key: Key) -> None:
-        """Start to draw a bench that the control `key` has requested."""
+        """Draw a requested bench in a new job, and show it; report errors at the control `key`."""
         self._requested, self._job = bench, Job()
 
         def done(outcome: Future[Bench]) -> None:
