@@ -171,7 +171,7 @@ class _Layout:
     def _fitting(
         part: TablePart, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
     ) -> set[Key]:
-        """Return the columns to show. Optional columns leave at least `ROOMY` pixels per column.
+        """Return the columns to show, with optional columns if all remain `ROOMY` pixels apart.
 
         With `fold`, omit columns in the middle of the longest block until the others fit.
         """
@@ -295,7 +295,7 @@ class _Layout:
                 yield Text(x, low, f"⋯{hidden:,}", SMALL, "middle", muted=True)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
-        """Return at most `STACKED` low cells per column of a line, and their lower edge."""
+        """Return at most `STACKED` low cells per column of a line, and the y below the cells."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
             x = area.start if key is None else area.left.get(key, area.start)

@@ -129,7 +129,7 @@ class EagerTable(Table):
                 continue
             nodes = [self.nodes[number] for number in next(left)]
             lines = [line for n in nodes for line in self._lines(n, n.record.tape not in headed)]
-            edges = list[Edge]()  # from parents to a node, and from its gradient to contributions
+            edges = list[Edge]()  # from parents to a node, from its gradient to the contributions
             for node in nodes:
                 own, start = node.record.number, node.appended
                 for parent in dict.fromkeys(node.record.parents):

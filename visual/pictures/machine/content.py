@@ -101,7 +101,7 @@ class Movement:
     """A term: the value of the cell `source`, times a factor that the cells `saved` determine.
 
     Cells are indices into `MachineContent.cells`. If no cell contains the value, `source` is None,
-    and its line starts next to the target. `factor` is empty unless the term is a product of
+    and the line starts next to the target. `factor` is empty unless the term is a product of
     numbers. In a formula, `saved` are the cells of the given values that the formula reads.
     """
 
