@@ -56,7 +56,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "unrolled.all": "scan, which opens each Scan; tapes with all shows all of them",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
-    "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
+    "too_late": "`scantape compiled --wrt`, which describes the gradient after shortening",
     "unfold": "step",
 }
 
@@ -69,7 +69,7 @@ PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as
 }
 
 RETIRED_FORMATS: Mapping[str, str] = {  # suffixes of files
-    ".tex": ".pdf, which LaTeX includes with its letters",
+    ".tex": ".pdf, which LaTeX includes with selectable text",
     ".webp": ".gif",
     ".mp4": ".gif, which ffmpeg converts",
 }

@@ -1,4 +1,4 @@
-"""Backends: each writes the shapes of a scene in a file format.
+"""Backends: each module converts a scene to a file format.
 
 Start with `svg`. `text` writes plain text, `typeset` converts the SVG to PDF and PNG, `films`
 writes GIF from PNG, and `page` writes HTML. Importing this package fills the table of `writers`.

@@ -63,9 +63,9 @@ def draw(
     selects ``trace.scans[1]``. The numbers of steps start at 0.
 
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
-    "3.4in". Text then has at least 7 points, and the picture shows fewer columns. A number is the
-    width in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the legend.
-    Raises ArgumentError for an unknown picture, theme, or option, and for a bad value.
+    "3.4in". The text is then at least 7 points high, and the picture shows fewer columns. A number
+    is the width in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the
+    legend. Raises ArgumentError for an unknown picture, theme, or option, and for a bad value.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")

@@ -37,7 +37,7 @@ class Frozen:
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
-        """Return the value of variable `name` with a key; only a NumPy value adds its dtype."""
+        """Return the `Frozen` of a value; the key contains the dtype only of a NumPy value."""
         array = as_value(value, f"value of {name}")  # a copy
         if isinstance(value, np.ndarray | np.generic):
             return cls((array.shape, str(array.dtype), array.tobytes()), array)

@@ -169,7 +169,7 @@ class Exercises(ExerciseSheet):
         seed: int = 0,
         theme: str = "light",
     ) -> "Exercises":
-        """Return a series: one exercise of each of the `kinds`, if the trace allows this kind.
+        """Return a series with one exercise for each of the `kinds` that the trace allows.
 
         Raises GraphError if the trace allows no kind.
         """

@@ -109,7 +109,7 @@ def _offer(example: Mapping[str, Any]) -> str:
 
 
 def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
-    """Return further data of a cell.
+    """Return the fields of a cell that its `CellBox` does not contain.
 
     `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
     instruction for a given initial value, or None for a cell without such a value.

@@ -69,7 +69,7 @@ class Page:
     orders
         Orders of the derivative, such as ``[1, 2]``.
     costs
-        Costs of the loop: "sum", "last", or both. The page opens with the first.
+        Costs of the loop: "sum", "last", or both. The page first shows the first cost.
     rules
         Rules of the derivative: "correct", or names of faulty rules in `lab.BROKEN`.
     title

@@ -72,7 +72,7 @@ class Words {
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }
 
-  /** Describe the group that plays. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
+  /** Show the sentences about the group in progress. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
   describe(at, entry, withBuffers) {
     const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
@@ -105,7 +105,7 @@ class Words {
     return element("div", { class: "line", title: exact }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
   }
 
-  /** Describe where a number comes from. @param {any} record a result of `provenance` */
+  /** Show the provenance of a number. @param {any} record a result of `provenance` */
   explain({ sentence, reason, history }) {
     this.sentence.replaceChildren(element("div", { class: "line" }, sentence));
     this.reason.textContent = reason;

@@ -12,7 +12,7 @@ function setAttributes(node, attributes) {
   return node;
 }
 
-// Create a button that calls `act`.
+// Create a button; a click calls `act`.
 function actionButton(text, act, attributes = {}) {
   const button = element("button", { type: "button", ...attributes }, text);
   button.addEventListener("click", act);

@@ -9,7 +9,7 @@ from lab.loops.variables import Sequence, State
 from lab.notation import value_symbol
 from visual.options import AT, Control
 
-MOST_ENTRIES = 12  # larger arrays have a note instead of sliders
+MOST_ENTRIES = 12  # a note replaces the sliders of a larger array
 
 
 def sliders(
@@ -46,7 +46,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 
 def _bounds(start: float, whole: bool) -> Control:
-    """Return a range that contains `start` ± its magnitude, and `start` ± 1."""
+    """Return the limits and the step of a slider for at least `start` ± max(1, abs(start))."""
     if not np.isfinite(start):
         start = 0.0
     reach = max(1.0, abs(start))

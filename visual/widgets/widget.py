@@ -1,4 +1,4 @@
-"""The base class of all widgets, and the ES modules and style sheets, joined from files.
+"""The base class of all widgets, and functions that join ES modules and style sheets.
 
     >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 

@@ -27,7 +27,7 @@ class Form {
     }
   }
 
-  // Build new controls. The focus and texts that are not yet sent stay.
+  // Build new controls; preserve the focus, and texts that are not yet sent.
   build(controls) {
     const parts = Object.values(this.parts), fields = () => parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
     const old = new Map(fields().map((field) => [field.dataset.focus, field]));
