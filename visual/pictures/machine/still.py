@@ -200,7 +200,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
 
 
 def text_twin(machine: MachineContent, moment: Moment) -> str:
-    """Return as text: numbers of all tapes at `moment`, sentences or results, and derivatives."""
+    """Return the text twin of a moment: its numbers, sentences or results, and derivatives."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
         cells = sorted((c for c in machine.cells if c.row == number), key=lambda c: c.column)
