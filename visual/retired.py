@@ -14,7 +14,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "Exercises.answer": "exercises.tasks[0].check, and exercises.progress for the results",
     "Exercises.skip": "exercises.progress, a dictionary of results by question",
     "Exercises.again": "exercises.progress = {}",
-    "Atlas": "visual.Page, whose machines recompute themselves",
+    "Atlas": "visual.Page, which recomputes its machines",
     "moment": "visual.machine(trace, moment=7), or the picture machine with scan and step",
     "equations": "print(loop.system()), or lab.system of a Scan",
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",

@@ -25,7 +25,7 @@ def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
     summary = "copy the lessons to a folder and open them"
     parser = add_command(commands, "lessons", _lessons, summary)
-    parser.add_argument("folder", metavar="FOLDER", help="folder to write; existing files stay")
+    parser.add_argument("folder", metavar="FOLDER", help="folder to write; keeps existing files")
     parser.add_argument("--no-open", action="store_true", help="copy without opening JupyterLab")
     parser = add_command(commands, "score", _score, "print the scores of learners as CSV")
     parser.add_argument("files", nargs="+", metavar="FILE", help="progress file of a learner")

@@ -8,7 +8,7 @@
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
-const AROUND = 123; // the height of JupyterLab's bars and of the line at the picture, in pixels
+const AROUND = 123; // the height of JupyterLab's bars and of the line above the picture, in pixels
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
