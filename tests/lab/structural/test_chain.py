@@ -39,6 +39,34 @@ def test_output_tangent_and_cotangents_equal_numpy(case, seed):
         assert (mine.dtype, mine.shape) == (dtype, expected.shape)
 
 
+@settings(max_examples=15)  # JAX compiles every shape
+@given(cases(), st.integers(0, 2**16))
+def test_tangent_and_cotangents_equal_jax(case, seed):
+    jax = pytest.importorskip("jax")
+    data, rng = case.metadata, np.random.default_rng(seed)
+    function = {
+        "where": lambda x, y: jax.numpy.where(data["condition"], x, y),
+        "cat": lambda *xs: jax.numpy.concatenate(xs, data["dim"]),
+        "narrow": lambda x: jax.numpy.take(
+            x,
+            np.arange(data["length"]) + data["start"],
+            data["dim"],
+        ),
+        "clamp": lambda x, lo, hi: jax.numpy.clip(x, lo, hi),
+    }[case.name]
+    tangents = [noise(rng, value.shape, value.dtype) for value in case.inputs]
+    with jax.enable_x64(True):
+        output, tangent = jax.jvp(function, case.inputs, tuple(tangents))
+        cotangent = noise(rng, output.shape, case.inputs[0].dtype)
+        gradients = jax.vjp(function, *case.inputs)[1](cotangent)
+    primitive = primitives[case.name]
+    ours = primitive.jvp(case.inputs, tangents, **data)[1]
+    np.testing.assert_allclose(ours, tangent, 1e-5)
+    pulled = primitive.transpose(cotangent, case.inputs, **data)
+    for mine, other in zip(pulled, gradients, strict=True):
+        np.testing.assert_allclose(mine, other, 1e-4)
+
+
 def routed(x, y):
     """Apply every primitive, with x twice, a nested cat, and a constant."""
     head = structural.narrow(x, 0, 0, 2)
