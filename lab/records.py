@@ -62,7 +62,7 @@ def as_array(
         array = np.asarray(value, dtype)
         if array.dtype.kind not in "biufc":
             raise TypeError("its entries are not numbers")
-    except Exception as error:  # lists of different lengths, or an error of the object
+    except Exception as error:  # ragged lists, or any exception of the object
         raise argument_error(argument, value, f"expected {expected}.") from error
     return array
 

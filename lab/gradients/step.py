@@ -175,7 +175,7 @@ def _propagate_undefined(
 
 @dataclass
 class Numbering:
-    """The numbers of variables: two variables with the same number have the same value.
+    """Value numbering of a graph: variables with the same number have the same value.
 
     Two results have the same number if the same operation computes them from inputs with the same
     numbers.

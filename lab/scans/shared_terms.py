@@ -86,7 +86,7 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
     if not named:
         return term
     names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
-    replacements: dict[int, Term] = {}  # maps the id of a part to its name, or to a term with names
+    replacements: dict[int, Term] = {}  # the name, or the part in terms of names, by id
     bound: list[Binding] = []
     for part in order:
         tree = _with_parts(part, replacements)

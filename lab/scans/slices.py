@@ -53,7 +53,7 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable |
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A Subtensor of a chain: `node` selects a part of `base` by `indices`."""
+    """One of several nested Subtensors: `node` computes ``base[indices]``."""
 
     node: Apply
     base: Variable

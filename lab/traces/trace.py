@@ -53,9 +53,9 @@ class TapeTrace:
 
     `argument` is the number of the tape among the arguments of the Scan; formulas contain this
     number.  `unwritten` marks uninitialized rows of `initial`, whose values are stored as zeros.
-    `axis` relates the rows to a quantity, if the quantity is known.  `gradient_of` is the name of
-    the variable of the parent whose gradient the tape contains.  `used` is true if the outputs
-    depend on the filled tape.
+    `axis` relates the rows to a quantity, if the quantity is known.  For a gradient,
+    `gradient_of` is the name of the differentiated variable of the parent Scan.  `used` is true if
+    the outputs depend on the filled tape.
     """
 
     name: str

@@ -143,7 +143,7 @@ PAGES = calls(
     ({"loops": [3]}, "lab.Loop"),
     ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, "scan_fn"),
     ({"taps": {"gap": [(-1,)]}, "loops": "square"}, "gap"),
-    ({"taps": [(-1,)]}, "by the names of loops"),
+    ({"taps": [(-1,)]}, "from loop names to tap patterns"),
     ({"taps": {"square": (-2, -1)}}, "[(-1,), (-2, -1)]"),
     ({"taps": {"square": []}}, "at least one"),
     ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),

@@ -163,11 +163,11 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
     verb = "read" if reads else "write"
     every = (*gradient.taps, *tape.taps)
     rule = (
-        "A gradient is read where the loop wrote. A gradient is added where the loop read, and "
-        "adding also reads."
+        "The backward step reads a gradient where the loop wrote a value. Where the loop read a "
+        "value, the step adds to the gradient, which also reads the slot."
         if reads
-        else "A gradient is written where the loop read. Where the loop only wrote, the gradient "
-        "is only read."
+        else "The backward step writes a gradient where the loop read a value. Where the loop only "
+        "wrote, the step only reads."
     )
     return ExerciseTask(
         f"{source.name} reads at {integers_or_none(tape.reads)} and writes at "

@@ -230,7 +230,7 @@ class LoopBench(Bench):
 
     @property
     def values(self) -> dict[str, np.ndarray]:
-        """The values of the variables of the chosen loop, which can have other taps."""
+        """The values of the variables of the loop with the chosen taps, steps, and values."""
         return self.chosen.values
 
     def changed(self, **changes: object) -> Self:

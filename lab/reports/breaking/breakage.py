@@ -213,7 +213,10 @@ def precise(value: np.ndarray | None) -> str:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """Return finite differences and their largest error as text. Entries below the error are 0."""
+    """Return finite differences and their largest error as text.
+
+    An entry whose magnitude does not exceed its own error is shown as 0.
+    """
     if not np.isfinite(estimate.error).all():
         return "no number near this point"
     value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)

@@ -239,7 +239,7 @@ def constant_condition(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def same_draws_every_call(parts: ScanParts) -> Iterator[str]:
-    """Find shared generators whose next state the loop computes, but no function stores."""
+    """Find shared random generators that the loop advances, but that have no default update."""
     for part in parts.of_kind(Kind.UNTRACED):
         start = part.outer_input
         is_updated = part.inner_inputs[0] is not part.inner_outputs[0]

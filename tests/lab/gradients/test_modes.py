@@ -140,7 +140,7 @@ def test_a_wrong_rule_is_detected(monkeypatch):
 
 
 def test_derivatives_of_arrays_along_a_direction():
-    """Join, extract, set, reshape, sum, and multiply arrays, as in reverse mode."""
+    """The modes agree for a step that joins, indexes, sets, reshapes, and multiplies arrays."""
 
     def step(h, W):  # noqa: N803
         joined = pt.concatenate([pt.stack([h[0], h[1] * h[2]]), pt.tanh(W @ h)[1:2]])

@@ -8,7 +8,7 @@ from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
-NEAR = 3.5  # pixels from the end of an arrow to its box
+NEAR = 3.5  # the maximum distance from the end of an arrow to its box, in pixels
 
 
 # Cells and shapes.

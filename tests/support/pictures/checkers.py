@@ -45,7 +45,7 @@ TAPES = ("tapes", "unrolled", "ssa")
 STRIPS = "strips, of up to 8 entries: "
 FOLDS = "⋯ and a number: the number of hidden columns"
 OPENED = ("tapes", "unrolled", "ssa", "stepgraph", "phases")  # kinds that show one Scan in full
-CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
+CELL = re.compile(r"\d+:[^:]+:")  # the start of a key ``scan:variable:row``
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ class RuleEffect:
 
 @dataclass(frozen=True)
 class MachineContent:
-    """The rows, cells, and events of a run, or of two runs with the signs `runs`."""
+    """The rows, cells, and events of one or two runs; `runs` contains the signs of two runs."""
 
     title: str
     scans: tuple[ScanRows, ...]

@@ -34,7 +34,7 @@ def tapes(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Draw the tapes of a trace, 840 pixels wide or as wide as `sheet`, in a picture of any height.
+    """Draw the tapes of a trace, at least as wide as `sheet`; the height is not limited.
 
     The picture shows a single loop, or a loop with its only derivative. If a trace has more Scans,
     the Scan with the number `scan` is open (default: the Scan that computes the result), and cards

@@ -89,7 +89,7 @@ def signatures(nodes):
 
 
 def assert_equal_to_a_function(ours, outputs, mode):
-    """Compare with a function that PyTensor prepares from the same graph, without compiling."""
+    """Assert that PyTensor prepares the same Scans for a function, without compiling."""
     maker = FunctionMaker(
         [In(v) for v in inputs_of(outputs)],
         [Out(v) for v in outputs],
