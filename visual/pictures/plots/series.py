@@ -50,7 +50,7 @@ class Series:
     def sizes(self) -> "Series":
         """The absolute values of numbers, or the norms of arrays, without overflow or underflow."""
         with np.errstate(invalid="ignore", over="ignore"):
-            values = np.hypot.reduce(np.abs(self.table), axis=1)
+            values = np.hypot.reduce(np.abs(self.table), 1, keepdims=True)[:, 0]
         bars = "|" if self.is_scalar else "‖"
         return replace(self, name=f"{bars}{self.name}{bars}", values=values)
 
