@@ -25,7 +25,7 @@ from lab.scans.buffers import as_tensor
 # The text of PyTensor's functions `grad_undefined` and `grad_not_implemented`.  Other reasons for a
 # missing gradient are quoted unchanged.
 NO_GRADIENT = re.compile(
-    r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
+    r"the grad method for input (\d+) \(.*?\) of the (.+?) op is "
     r"(not implemented|(?:mathematically )?undefined)\.?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )

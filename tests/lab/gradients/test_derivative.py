@@ -77,7 +77,7 @@ def test_the_tape_has_the_expected_values_after_each_step(cost):
 def test_the_reason_for_a_missing_gradient(gradient, reason):
     x = pt.dvector("x")
     status = status_of(gradient(pt.sort(x).owner.op, 1, x, "It jumps."))
-    expected = rf"{reason} of \S+ with respect to its 2nd argument. It jumps\."
+    expected = rf"{reason} of Sort.+ with respect to its 2nd argument. It jumps\."
     assert re.fullmatch(expected, status.reason)
 
 
