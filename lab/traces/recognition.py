@@ -37,15 +37,17 @@ GROUPS = {
 }
 
 
-def label_derivatives(nodes: Iterable[Apply]) -> None:
+def label_derivatives(nodes: Sequence[Apply]) -> None:
     """Label the Scans of PyTensor's own pullback with the names of their values and gradients.
 
     `nodes` are all Scans of a graph in topological order.
     """
+    if not any(map(_is_of_pytensor, nodes)):  # to read nodes takes time
+        return
     scans = [read_node(node) for node in nodes]
     names: dict[LoopVariable, str] = {}
     for scan, relation in zip(scans, relations(scans), strict=True):
-        if relation is None or decisions_of(scan.node.op) is not None:
+        if relation is None or not _is_of_pytensor(scan.node):
             continue
         values = {r.variable for r in relation.readings if r.group is not OF_OUTPUT}
         for variable, source in relation.sources.items():
@@ -65,7 +67,7 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
     orders: dict[Variable | None, int] = {}
     for number, scan in enumerate(scans):
         relation: Relation | None = built[number]
-        if relation is None and scan.name.startswith(PREFIX):
+        if _is_of_pytensor(scan.node):
             possible = (_match(forward, scan) for forward in reversed(scans[:number]))
             relation = next(filter(None, possible), None)
             if relation is None:
@@ -74,6 +76,11 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
         known.append(relation)
         orders |= dict.fromkeys(scan.node.outputs, relation.order if relation else 0)
     return known
+
+
+def _is_of_pytensor(node: Apply) -> bool:
+    """Return whether a Scan has the name of a derivative and was not built by our pullback."""
+    return (node.op.name or "").startswith(PREFIX) and decisions_of(node.op) is None
 
 
 def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
