@@ -104,10 +104,14 @@ class LoopRun:
             is_shared = part.outer_input.owner is not None and rows.all()
             initial = given.view() if is_shared else _copy_of_rows(given, rows)
             self.recording.initial[part] = freeze(initial)
-            if self._keeps_rows(part):  # the steps write these rows before they read them
-                first = part.tape.origin
-                rows[first : first + self.n_steps] = False
-            self.buffers[part] = _copy_of_rows(given, rows)
+            if not self._keeps_rows(part):
+                self.buffers[part] = _copy_of_rows(given, rows)
+                continue
+            first = part.tape.origin  # the steps write all later rows before they read them
+            last = first + self.n_steps
+            self.buffers[part] = buffer = np.empty(given.shape, given.dtype)
+            for kept in (slice(first), slice(last, None)):
+                buffer[kept] = _copy_of_rows(given[kept], rows[kept])
         self.untraced = {p: deepcopy(outer[p.outer_input]) for p in parts.of_kind(Kind.UNTRACED)}
 
     def _check(self) -> None:
@@ -134,6 +138,7 @@ class LoopRun:
                     f"({part.tape}) need {needed} for {self.n_steps} steps."
                 )
 
+    @np.errstate(all="ignore")  # compiled code prints no warnings either
     def run(self, step: Step, progress: Progress, keep: bool) -> ScanRecording:
         """Run all steps; with `keep`, record the values and the Scans inside the steps."""
         step.begin(progress, keep and self.n_steps <= MOST_NESTED)
@@ -242,7 +247,8 @@ class LoopRun:
         def begin(shape: tuple[int, ...]) -> None:
             nonlocal recorded, before
             if part not in self.buffers:
-                self.buffers[part] = np.zeros((length, *shape), dtype=dtype)
+                self.buffers[part] = np.empty((length, *shape), dtype=dtype)
+                self.buffers[part][self.n_steps :] = 0
             if keeps_rows:
                 recorded = self.buffers[part][first : first + self.n_steps]
             else:
@@ -319,13 +325,16 @@ class _Column:
     def __init__(self, n_steps: int, cell: Cell) -> None:
         self.n_steps, self.cell = n_steps, cell
         self.values, self.fits = np.empty((0,)), True
+        self.shape: tuple[int, ...] = ()  # of the value of step 0
 
     def note(self, number: int) -> None:
+        if not self.fits:
+            return
         value = np.asarray(self.cell[0])
         if number == 0:
-            self.fits = self.n_steps * value.nbytes <= MOST_BYTES
+            self.shape, self.fits = value.shape, self.n_steps * value.nbytes <= MOST_BYTES
             self.values = np.empty((self.n_steps * self.fits, *value.shape), dtype=value.dtype)
-        if self.fits and value.shape == self.values.shape[1:]:
+        if self.fits and value.shape == self.shape:
             self.values[number] = value
         else:
             self.fits, self.values = False, np.empty((0,))
