@@ -19,7 +19,7 @@ def mutants(monkeypatch):
 
 @pytest.fixture
 def root(tmp_path):
-    """A repository with one package and one test."""
+    """A repository with one module, its test, and two empty test files."""
     for path, text in {
         "lab/__init__.py": "",
         "lab/small/__init__.py": "",

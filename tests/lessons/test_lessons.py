@@ -65,7 +65,7 @@ def solutions(lesson):
 
 @pytest.fixture(scope="module")
 def kernel():
-    """A kernel for all lessons, which starts with the first. The site runs each in a new kernel."""
+    """A kernel that runs all lessons. In contrast, the site runs each lesson in a new kernel."""
     manager = AsyncKernelManager(kernel_name="python3", config=LOCAL)
     yield manager
     asyncio.run(manager.shutdown_kernel(now=True))

@@ -129,7 +129,8 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
 def link_of(bench: Bench, moment: int = -1) -> str:
     """Return the text that restores a bench at a moment; -1 is the default moment.
 
-    The text is empty for a graph, and for a loop from the user's code.
+    The text is empty for a graph, for a loop that a text cannot restore, such as a loop from the
+    user's code, and for values of rank 4 or more.
     """
     if not isinstance(bench, LoopBench):
         return ""

@@ -66,8 +66,9 @@ words_test = partial(error_test, kind=lab.LabError, matches=lambda words, text: 
 def count_outcomes(calls, seed, times):
     """Return the numbers of results and of errors of random calls.
 
-    `calls` maps a `Random` to pairs of a function and its description. If a function raises another
-    error than `LabError`, the AssertionError contains the description.
+    `calls` maps a `Random` to pairs of a function and its description. Raises AssertionError with
+    the description if a function raises an error other than `LabError`, or a `LabError` whose
+    message is not one readable line.
     """
     counts = Counter(results=0, errors=0)
     for call, description in islice(calls(Random(seed)), times):

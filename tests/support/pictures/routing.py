@@ -193,7 +193,7 @@ def row_at(cells, prefix, y, right):
 
 
 def check_arrows(case, scene):
-    """Check that arrows join exactly the rows that exchange values, between the two columns."""
+    """Check that the arrows join each output row with its source row, and no other rows."""
     sources = source_of(case)
     for step, panel in enumerate(panels(scene)):
         prefix, cells = ("", "d", "g")[step], cells_in(panel)

@@ -1,4 +1,4 @@
-"""Widgets in boxes and links, their closing, and their outputs without a kernel."""
+"""Widgets in boxes and links, their garbage collection, and their outputs without a kernel."""
 
 import gc
 import weakref

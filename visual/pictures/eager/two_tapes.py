@@ -49,9 +49,9 @@ class TapeSide:
     """The quantities on one kind of tape: on the eager tape, or on the tapes of the Scans.
 
     `quantities` maps the name of a quantity to its row and its cells: cell 0 contains the value,
-    and cell 1 the gradient, if any. A row is START, the number of a step, or the number of steps
-    for a value after the loop. `arrows` contains the arrows between values, then the arrows between
-    gradients, as pairs of names. `sums` are sentences about the memory.
+    and cell 1 the gradient, if any. A row is START for an initial value, the number of a step, or,
+    for a value after the loop, the number of steps of the loop. `arrows` contains the arrows
+    between values, then those between gradients, as pairs of names. `sums` describe the memory.
     """
 
     quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]

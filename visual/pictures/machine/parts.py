@@ -1,4 +1,4 @@
-"""The keys of a cell and the parts of an event, from states and writes of a run."""
+"""Build the keys of a cell, its role and number from a moment on, and the parts of an event."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -120,7 +120,7 @@ def series_of(
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:
-    """Return a table with one column per series; a long series has only its first and last rows."""
+    """Return a table with a column per series, and the first and last rows of a long series."""
     places = np.unique(np.concatenate([each.index for each in series])).tolist()
     rows = list[tuple[str, ...]]()
     for item in shown_steps(len(places)):

@@ -48,9 +48,9 @@ def stepgraph(
 ) -> Scene:
     """Draw the values that a step reads, computes, and writes.
 
-    `scan` is the number of a Scan in the headings, from 1 (default: the Scan that computes the
-    result). `step` is the number of a step, from 0 (default: the first step that combines two
-    nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step.
+    `scan` is the number of a Scan, counted from 1, as the headings show it (default: the Scan that
+    computes the result). `step` is the number of a step, counted from 0 (default: the first step
+    that combines two nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step.
     """
     number = selected_scan(trace, scan)
     first = first_sum(trace.scans[number])
