@@ -1,7 +1,7 @@
 """Options of derivatives and of all pictures: name, allowed values, and description.
 
 Python uses `check` of a `Choice`, the command line uses `argument` and `parse`, and forms use
-`control` and `from_form`. `visual.drawing.catalogue` declares the options of some pictures only.
+`control` and `from_form`. `visual.drawing.catalogue` declares the options of specific pictures.
 Scan numbers start at 1: ``2 · gradient of square`` is ``trace.scans[1]``. Step numbers start at 0.
 """
 
@@ -158,7 +158,7 @@ def boolean(name: str, help: str, label: str = "") -> Choice:
 
 
 def check_entries(name: str, value: object) -> Mapping[str, Value]:
-    """Return a dictionary from variable names to values; raise ArgumentError otherwise."""
+    """Return a dictionary from variable names to values; raise ArgumentError if invalid."""
     given = check_type(name, value, Mapping, "a dictionary, such as {'x': …}")
     return values_by_name(name, given.items())
 
@@ -187,7 +187,7 @@ def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def check_shown(name: str, value: object) -> range:
-    """Return the steps to show, such as ``2:5``, as a range; the trace checks the bounds."""
+    """Return the steps to show, such as ``2:5``, as a range; `Sheet.steps_of` checks the bounds."""
     text = value if isinstance(value, str) else ""
     bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
     shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value

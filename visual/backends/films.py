@@ -30,7 +30,8 @@ def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """Return an animated GIF with the 256 most frequent colors of the final frame.
 
-    The final frame shows the complete picture. A palette of Pillow would change even white.
+    `scale` is the number of pixels per CSS pixel. The final frame shows the complete picture. A
+    palette that Pillow selects would change even white.
     """
     from PIL import Image
 

@@ -1,6 +1,6 @@
-"""Scenes as SVG: self-contained documents without scripts or identifiers.
+"""Scenes as SVG: self-contained documents without scripts.
 
-Because there are no identifiers, a page can contain several pictures. Equal scenes produce equal
+Because no element has an `id`, a page can contain several pictures. Equal scenes produce equal
 bytes. The root element sets each attribute of texts to its most frequent value, and a text sets
 only the attributes that differ. Only an animated document contains a style sheet.
 """

@@ -37,7 +37,7 @@ def export(
     given: Values | None = None,
     **chosen: object,
 ) -> Path:
-    """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
+    """Write all pictures of a loop, a derivative, or a PyMC model; return the path of the index.
 
     A missing `folder` is created if its parent exists. `formats` contains formats of `Scene.save`,
     such as "svg"; only some pictures can be saved as "gif" or "dot". `scale` applies to PNG and

@@ -22,8 +22,8 @@ def fit(
 ) -> Scene:
     """Return the picture that `make` draws on a `sheet`, as a figure of this width.
 
-    In print, text of 11 pixels shrinks to 7 points. If the text of the picture `name` would be too
-    small, raises ArgumentError with the smallest possible width.
+    In print, text of 11 pixels shrinks to 7 points. If the picture `name` is too wide, or its text
+    would be too small, raises ArgumentError with the smallest possible width.
     """
     sheet = replace(SCREEN, steps=steps, legend=not no_legend)
     if width is None:

@@ -37,7 +37,7 @@ class Frozen:
 
     @classmethod
     def freeze(cls, name: str, value: object) -> "Frozen":
-        """Return the `Frozen` of a value; the key contains the dtype only of a NumPy value."""
+        """Return the `Frozen` of a value; only the key of a NumPy value contains a dtype."""
         array = as_value(value, f"value of {name}")  # a copy
         if isinstance(value, np.ndarray | np.generic):
             return cls((array.shape, str(array.dtype), array.tobytes()), array)
@@ -102,7 +102,8 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     """Return the cached study of a loop, or the study of a graph's derivative or a PyMC model.
 
     `choices` are options of `DERIVATIVE` for a loop, and `order`, `wrt`, and `at` for a model. A
-    derivative accepts no options; `given` maps its inputs to values. The cache has 64 studies.
+    derivative accepts no options; `given` maps its inputs to values. The cache contains at most 64
+    studies. Raises ArgumentError for another subject or an invalid option.
     """
     density = log_density(subject)
     if density is not None:

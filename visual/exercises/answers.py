@@ -129,11 +129,11 @@ class ExerciseTask:
 
 
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
-    """Return all numbers of an answer, or no numbers if the answer contains other words or values.
+    """Return all numbers of an answer, or no numbers if the answer is invalid or too long.
 
-    An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
-    text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if
-    semicolons separate the numbers.
+    An answer is a number, a list, tuple, set, array, or generator of numbers, or a text of numbers
+    and words such as "pos". In a text, a comma between digits is a decimal comma if one number is
+    expected (not `is_set`), or if semicolons separate the numbers.
     """
     if isinstance(answer, str):
         if len(answer) > LONGEST:

@@ -44,7 +44,8 @@ class Exercise(Single):
     """A question about a trace, as a widget.
 
     `kind` is "overwritten" or "preserved" (slots of a step) or "taps" (of a gradient). `seed`
-    selects among all questions of the kind. Raises GraphError if the trace allows no such question.
+    selects a question of the kind, about a derivative if possible. Raises GraphError if the trace
+    allows no such question, and ArgumentError for invalid arguments.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class Question(Single):
 def _check_answers(
     choices: tuple[str, ...], answers: tuple[object, ...], mistakes: Iterable[object]
 ) -> None:
-    """Raise ArgumentError unless all answers are in the `choices`, or without choices, numbers."""
+    """Raise ArgumentError for invalid choices, or if an answer is not a choice (or a number)."""
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
             raise ArgumentError(

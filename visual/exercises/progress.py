@@ -55,7 +55,7 @@ def path() -> Path:
 def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
     """Return the records of a file by question, or no records for a missing file if `is_optional`.
 
-    Raises ArgumentError for invalid content, and for a missing file that is not optional.
+    Raises ArgumentError for an unreadable or invalid file, and for a missing file that is required.
     """
     try:
         answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
@@ -80,7 +80,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
 
     A finished question stays finished with its best score, even if another kernel answers the
     question again. A hidden lock file in the same folder protects reading and writing. Raises
-    ArgumentError if another process holds the lock for more than 10 seconds.
+    ArgumentError for an invalid file, and if another process holds the lock for 10 seconds.
     """
     file = path()
     try:

@@ -106,7 +106,7 @@ class ExerciseSheet(Widget):
         return document(title, shown.theme if shown else LIGHT, body, MODULE, STYLE)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html."""
+        """Write the page to `path`, which ends in .html, and return the path."""
         return save_page(path, self.page)
 
     @property

@@ -48,9 +48,9 @@ class Work:
 
     `name` identifies the task in the results file. A case is a tuple of arguments. The function
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
-    A `Trace` represents the final tape of the last Scan that differentiates the loop, in time
-    order. `also` contains other correct functions, and `slips` maps feedback to functions with a
-    typical mistake. Each wrong try receives the next of the `hints`.
+    The numbers of a `Trace` are the final values on the first tape of the last Scan that
+    differentiates the loop, in reverse order. `also` contains other correct functions, and `slips`
+    maps feedback to functions with a typical mistake. Each wrong try receives the next of `hints`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Work:
         check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
-        """Return and save the verdict on a function.
+        """Return the verdict on a function, and save the result of a right or a wrong function.
 
         In nbgrader, raises AssertionError unless the function is right.
         """

@@ -36,8 +36,8 @@ class Gap:
 def shown_steps(steps: int, requested: Steps = None, ends: int | None = None) -> list[int | Gap]:
     """Return the steps to show, and gaps for the other steps.
 
-    The shown steps of a long loop are `ends` steps at both ends, and the requested steps. If `ends`
-    exceeds 1, the neighbors of the requested steps are also shown.
+    The shown steps of a long loop are the first and the last `ends` steps (default: 3), and the
+    requested steps. If `ends` exceeds 1, the neighbors of the requested steps are also shown.
     """
     if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))

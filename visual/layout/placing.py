@@ -66,7 +66,7 @@ class PlacedPart:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Piece:
-    """Return a table that fits a sheet or, with `all`, all steps and columns in any width."""
+    """Draw a table so that it fits a sheet or, with `all`, with all steps and columns."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)

@@ -44,8 +44,8 @@ class Tracks:
 
     `gaps` maps the lanes of the two ends of an arrow to the track between two columns. `below` maps
     a lane, then the box that an arrow leaves, to the track below the lane. `labeled` lanes have
-    space for labels between these tracks. `ends` contains the vertical distances of the ends of
-    straight arrows from the middle of a side of a box.
+    space for labels between these tracks. `ends` maps a side of a box to the vertical distances
+    between the middle of the side and the ends of straight arrows.
     """
 
     gaps: Mapping[tuple[int, int], int]

@@ -27,8 +27,8 @@ class Cell:
     """A cell with a quantity and its role. `value` is None for uninitialized memory.
 
     The cell shows `label`, or `short` if a low cell is too narrow for the label and the value. The
-    tooltip shows `name`. `lines` are further lines of a high cell. A cell with lines and no value
-    shows only text.
+    tooltip is `title` (default: `name` and the values). `lines` are further lines of a high cell. A
+    cell with lines and no value shows only text. The ends of edges are the `id` of cells.
     """
 
     role: Role
@@ -60,7 +60,7 @@ class Line:
     """Cells next to each other in a `part` of the table, with `notes` to their left.
 
     In a `low` line, each value is next to its name, and cells of the same column are stacked. Low
-    cells without a column begin at the left edge. The line marks the gaps of these `blocks`.
+    cells without a column begin at the left edge. The line marks the gaps of its `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]
@@ -125,7 +125,7 @@ class Fold:
     """A selection of steps: the first `ends`, the last `ends`, and the `requested` steps.
 
     If `ends` is None, the selection of a short loop includes all steps. If `ends` is 0, the
-    selection is a single step.
+    selection is a single step. The steps of the `sheet`, if any, replace the selection.
     """
 
     ends: int | None

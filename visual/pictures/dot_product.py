@@ -86,8 +86,8 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     """Return the rows of products of the forward derivative, and of the pullback.
 
     Each step has a row with the products whose factors the step completes. The gradient wrt an
-    entry of a sequence is complete after the pullback of the first step that reads the entry. The
-    rows after the steps of the pullback contain a product each, such as for a parameter.
+    entry of a sequence is complete after the pullback of the first step that reads the entry. Each
+    row after the steps of the pullback contains one product, such as the product of a parameter.
     """
     scan, steps = test.forward.scans[0], len(test.tangent)
     state = next((tape for tape in scan.tapes if tape.name == test.of), None)

@@ -152,7 +152,7 @@ class TwoTapes(Table):
     def _moment(self, row: int, is_gradient: int) -> Moment:
         """Return the moment of the values or gradients in a row; initial values have no moment."""
         if is_gradient:
-            names = {START: "the start", self.steps: "what follows the loop"}
+            names = {START: "the start", self.steps: "the values after the loop"}
             return 2 * self.steps + 1 - row, f"gradients of {names.get(row, f'step {row:,}')}"
         if row == START:
             return None, ""

@@ -57,9 +57,9 @@ MARGIN = 3.0  # the minimum space between a number and the edges of its box
 class CellBox(SlotCell):
     """A cell with its center, its size, and the name above the cell if there is space.
 
-    `keys` are the keys for all p, from `visual.pictures.machine.states.states`. If `is_listed`, the
-    cell lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row
-    have the same `is_listed`.
+    `keys` are the result of `states`, which adds keys between the moments. If `is_listed`, the cell
+    lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row have the
+    same `is_listed`.
     """
 
     _: KW_ONLY
@@ -108,7 +108,7 @@ class Arrangement:
 
 
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
-    """Return the positions of a machine on a sheet that is `width` pixels wide."""
+    """Return the positions of a machine on a sheet that is at least `width` pixels wide."""
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
@@ -185,7 +185,7 @@ def _level_terms(machine: MachineContent) -> Iterator[tuple[Part, Movement, int]
 def _widest_factor(machine: MachineContent, is_tall: bool) -> float:
     """Return the largest width of a factor between two neighboring cells of a row, in pixels.
 
-    The width includes a margin of a pixel at each side.
+    The width includes 5 pixels on each side.
     """
     terms, size = _level_terms(machine), FACTOR_SIZES[is_tall]
     labels = (t.label for part, t, apart in terms if part.kind is PartKind.SUM and apart == 1)

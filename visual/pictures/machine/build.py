@@ -95,9 +95,9 @@ class Run:
 
     @cached_property
     def ticks(self) -> dict[Tick, Event]:
-        """The shown events, by tick. A step that writes to no slot with a cell is hidden.
+        """The shown events, by tick.
 
-        Of a series of hidden events, only the last event is shown.
+        A step that writes to no slot with a cell is hidden, unless a shown event or the end follows.
         """
         run, columns = self.wording.run, self.columns
         tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)

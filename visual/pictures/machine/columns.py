@@ -28,10 +28,10 @@ INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 @dataclass(frozen=True)
 class Row(TapeRow):
-    """A row with the argument of its variable and the times of its values, which set their columns.
+    """A row with the argument of its variable, and with the times of its values.
 
-    The keys of `times` are the rows of the tape, or the time indices of the sequence. Initial
-    values have negative times. `taps` are all taps of a sequence, and empty for a tape.
+    A time determines the column of a value. The keys of `times` are the rows of the tape, or the
+    time indices of the sequence. `taps` are all taps of a sequence, and empty for a tape.
     """
 
     _: KW_ONLY
@@ -147,7 +147,7 @@ def _total_times(
 
 
 def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
-    """Return the taps of each sequence with cells. Its values are given and have few entries.
+    """Return the taps of each sequence with cells: its values are inputs with few entries.
 
     A derivative has cells only for the gradient of the cost with respect to an output. The other
     values of its sequences have cells in the forward loop.

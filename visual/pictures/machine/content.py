@@ -120,10 +120,10 @@ class Movement:
 
 @dataclass(frozen=True)
 class Equation:
-    """The equation of a write in numbers.
+    """The equation of a write.
 
-    `sentence` shows the digits of the cells; `exact` shows enough digits for a true equation. In a
-    page, `check` computes the right side of the equation from the printed numbers.
+    `sentence` shows the digits of the cells. `exact` shows enough digits for a true equation, if
+    possible, or symbols. In a page, `check` computes the right side from the printed numbers.
     """
 
     sentence: tuple[Phrase, ...]

@@ -100,7 +100,7 @@ class _Builder:
         )
 
     def _scans(self) -> Iterator[ScanRows]:
-        """Yield a `ScanRows` for each row: the events before the first write to the next row."""
+        """Yield a `ScanRows` for each row. Its events precede the first write to the next row."""
         writes = [self._row(write.slot) for event in self.events for write in event.writes]
         starts = [*map(writes.index, range(len(self.rows))), len(writes)]
         for n, (tape, argument) in enumerate(self.rows):

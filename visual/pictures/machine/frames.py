@@ -64,7 +64,10 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
 
 
 def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
-    """Yield the names of cells. A compact machine of many Scans names only cells near the event."""
+    """Yield the names of cells.
+
+    In a compact machine of many Scans, only colored cells and the Scan of the event have names.
+    """
     machine, open_scan = arrangement.machine, moment.event and moment.event.scan
     for place in arrangement.boxes:
         is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan

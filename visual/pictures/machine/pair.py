@@ -138,7 +138,7 @@ def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
 
 
 def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of `RuleEffect.table`. The row of an array shows the entry at `_entry`."""
+    """Yield the rows of `RuleEffect.table`. `_entry` selects the shown entry of arrays."""
     entry = _entry(breakage)
     index = f"[{', '.join(map(str, entry))}]" if entry else ""
     for row in breakage.rows:
@@ -163,9 +163,9 @@ def _entry(breakage: Breakage) -> tuple[int, ...]:
 def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineContent:
     """Return the machine of two runs, without a title and without results.
 
-    All rows of the second run are below the first run, and a group contains the reasons of both
-    runs. If the second run `is_faulty`, only its rows with a different number are shown. Each of
-    them is below the row of the first run with the same Scan and name.
+    By default, all rows of the second run are below the first run, and a group contains the reasons
+    of both runs. If the second run `is_faulty`, only its rows with a different number are shown,
+    each below the row of the first run with the same Scan and name.
     """
     runs, below = (first, second), 0 if is_faulty else len(first.columns.trace.scans)
     signs = first.wording.sign, second.wording.sign

@@ -1,4 +1,4 @@
-"""The instructions that compute the numbers of a machine in a page that computes the run again.
+"""The instructions with which a page recomputes the numbers of a machine.
 
 The *place* of a number is the index of its instruction in the program of the run. The program has
 the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
@@ -74,7 +74,7 @@ class PlacedEvents(Events):
         return value
 
     def _store(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
-        """Store the places of a value. Integers have no places: they are constants in the page."""
+        """Store the places of a float value. Other values are constants in the page."""
         if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
             if np.shape(value) != np.shape(places):
                 raise GraphError("With other values, arrays of this run have other shapes.")

@@ -50,7 +50,7 @@ def still(
 
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
-    """Return the machine of a trace with at most as many columns as fit on a sheet, at least 3."""
+    """Return the machine of a trace. A long loop shows the columns that fit on a sheet, or 3."""
     room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
     return machine_of(trace, around, most=max(3, int(room / NARROWEST)))
 

@@ -213,7 +213,7 @@ def test_both_sides_have_the_same_values_in_the_order_of_the_run(name, wrt):
     if wrt != "birth":  # the first step computes hunters₁ without birth, therefore without a node
         assert unmatched(scene, wrt) == []
         assert sum(", slot " in group.title for group, *_ in cell_groups(scene)) > len(steps)
-    outside = ("after the loop", "gradients of what follows the loop")
+    outside = ("after the loop", "gradients of the values after the loop")
     assert [moment for moment in scene.moments.values() if moment not in outside] == [
         *(f"step {step} of the loop" for step in steps),
         *(f"gradients of step {step}" for step in reversed(steps)),
