@@ -63,7 +63,7 @@ class Wording:
 
     @property
     def run(self) -> Events:
-        """The events of a trace. For an eager recording, the assertion fails."""
+        """The events of a trace. Raises AssertionError for an eager recording."""
         assert isinstance(self.events, Events)
         return self.events
 

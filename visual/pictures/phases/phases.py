@@ -31,7 +31,8 @@ def phases(
 ) -> Scene:
     """Draw the eleven phases of a derivation, or of its stored record.
 
-    If `of` is the backward Scan in its run, the picture contains its number and its steps.
+    If `of` is the backward Scan of a run, the picture contains the number and the steps of this
+    Scan. Raises ArgumentError for arguments of other types.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):

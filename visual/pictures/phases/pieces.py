@@ -206,7 +206,7 @@ class Pieces:
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Return the lines of pieces, at most `room` wide. A wider piece is alone in its line."""
+    """Return the lines of pieces, at most `room` wide. A wider piece has a separate line."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)

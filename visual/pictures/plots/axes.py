@@ -98,7 +98,7 @@ def add_curves(
 ) -> None:
     """Draw curves on a common scale. The axis of indices runs between the two `ends`.
 
-    By default, these are the ends of the first curve. If there are several curves, each name is at
+    The default `ends` are the ends of the first curve. If there are several curves, each name is at
     the end of its curve. A linear scale contains the `limits`. Marks show the zeros on a
     logarithmic scale, and the values that are not finite.
     """

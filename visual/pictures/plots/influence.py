@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HIGH = 64.0  # the height of the curve, in pixels
 WIDEST, NARROWEST = 440.0, 300.0  # maximum width of a map, minimum width of a curve next to it
-MOST_CELLS, DECADES = 28, 6.0  # maximum numbers: cells in a row, powers of ten that colors show
+MOST_CELLS, DECADES = 28, 6.0  # maximum numbers: cells in a row, powers of ten below 1 in color
 CELL = 48.0, 34.0  # the width and the height of a cell with a number
 
 
@@ -42,9 +42,10 @@ def influence(
 ) -> Any:
     """Plot the result of `lab.influence`, or the influence in the Scan `scan` of a derivative.
 
-    Colors show sizes by powers of ten, at most six powers. The map has at most 28 rows and columns.
-    A cell of a larger map shows the largest derivative of a block of pairs, or nan. With `ax`, draw
-    the map on these matplotlib axes and return `ax`. Raises the errors of `lab.influence`.
+    Colors show sizes by powers of ten, down to six powers below the largest size or below 1. The
+    map has at most 28 rows and columns; a cell of a larger map shows the largest derivative of a
+    block of pairs, or nan. With `ax`, draw the map on these matplotlib axes and return `ax`. Raises
+    the errors of `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)

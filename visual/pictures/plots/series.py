@@ -85,7 +85,7 @@ class PlottedQuantity:
 
     @property
     def note(self) -> str:
-        """The first and the final value of a single curve, after ``‖ ‖`` if they are norms."""
+        """`about`, or the first and final value of a single curve, after ``‖ ‖`` if norms."""
         if self.about:
             return self.about
         values, *others = (curve.values for curve in self.curves)
@@ -98,7 +98,8 @@ def series_of(
 ) -> Iterator[Series]:
     """Yield the final values on each of the `tapes` of a Scan (default: all), without empty rows.
 
-    With `steps`, yield only values that these steps read or write.
+    With `steps`, yield only the values with an index from ``steps.start`` to ``steps.stop``.
+    Magnitudes replace complex numbers.
     """
     for tape in named.scan.held if tapes is None else tapes:
         filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
