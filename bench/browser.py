@@ -89,7 +89,7 @@ def spread(times):
 
 @contextmanager
 def bench_in_jupyter_lab(playwright, launch, *cells):
-    """Yield a page of JupyterLab with a new workbench, followed by `cells`."""
+    """Yield a page of JupyterLab with a notebook: a new workbench, and then `cells`."""
     from in_browser.jupyter_lab import jupyter_lab, notebook
 
     with (

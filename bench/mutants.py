@@ -105,7 +105,7 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes except annotations and error messages."""
+    """Yield all nodes except annotations, decorators, raise statements, and f-strings."""
     yield tree
     for name, value in ast.iter_fields(tree):
         for child in value if isinstance(value, list) else [value]:

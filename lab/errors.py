@@ -195,8 +195,8 @@ def check_sequence(
 ) -> tuple[Any, ...]:
     """Return the members of `values` as a tuple.
 
-    Raise KindError for a string or a member that does not have type `kind`, and ArgumentError for
-    more than a million members.
+    Raise KindError for a string, a value that is not iterable, or a member of another type than
+    `kind`, and ArgumentError for more than a million members.
     """
     members: tuple[Any, ...] | None = None
     with suppress(Exception):  # an iterator may raise any error
@@ -239,12 +239,12 @@ def quote(value: object) -> str:
 
 
 def shorten(text: str, most: int = MAX_CHARACTERS) -> str:
-    """Return the first `most` characters of a text, with unprintable characters replaced."""
+    """Return a printable text of at most `most` characters; "…" replaces the rest of `text`."""
     return printable(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def listing(items: Iterable[object], word: str = "and") -> str:
-    """Write items as ``a, b, and c`` for an error message; an empty list is ``none``."""
+    """Write at most 30 items as ``a, b, and c``, where `word` is "and"; ``none`` without items."""
     words = [shorten(str(item), 4 * MAX_CHARACTERS) for item in items]
     if not words:
         return "none"
@@ -256,5 +256,5 @@ def listing(items: Iterable[object], word: str = "and") -> str:
 
 
 def printable(line: str) -> str:
-    """Replace the control characters in a line by spaces."""
+    """Replace each unprintable character in a line by a space."""
     return "".join(c if c.isprintable() else " " for c in line)

@@ -150,7 +150,7 @@ def summands_of(expression: Expression) -> tuple[Term, ...]:
 
 
 def operands_of(term: Term) -> tuple[Term, ...]:
-    """Return the arguments of an operation; empty for an operand."""
+    """Return the arguments of a call, or an empty tuple for any other term."""
     return term.arguments if isinstance(term, Call) else ()
 
 
@@ -331,7 +331,7 @@ BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊�
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:
-    """Write a name as a symbol; LaTeX's special characters are escaped."""
+    """Write a name as a symbol; in LaTeX, escape or remove special characters."""
     if not style.latex:
         return name
     safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
@@ -391,7 +391,10 @@ NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 
 
 def number_text(value: object, digits: int = 4) -> str:
-    """Write a number with `digits` significant digits; a rounded number includes final zeros."""
+    """Write a float with `digits` significant digits, and an integer below 10⁷ with all digits.
+
+    A rounded float includes final zeros.  A complex number has three digits per part.
+    """
     if isinstance(value, float):
         return _float_text(value, digits)
     array = np.asarray(value)
@@ -405,7 +408,7 @@ def number_text(value: object, digits: int = 4) -> str:
     return _float_text(array.dtype.type(array), digits)
 
 
-@lru_cache(maxsize=4096, typed=True)  # equal floats of other types can have other digits
+@lru_cache(maxsize=4096, typed=True)  # equal floats of different types can differ in their digits
 def _float_text(value: Any, digits: int) -> str:
     if not isfinite(value):
         return f"⚠ {float(value)}"

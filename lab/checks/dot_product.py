@@ -91,7 +91,8 @@ def dot_product(
 
     Raise WrongGradientError if the two products differ by more than 1e-12, or by more than 1e-5 in
     single precision.  The difference is relative, and absolute for products below 1.  Raise
-    GradientError if a derivative is undefined.
+    GradientError if a derivative is undefined, and ArgumentError for an invalid argument or a loop
+    with a truncated gradient.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:

@@ -21,7 +21,7 @@ ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 LEVELS = 10  # number of step sizes; each is half of the previous size
 LONGEST = 0.4  # first step size times the order, relative to the largest entry or to 1
 STEP = 3e-4  # step size of `finite_differences`
-MOST_ENTRIES = 24  # most entries of an input; larger inputs would take too long
+MOST_ENTRIES = 24  # largest size of an input; larger inputs would take too long
 
 
 @record_of_arrays

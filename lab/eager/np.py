@@ -3,8 +3,8 @@
     >>> from lab.eager import grad, np
     >>> grad(lambda x: np.sum(np.tanh(x)))(np.array([0.1, 0.2]))
 
-All other names, such as ``np.pi`` and ``np.zeros``, are the objects of numpy.  A function without a
-gradient rule raises an error for a node.
+All other names, such as ``np.pi`` and ``np.zeros``, are the objects of numpy.  Such a function
+raises an error for a node, unless its derivative is zero, as for ``np.sign``.
 """
 
 from collections.abc import Hashable

@@ -10,7 +10,7 @@ from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
-MOST_NAMES = 12  # most named parts of an expression; with more, factors are unreadable
+MOST_NAMES = 12  # largest number of named parts; with more, factors are unreadable
 
 
 def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
@@ -66,7 +66,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
 
 
 def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
-    """Return a sum without the summands that contain a leaf with `is_factored`; None if empty."""
+    """Return a sum without its summands that contain an `is_factored` leaf; None if empty."""
     if isinstance(term, Leaf) and is_factored(term):
         return None
     if not isinstance(term, Call):

@@ -113,7 +113,7 @@ class Quantities(ScanOf):
         return self.sequence_label(variable, None)
 
     def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
-        """Name a sequence value as the Scan does that computes it, or else the first reader."""
+        """Name a sequence value as in the Scan that computes it, or else in its first reader."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index)

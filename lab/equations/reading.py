@@ -35,7 +35,7 @@ def system(
     `subject` is a Scan node, or a variable that depends on exactly one Scan.  `given` contains
     expressions of initial values by name, which replace the expressions in the graph.
 
-    `name` replaces the name of the Scan.  Raise GraphError for no Scan or several Scans.
+    `name` replaces the name of the Scan.  Raise GraphError unless the graph has exactly one Scan.
     """
     node = the_scan(subject)
     given = {} if given is None else check_type("given", given, Mapping, "initial values by name")
@@ -72,7 +72,7 @@ def system(
 
 
 def the_scan(subject: object) -> Apply:
-    """Return the only Scan of a graph; raise GraphError for no Scan or several Scans."""
+    """Return the only Scan of a graph; raise GraphError unless it has exactly one Scan."""
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):

@@ -65,7 +65,7 @@ class Speller:
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
     def numbers(self, formula: Formula, step: int) -> str:
-        """Write a formula in numbers, as in ``1.327 = 1·2·0.6634 + 0``; return "" for vectors."""
+        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; return "" if impossible."""
         sources: tuple[Leaf | Formula, ...] = (*formula.leaves, formula)
         values = [value_at_step(self.scan, source, step) for source in sources]
         numbers = [value for value in values if value is not None and not value.ndim]
@@ -115,7 +115,7 @@ class Speller:
 
 
 def loop_offsets(named: Quantities) -> str:
-    """Write the indices of the values at tap 0: ``step k: x[t] is xₖ₊₁, u[t] is uₖ``."""
+    """Write the indices of a loop's values at tap 0: ``step k: x[t] is xₖ₊₁``; "" otherwise."""
     scan = named.scan
     if scan.parent is not None:
         return ""

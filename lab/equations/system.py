@@ -290,7 +290,7 @@ class Writer:
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
-        """Write the initial values as ``x₀ = x``; return "" for an input of the graph."""
+        """Write the origin of a variable's values, as ``x₀ = x``; return "" if it is unnamed."""
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop overwrites"

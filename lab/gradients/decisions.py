@@ -93,7 +93,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """Phase 2: the variables whose outputs have a gradient, with the status of the gradient.
+    """Phase 2: the variables that a gradient reaches, with the status of the gradient.
 
     `arguments` are the arguments of the step that receive a gradient.
     """

@@ -263,10 +263,10 @@ def check_wrt(cost: Variable, wrt: object) -> tuple[Variable, ...]:
 def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVariable:
     """Return PyTensor's gradient of a scalar, which is derivative number `order` of a cost.
 
-    From order 2 on, a derivative wrt a variable that `target` does not depend on is 0.
+    If `target` does not depend on `wrt`, a derivative of order 2 or more is 0.
 
-    Raises GraphError if derivative 1 does not depend on `wrt`, and GradientError if the gradient is
-    undefined or if PyTensor fails to build it.
+    Raises GraphError at order 1 if `target` does not depend on `wrt`, and GradientError if the
+    gradient is undefined or if PyTensor fails to build it.
     """
     (gradient,) = pytensor_gradients(target, [wrt], what=f"derivative {order}")
     status = status_of(gradient)

@@ -99,7 +99,8 @@ def derive(
     demonstrations; derivatives of the result follow the same rule.
 
     Raises GradientError if no correct gradient can be computed: for a loop with an until condition
-    and no output that counts its steps, and for a mit-mot with a write tap below all read taps.
+    and no output that counts its steps, for a mit-mot with a write tap below all read taps, and for
+    a step that PyTensor fails to differentiate.
     Raises BroadcastError if a step changes the broadcastable dimensions of a state, and
     ArgumentError for an invalid argument.
     """
@@ -189,7 +190,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """Return the number of steps that an until loop runs, and the output that determines it."""
+    """Return the number of steps that an until loop runs, and a text about the counted rows."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"

@@ -192,7 +192,7 @@ class Numbering:
         return self.known[variable]
 
     def add_result(self, variable: Variable) -> None:
-        """Number the result of an operation by its operation and the numbers of its inputs."""
+        """Assign a number to a result by its operation, the input numbers, and the output index."""
         node = variable.owner
         key = node.op, tuple(self.number_of(v) for v in node.inputs), node.outputs.index(variable)
         self.known[variable] = self._seen.setdefault(key, len(self._seen))

@@ -44,9 +44,10 @@ Result = Variable | np.ndarray | float  # the types of values that a step can re
 class LoopGraph:
     """The PyTensor graph of a loop.
 
-    `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contains all
-    values of each state, initial values first.  `outputs` contains the computed values of each
-    state and output, which can be fewer than the steps if `stops_early` is true.
+    `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contains the
+    results of the Scan by name; the buffer of a state begins with its initial values.  `outputs`
+    contains the computed values of each state and output.  If `stops_early` is true, they can be
+    fewer than the number of steps.
     """
 
     node: Apply
@@ -219,7 +220,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
 
 
 def _checked_result(part: LoopVariable, value: Result) -> Variable:
-    """Return `value` as the next value of a state; raise ArgumentError for another type."""
+    """Return `value` as the next value of a state; raise ArgumentError if the type differs."""
     like = part.inner_inputs[0]
     if part.kind is Kind.UNTRACED:
         if not isinstance(value, Variable) or value.type != like.type:

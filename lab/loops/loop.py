@@ -77,7 +77,7 @@ class Loop(Declaration):
 
         The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights are
         0, …, 0, 1 for "last", and 1, …, 1 for "sum"; otherwise `cost` contains a weight per step.
-        Raise ArgumentError for another number of weights, or an unknown name `of`.
+        Raise ArgumentError for any other `cost`, and for an unknown name `of`.
         """
         of = choose_name("of", of, graph.outputs, OF)
         values = graph.outputs[of]

@@ -37,9 +37,7 @@ def as_value(value: object, argument: str) -> np.ndarray:
 def check_name(name: object) -> str:
     """Return the normalized name of a variable; raise ArgumentError if it is not valid."""
     if not isinstance(name, str) or not name.isprintable() or not name:
-        raise argument_error(
-            "name", name, "expected a text of printable letters that is not empty."
-        )
+        raise argument_error("name", name, "expected a nonempty text of printable characters.")
     return identifier(name)
 
 

@@ -149,7 +149,8 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  The report
     on a loop includes its graphs for −1, 0, 1, and 2 steps.
 
-    Raises ArgumentError if PyTensor raises an error.
+    Raises ArgumentError for another `subject`, for `arguments` with a loop, and if PyTensor or the
+    step raises an error.
     """
     if isinstance(subject, Loop):
         if arguments:

@@ -55,7 +55,7 @@ Block = str | Lines | ReportTable | Section
 
 
 def as_text(section: Section, level: int = 0) -> Iterator[str]:
-    """Write a section as lines of text; sections of `level` 1 are underlined."""
+    """Write a section as lines of text; underline the title of a section of `level` 1."""
     title = printable(section.title)
     yield title
     if level == 1:

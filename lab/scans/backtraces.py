@@ -25,7 +25,7 @@ _limits: list[int] = []
 def without_backtraces() -> Iterator[None]:
     """Build variables without their source lines during a context.
 
-    Internal graphs need no source lines, and recording the lines takes a third of the time.
+    Internal graphs need no source lines, which take a third of the time to build a graph.
     PyTensor has one flag for all threads: the last thread that leaves the context restores the
     flag.
     """

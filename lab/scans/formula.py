@@ -219,7 +219,7 @@ def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:
-    """Return a product, with leaves on tapes first, then numbers, other leaves, and calls."""
+    """Return a product, with leaves at a tap first, then numbers, other leaves, and calls."""
     factors: list[Term] = []
     for argument in arguments:
         inside = argument.arguments if isinstance(argument, Call) else ()
@@ -237,7 +237,7 @@ def _product(arguments: tuple[Term, ...]) -> Term:
 
 
 def constant_text(data: object) -> str:
-    """Write a constant with at most six digits, or the shape of a larger array."""
+    """Write a number with at most six digits, a short vector as a list, and others as a shape."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:

@@ -33,7 +33,7 @@ PREFIXES = {
 def readable(name: str) -> str:
     """Return the name of a Scan for readers: ``gradient of square`` for ``grad_of_square``.
 
-    Three or more equal prefixes become a number: ``3-fold gradient of square``.
+    Three or more consecutive equal prefixes become a number: ``3-fold gradient of square``.
     """
     prefixes, name = split_name(name)
     words: list[str] = []

@@ -28,7 +28,7 @@ def plain_name(node: Apply) -> str:
 
 
 def operation_name(node: Apply, output: Variable) -> str:
-    """Return the name of the operation of `output` in a formula, with its reduced axes."""
+    """Return the name of the operation of `output`, with its reduced axes and output index."""
     name, axes, part = describe(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]

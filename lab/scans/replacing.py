@@ -16,14 +16,15 @@ from lab.scans.node import TapeScan, build_scan, copy_graph, is_scan, read_scan
 
 
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> list[Variable]:
-    """Return copies of `outputs`, computed with a `TapeScan` for every plain Scan.
+    """Return copies of `outputs` in which a `TapeScan` replaces each plain Scan.
 
+    If `rule` is not None, the new Scans follow it, and also replace loops with another rule.
     The graph itself is not modified, and outputs without Scans are returned unchanged.  An
     OpFromGraph that contains a Scan is inlined; otherwise PyTensor would differentiate the Scan.
     """
 
     def wanted(op: Scan) -> bool:
-        """Return whether `op` is a plain Scan, or a loop that follows another rule."""
+        """Return whether `op` is a plain Scan, or a loop that does not follow `rule`."""
         if not isinstance(op, TapeScan):
             return True
         return rule is not None and op.rule is not rule and op.derivation is None

@@ -24,7 +24,7 @@ from lab.notation import (
     operands_of,
 )
 
-MAX_DEPTH = 24  # most levels of nested operations without a name
+MAX_DEPTH = 24  # largest number of nested operations without a name
 MENTION = 8  # letters of a definition ``; a := `` and of the name
 INDEX = 3  # letters of a typical index
 LETTERS = "abcdfghjmpqrsuvwxyz"  # excludes step counters and letters that look like digits

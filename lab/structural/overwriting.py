@@ -39,9 +39,9 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     write tap.  Its result is the read values, one row per read tap, followed by the buffer after
     the step.  All reads precede all writes.
 
-    The transpose of the function is a step of the reverse tape (`Tape.reverse`).  It maps the
-    gradients of the result to the gradients of the arguments.  In contrast to the transpose, the
-    reverse tape does not clear slots without later reads.
+    The transpose of the function maps the gradients of the result to the gradients of the
+    arguments.  It performs a step of the reverse tape (`Tape.reverse`), and also clears each slot
+    that the step overwrites without reading.
     """
     check_type("tape_step: tape", tape, Tape, "a lab.tape.Tape")
     check_integer("tape_step: step", step)

@@ -192,7 +192,7 @@ def feeds(
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
 ) -> tuple[Feed, ...]:
-    """Return a feed for each Scan output that a target is computed from without another Scan.
+    """Return a feed for each Scan output from which a target is computed without another Scan.
 
     A target is the number of a variable, the variable, and the number of its recorded rows,
     starting at `first`.  A Scan that determines only the length of a buffer is no feed.  With

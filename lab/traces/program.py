@@ -31,7 +31,7 @@ from lab.traces.trace import Trace
 from lab.traces.tracing import build_trace
 
 Instruction = tuple[str | float | int, ...]
-MOST = 20_000  # the instructions that a page can compute thirty times per second
+MOST = 20_000  # number of instructions that a page can compute thirty times per second
 
 # The operations that a page computes, by their names in formulas.
 KNOWN = {
@@ -139,8 +139,8 @@ def program_of(
     """Record the same run as `lab.trace`, as a list of instructions.
 
     The instructions also compute the variables `also`, which are no outputs of the program.  Raises
-    GraphError for a loop with an until condition, for random draws, and for an operation that is
-    not in `KNOWN`.
+    GraphError for a loop with an until condition or a Scan in its step, for random draws, for an
+    operation that a page cannot compute, and for more than 20,000 instructions.
     """
     instructions = Instructions()
     everything = as_scans([*outputs, *also])
@@ -169,7 +169,7 @@ class _Places(Ready):
         self._product = instructions.product
 
     def given(self, variable: Variable, value: object) -> Computed:
-        """Return instruction indices for the entries of an input, but integers as values."""
+        """Return instruction indices for the entries of an input; return integers unchanged."""
         if not hasattr(variable.type, "dtype"):
             raise GraphError("A page cannot compute random draws.")
         array = np.asarray(checked(variable, value))
@@ -179,7 +179,7 @@ class _Places(Ready):
         return np.array(places, dtype="float64").reshape(array.shape)
 
     def known(self, variable: Variable) -> Computed:
-        """Return instruction indices for the entries of a constant, but integers as values."""
+        """Return instruction indices for the entries of a constant; return integers unchanged."""
         value = super().known(variable)
         return self._each("constant", np.asarray(value)) if _is_place(variable) else value
 

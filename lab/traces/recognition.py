@@ -42,7 +42,7 @@ def label_derivatives(nodes: Sequence[Apply]) -> None:
 
     `nodes` are all Scans of a graph in topological order.
     """
-    if not any(map(_is_of_pytensor, nodes)):  # to read nodes takes time
+    if not any(map(_is_of_pytensor, nodes)):  # reading the nodes takes time
         return
     scans = [read_node(node) for node in nodes]
     names: dict[LoopVariable, str] = {}

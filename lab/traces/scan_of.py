@@ -102,7 +102,7 @@ class ScanOf:
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
         """Return the rows of a gradient's tape that contain gradients of initial values.
 
-        For the gradient of a mit-mot, return all rows.
+        For the gradient of a mit-mot, and for any other tape, return all rows.
         """
         size = len(tape.final)
         for source in self.parent.scan.tapes if self.parent is not None else ():

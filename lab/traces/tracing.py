@@ -52,7 +52,7 @@ def trace(
 ) -> Trace:
     """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
-    `outputs` are variables, or a `Derivative` and its names; `names` replaces the names of outputs.
+    `outputs` are variables or a `Derivative`; `names` replaces the names of the outputs.
     `given` maps inputs to values; the derivative of a loop has default values.  The trace also
     contains Scans on which only the variables `also` depend.  With `rewritten`, the
     graph runs after PyTensor's canonicalizing and stabilizing rewrites, as in the mode

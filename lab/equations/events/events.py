@@ -28,7 +28,7 @@ from lab.traces.trace import TapeTrace, Trace
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 WIDTH = 100  # characters of a line of the printed table
 MOST_COMPUTED = 2_000  # events of a trace that stay in memory
-MOST = 40  # most events in the printed table, half of them from each end
+MOST = 40  # largest number of events in the printed table, half of them from each end
 HEADER = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 

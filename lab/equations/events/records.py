@@ -61,8 +61,8 @@ class Read:
 
     `slot` is the slot that contains the value, or None for an input of the graph and a gradient of
     the cost. `argument` and `variable` are the number and the name of the loop variable that the
-    step reads. `tap` is the tap of a read from a tape of the same Scan, and `index` the time index
-    of a value of a sequence.
+    step reads. If the step reads a tape of its Scan, `tap` is the tap. If the value belongs to a
+    sequence, `index` is its time index.
     """
 
     name: str  # buf[0], x₃ or w

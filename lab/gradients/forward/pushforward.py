@@ -41,8 +41,8 @@ def pushforward(
     derivative is computed from two pullbacks.  The pushforward of a Scan is a Scan with an added
     variable for each tangent.
 
-    Raises GradientError if a derivative is undefined, and GraphError if no output depends on the
-    variables.
+    Raises GradientError if a derivative is undefined, GraphError if no output depends on the
+    variables, and ArgumentError for an invalid argument.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
         check_type(name, variables, (list, tuple), "a list of PyTensor variables")

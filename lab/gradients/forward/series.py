@@ -134,7 +134,7 @@ class JetPropagation:
             numbers |= {s: numbers[s] | found for s, found in results.items()}
 
     def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
-        """Return the outer input of a twin of `part`: `start`, or zeros like the input `like`."""
+        """Return the outer input of a twin: `start`, or else zeros; for a nit-sot, `like`."""
         if part.kind is Kind.NIT_SOT:
             return like  # the number of rows
         if start is not None:

@@ -164,7 +164,7 @@ class _Reader:
         match place:
             case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id="t")):
                 if name in (*self.names.sequences, *self.names.parameters, *RESERVED):
-                    why = "cannot be assigned to; states and outputs can."
+                    why = "cannot be assigned to; assign to a state or an output."
                     raise self._error(place, why)
                 if name in self.earlier:
                     raise self._error(place, "is assigned twice; keep only one of these lines.")

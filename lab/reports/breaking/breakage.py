@@ -203,7 +203,7 @@ def break_rule(
 
 
 def precise(value: np.ndarray | None) -> str:
-    """Write a number or an array with six digits, without the middle entries of a large array."""
+    """Write a value with six digits, without the middle of a large array; "no number" for None."""
     if value is None:
         return "no number"
     if not value.ndim:

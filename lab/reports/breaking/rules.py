@@ -73,8 +73,8 @@ _BROKEN = (
     BrokenRule(
         "accumulate-overwritten",
         "accumulate at overwritten taps",
-        "If a step replaces the value that it read, the faulty rule also adds the old gradient in "
-        "that slot.",
+        "If a step overwrites a slot, the faulty rule adds the contribution of the step to the old "
+        "gradient in the slot, instead of replacing the old gradient.",
         "The old gradient belongs to the new value, and the step has already used it. No later "
         "step read the old value, so its gradient is the contribution of this step.",
         PullbackRule(accumulates=lambda tape: tape.reads, replays=False),

@@ -49,7 +49,7 @@ def compare(
     inputs).  `given` contains values of inputs of the graph; a real input of known shape has a
     default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
-    Raises ArgumentError for an invalid argument, and for an order that is too high for the memory.
+    Raises ArgumentError for an invalid argument, and for an order with more than 16,384 Scans.
     Raises GraphError if the graph contains no Scan, and MemoryError if a run needs too much memory.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:

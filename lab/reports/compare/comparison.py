@@ -129,7 +129,7 @@ class Comparison(Report):
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
-    """Yield sentences: whether the pullbacks agree, and which one finite differences confirm."""
+    """Yield sentences: whether the pullbacks agree, and which pullback the differences confirm."""
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if not comparison.agree:

@@ -102,7 +102,8 @@ def compiled(
         Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
         matched by name.  The values of a Loop are the default.
 
-    Raises ArgumentError for another subject, and for `wrt` or `mode` with a compiled function.
+    Raises ArgumentError for another subject, for `wrt` or `mode` with a compiled function, and for
+    `wrt` with a subject that is not one scalar.
 
     """
     values = checked_values({} if given is None else given)
@@ -147,7 +148,7 @@ def _late_gradient(
 
     The gradient of a loop reads the values of all steps.  Rewriting shortens a buffer whose rows
     nothing reads, and later steps then overwrite the earlier rows.  PyTensor's gradient of such a
-    graph counts the remaining rows, runs as many steps, and returns a wrong number without a
+    graph computes its number of steps from the remaining rows, and returns a wrong number without a
     warning.  The result is the same if you differentiate the graph of a compiled function.
 
     `given` contains values of all inputs of the graph, and `after` are the Scans of `late`.

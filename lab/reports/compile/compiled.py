@@ -13,7 +13,7 @@ from lab.reports.breaking.breakage import Effect, precise
 from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, Section
 
-FEW = 3  # most Scans for which the report shows all buffers
+FEW = 3  # largest number of Scans for which the report shows all buffers
 NO_LOOP = "–"
 
 

@@ -67,7 +67,8 @@ def explain(
     ------
     ArgumentError
         If `cost` is not a real scalar, or if `wrt` is not differentiable.
-
+    GraphError
+        If PyMC cannot build a log-density with a continuous variable.
     """
     density = log_density(cost)
     if density is not None:

@@ -16,7 +16,7 @@ from lab.reports.tables import Lines, Report, Section, size_text
 from lab.scans.disguised import SINGLE
 from lab.tape import Kind
 
-FEW = 3  # most Scans for which the report has a section per Scan
+FEW = 3  # largest number of Scans for which the report has a section per Scan
 LONGEST = 300  # characters of a printed equation
 COLUMNS = ("input", "gradient", "mit-mot taps of the backward Scan", "output of the backward Scan")
 NO_SCAN = (

@@ -44,8 +44,8 @@ from lab.traces.tracing import trace as trace_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
-LONGEST = 12  # most entries of a chain of causes
-MOST_CHARACTERS = 160  # most characters of a printed formula
+LONGEST = 12  # largest number of entries in a chain of causes
+MOST_CHARACTERS = 160  # largest length of a printed formula
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
@@ -59,9 +59,10 @@ class Occurrence:
     """A value in a chain of causes, with the operation and the inputs that produced it.
 
     `scan` is the number of the Scan in the trace, and `step` the step that computes the value; both
-    are None outside of the Scans.  `entry` is the first matching entry.  `given` is true if the
-    value is an input of the graph.  `numbers` is the formula with numbers; it is empty if an input
-    is an array.  `operation` is the name of the operation.
+    are None outside of the Scans.  `entry` is the index of the first matching entry, or else of the
+    first nonfinite entry.  `given` is true if the value is an input of the graph.  `numbers` is the
+    formula with numbers; it is empty if an input is an array.  `operation` is the name of the
+    operation.
     """
 
     scan: int | None
@@ -139,7 +140,7 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
     `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, or a number or ``"=2"``
     for an exact value.
 
-    Raises ArgumentError for another `value`.
+    Raises ArgumentError for another `trace` or `value`.
     """
     expected = 'a Trace, such as lab.gallery.loops["square"].trace(), or a Derivative with values'
     check_type("trace", trace, (Trace, Derivative), expected)
@@ -226,7 +227,7 @@ class _Run:
         self.trace, self.look = trace, look
 
     def matches(self) -> Iterator[Place]:
-        """Yield the first match of each Scan, and of the outputs that are computed after it."""
+        """Yield the first match of each Scan, and each matching output after its last Scan."""
         last = [
             max((feed.scan for feed in self.trace.feeds if feed.into == number), default=-1)
             for number in range(len(self.trace.outputs))
@@ -259,7 +260,7 @@ class _Run:
         return not isinstance(place, _Place) or isinstance(place.source, Formula)
 
     def cause(self, place: Place) -> Place | None:
-        """Return the place of a non-finite input of `place`, or where that input is computed."""
+        """Return the place from which a nonfinite value reached `place`, or None."""
         if isinstance(place, OuterFault):
             if place.cause is not None:
                 return self.trace.outside[place.cause]
@@ -378,7 +379,7 @@ class _Run:
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
-        """Return the index of the first matching entry, or else of the first that is not finite."""
+        """Return the index of the first matching, else first nonfinite entry, else of entry 0."""
         for entries in (self.look(value), not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))

@@ -47,9 +47,9 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
-MOST_ENTRIES = 4_000_000  # most entries of all derivatives together
-MOST = 200  # most rows and columns of the result
-MOST_WORK = 4e9  # most multiplications, which take a few seconds
+MOST_ENTRIES = 4_000_000  # largest number of entries of all derivatives together
+MOST = 200  # largest number of rows and of columns of the result
+MOST_WORK = 4e9  # largest number of multiplications, which take a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
 Read = tuple[int, int]  # the number of a state, and the tap at which a step reads it
 LITTLE = 0.01  # sizes below it count as vanished, and sizes above its inverse as exploded
@@ -170,14 +170,14 @@ def influence(
 ) -> Influence:
     """Return the derivatives of every value of the state `of` wrt every value of the state `by`.
 
-    Both are states of a loop: Scan `scan` of the derivative, from 1, or the Scan that it
-    differentiates.  `of` defaults to the first real state, and `by` to `of`.  For more than 200
-    values, and for large arrays, an entry of the result is the largest derivative of a block of
-    pairs.  `trace` is the trace of the derivative, or of some of its steps; by default, the
-    derivative runs with the values `given`.
+    Both are states of a loop: Scan number `scan` of the derivative, counted from 1, or the loop
+    from which this Scan was derived.  `of` defaults to the first real state, and `by` to `of`.  For
+    more than 200 values, and for large arrays, an entry of the result is the largest derivative of
+    a block of pairs.  `trace` is the trace of the derivative, or of some of its steps; by default,
+    the derivative runs with the values `given`.
 
-    Raises GraphError for a loop without a real state, GradientError if its step has no derivative,
-    and ArgumentError for other invalid arguments.
+    Raises GraphError for a loop without a real state or without steps, GradientError if its step
+    has no derivative, and ArgumentError for other invalid arguments.
     """
     check_type("derivative", derivative, Derivative,
            'a Derivative, such as lab.gallery.loops["rnn"].derivative()')  # fmt: skip
@@ -384,7 +384,7 @@ def _largest(
     """Return the largest of the derivatives in each block, and all derivatives of the last value.
 
     `heights` are the numbers of rows of the blocks, and `blocks` their first columns.  `shape` is
-    the shape of the derivatives of one value.
+    the shape of the derivatives of the last value; earlier values can have fewer derivatives.
     """
     largest = []
     for height in heights.tolist():

@@ -9,9 +9,9 @@ FAST_COMPILE.  FAST_RUN writes in place and stores fewer rows, but it also compu
 steps at once.
 
 A plan with fewer saved states recomputes the other states.  A plan saves every k-th state, or
-states at binomial distances.  No plan with as many states needs less work than the binomial plan
-(Griewank and Walther, "Algorithm 799: revolve", 2000).  `pytensor.scan_checkpoints` saves every
-k-th state.
+states at binomial distances.  No other plan with the same number of saved states needs less work
+than the binomial plan (Griewank and Walther, "Algorithm 799: revolve", 2000).
+`pytensor.scan_checkpoints` saves every k-th state.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # most steps of a loop with plans, because plans are simulated step by step
+MOST_STEPS = 20_000  # longest loop with plans, because plans are simulated step by step
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class BufferLifetime:
 class Plan:
     """A checkpointing plan: the numbers of saved states, and the bytes of their values.
 
-    `states` and `bytes` have an entry for each unit of work, which is one step of the loop, forward
-    or backward.  A state contains all values that the next step may read.  Successive states share
-    values, and the bytes of a shared value are included once.
+    `states` and `bytes` contain an entry for each unit of work, which is one step of the loop,
+    forward or backward.  A state contains all values that the next step may read.  Successive
+    states share values, and the bytes of a shared value are included once.
     """
 
     name: str
