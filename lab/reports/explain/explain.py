@@ -69,6 +69,7 @@ def explain(
         If `cost` is not a real scalar, or if `wrt` is not differentiable.
     GraphError
         If PyMC cannot build a log-density with a continuous variable.
+
     """
     density = log_density(cost)
     if density is not None:
