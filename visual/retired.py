@@ -1,4 +1,4 @@
-"""Names, commands, options, and formats that version 0.3 removed, with their replacements.
+"""Report names, commands, options, and formats that version 0.3 removed, and their replacements.
 
 The next release removes these tables.
 """

@@ -95,7 +95,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 
 def _first(machine: MachineContent) -> int:
-    """Return the moment to show first: of the first wrong number, else of the first gradient."""
+    """Return the moment to show first: the first wrong number, else the first filled tape, or 0."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)

@@ -78,8 +78,8 @@ class Page:
     Raises
     ------
     lab.ArgumentError
-        If an argument is invalid. Methods raise LabError if no combination has a machine; for other
-        combinations without a machine, the page shows the reason.
+        If an argument is invalid. Methods raise LabError if no combination has a machine, or if the
+        page is too large. The page shows the reason for each missing machine.
 
     """
 
@@ -151,7 +151,7 @@ class Page:
         return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html."""
+        """Write the page to `path`, which ends in .html, and return the path."""
         return save_page(path, self.page)
 
 

@@ -161,9 +161,9 @@ class Machine(Widget):
         return still(arrange(self.content, width), event_number, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
-        """Write the machine to a file. A .html file plays without Python.
+        """Write the machine to a file, and return the path. A .html file plays without Python.
 
-        A .gif file is a film, and so is an .svg file with `animate`. Any other file shows the
+        A .gif file is a film. With `animate`, an .svg file is also a film. Any other file shows the
         present moment, or the final moment if the present moment is 0.
         """
         if as_path(path).suffix.lower() == ".html":

@@ -91,7 +91,7 @@ def envelope_of(shape: Shape) -> Envelope:
 
 
 def piece(*shapes: Shape) -> Piece:
-    """Return a piece with these shapes at their own coordinates."""
+    """Return a piece with these shapes, without moving them."""
     return Piece(((0.0, 0.0, shapes),), envelope_of(Group(shapes)))
 
 

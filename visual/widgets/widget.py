@@ -28,7 +28,7 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """The base class if ipywidgets is not installed: no page is open or sends messages."""
+            """The base class if ipywidgets is not installed. It connects to no page."""
 
             hold_sync = nullcontext
             on_msg = send = close = staticmethod(lambda *_, **__: None)
@@ -89,7 +89,7 @@ class Widget(Base):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        """The static forms: HTML with its own script, plain text, and a picture."""
+        """The static forms: HTML with its script, plain text, and a picture, if any."""
         raise NotImplementedError
 
     @property
@@ -113,6 +113,6 @@ class Widget(Base):
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to `path`, which ends in .html. An error leaves an existing file unchanged."""
+    """Write a page to a .html `path`; return the path. An error leaves an existing file unchanged."""
     path = report_path(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

@@ -71,8 +71,9 @@ def begin(
 ) -> None:
     """Run `compute` in a new thread after `delay` seconds, then `on_end` in the calling thread.
 
-    `on_end` receives the finished Future, unless the job is canceled. The thread copies the context
-    of the caller: its output appears below the cell of the caller.
+    `on_end` receives the finished Future, unless the job is canceled. Without an event loop, both
+    run in the calling thread. `compute` runs in a copy of the caller's context: its output appears
+    below the cell of the caller.
     """
     loop, outcome, context = event_loop(), Future[T](), copy_context()
 

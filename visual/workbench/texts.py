@@ -204,7 +204,7 @@ def _graph(bench: Bench) -> tuple[str, list[str]]:
 
 
 def _array(value: np.ndarray) -> str:
-    """Return an array as a Python expression without the dtype float64."""
+    """Return an array as a Python expression, which omits the dtype float64."""
     is_plain = value.dtype == np.dtype("float64")
     return f"{value.tolist()}" if is_plain else f"np.array({value.tolist()}, {str(value.dtype)!r})"
 

@@ -46,9 +46,9 @@ class StepNode:
 class StepNodes:
     """The graph of the formulas in the step of a Scan.
 
-    If `shared`, a value that the step uses more than once has a node. Otherwise, each formula
-    contains the operations that compute its values. The node of a new running total contains the
-    old total, which has no node.
+    If `shared`, each value that the step uses more than once has a node, unless more than 12 values
+    would have one. Otherwise, each formula contains the operations that compute its values. The
+    node of a new running total contains the old total, which has no node.
     """
 
     def __init__(self, scan_of: ScanOf, shared: bool = True) -> None:

@@ -181,7 +181,7 @@ class Picture(Placing):
         """Return the moment that computes the value of a node.
 
         The moment of an input is the final moment of the last Scan from which its Scan reads
-        results. The moment is (None, "") before the first shown Scan.
+        results. Return (None, "") without such a Scan, or for a moment before the first shown Scan.
         """
         named, flow, step = NamedScan(self.trace, node.lane.scan), self.graph.flow, node.step
         tape = named.scan.tape(node.lane.argument)

@@ -2,7 +2,7 @@
 
 A box is a quantity, and an arrow leads from a value to a value that a step computes from it. A
 column is a moment of the loop: each gradient is below its value, and backward Scans run to the
-left. If later steps add to a gradient, the direct part of the gradient has its own box.
+left. If later steps add to a gradient, the direct part of the gradient has a separate box.
 """
 
 from collections.abc import Sequence
