@@ -81,8 +81,7 @@ def checked_values(
 
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
-    """Return the loops for `Loop` objects or names; raise ArgumentError for invalid or equal names.
-    """
+    """Return the loops for `Loop` objects or names; raise ArgumentError for bad or equal names."""
     loops = checked_values("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:

@@ -113,6 +113,6 @@ class Widget(Base):
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to a .html `path`; return the path. An error leaves an existing file unchanged."""
+    """Write a page to the .html file `path`; return the path. If `page` fails, write nothing."""
     path = report_path(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

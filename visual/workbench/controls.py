@@ -31,8 +31,8 @@ WEIGHTS = "weights"
 OLDEST_TAP = -4  # the earliest tap of a state that the form offers
 STEP = Choice(WRITTEN, "", "step", kind="written")
 STEP_HELP = (
-    "x[t-1] is the previous value of x, u[t+1] the next value of u. Another variable than a state "
-    "is a parameter if it has one value, otherwise a sequence. until(x > 2) stops the loop."
+    "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that the step does "
+    "not assign is a parameter if it has one value, else a sequence. until(x > 2) stops the loop."
 )
 
 
