@@ -142,7 +142,7 @@ def test_answers_are_stored_between_visits(browser, tmp_path):
 
 @pytest.fixture
 def two_questions(browser, tmp_path):
-    """Return the address of a page with two questions, and a context of the browser for it."""
+    """Yield the address of a page with two questions, and a browser context for the page."""
     tasks = [visual.Question(f"Is it {n}?", n, "It is.") for n in (1, 2)]
     with browser.new_context() as context:
         yield visual.Exercises(tasks).save(tmp_path / "x.html").as_uri(), context

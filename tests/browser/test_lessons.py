@@ -23,7 +23,7 @@ def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
 
 
 def check_page(page, name):
-    """Show all answers, move a machine, and measure the width."""
+    """Show all answers, move the first machine to both ends, and check the width of the page."""
     exercises = page.locator(".exercise")
     source = (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
     questions = re.findall(r"visual\.(?:Question|Exercise)\(", source)

@@ -71,7 +71,7 @@ def test_cells_show_the_numbers_and_roles_of_the_run_and_do_not_move(page, opene
     height = "document.querySelector('.scantape-machine').offsetHeight"
     thirds = f"(count) => [...Array(count).keys()].map((n) => ({FIND}.go(n / 3), {height}))"
     assert len({*page.evaluate(thirds, 3 * machine.moments)}) == 1
-    # Between two moments, a cell shows the old or the new number, and never returns to the old one.
+    # Between two moments, a cell first shows the old number, and then only the new number.
     is_new = []
     for tenth, texts in enumerate(page.evaluate(TENTHS, machine.moments)):
         moment = tenth // 10

@@ -228,7 +228,7 @@ def test_python_shows_and_hides_the_positions_in_buffers(opened):
 
 @pytest.fixture
 def sized(opened):
-    """Set the size of the window, and fold the panel and the list of files."""
+    """Yield a function that sets the size of the window, and folds the panel or list of files."""
     folds = {
         "panel": opened.bench.locator(".scantape-panel > summary"),
         "files": opened.page.locator(".jp-SideBar [title^='File Browser']").first,

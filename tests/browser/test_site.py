@@ -19,7 +19,7 @@ from visual.backends import dark as dark_colors
 
 @pytest.fixture
 def opened(browser):
-    """Open pages of the site. Check that they load no other files and print no messages."""
+    """Yield a function that opens a page. No page loads other files or prints a message."""
     with ExitStack() as stack:
 
         def open_page(name, width=1200, **options):

@@ -68,7 +68,7 @@ def cost_with_a_gradient(x):
 
 @graph("x", x=0.9)
 def one_step(x):
-    """Return a loop of one constant step; PyTensor builds the step without a Scan."""
+    """Return a loop with one step as a constant number of steps; PyTensor builds no Scan."""
     return squares(x, n_steps=1)
 
 
@@ -110,7 +110,7 @@ def random_walk(x):
 
 @graph("x", x=0.8, u=np.full(3, 0.5))
 def scan_in_operations(x, u):
-    """Return a loop that starts at a Scan in two operations; PyTensor omits a contribution."""
+    """Return a loop that starts at a Scan inside two operations; PyTensor omits a contribution."""
     a, v = pt.dscalar("a"), pt.dvector("v")
     inner = scan(lambda _, b: b * b, sequences=[v], outputs_info=[a])
     hidden = OpFromGraph([a, v], [inner.owner.inputs[0].sum() * a])

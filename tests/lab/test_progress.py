@@ -15,7 +15,7 @@ from lab.progress import Interrupted, Progress, hide_progress, is_watched, watch
 
 
 def pauses_of(work, limit=None):
-    """Return the number of pauses of some work; interrupt the work after `most` pauses."""
+    """Return the number of pauses of some work; interrupt the work after `limit` pauses."""
     count = 0
 
     def watch():

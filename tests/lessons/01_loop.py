@@ -13,7 +13,7 @@ def after_weeks(start, weeks=6):
 assert isclose(x[6], after_weeks(0.01), rel_tol=1e-14)
 assert isclose(gradient, rates(after_weeks, 0.01), rel_tol=1e-8)
 assert round(gradient) == 24
-# Slot k holds the derivative of the last state wrt state k.
+# Slot k contains the derivative of the last state wrt state k.
 slopes = [rates(lambda start, k=k: after_weeks(start, 6 - k), x[k]) for k in range(7)]
 assert np.allclose(tape, slopes, rtol=1e-8)
 assert np.allclose(town.trace().scans[1].tapes[0].final[::-1], slopes, rtol=1e-8)

@@ -3,7 +3,7 @@ from solving import rates
 
 
 def network_from(start, rows, matrix, squash=np.tanh):
-    """Return the sum of the last state, by another loop."""
+    """Compute the sum of the last state in a Python loop."""
     state = np.array(start)
     for row in rows:
         state = squash(matrix @ state + row)

@@ -1,7 +1,7 @@
 """Run every lesson from its first cell to its last, and check its results.
 
 A lesson takes the stated minutes. The estimate counts the time to read, look, run cells, answer,
-and write, at the rates of observed learners, without folded text.
+and write, at the rates of observed learners, without collapsed text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
 exercises in the kernel of the lesson, after its hidden solutions ran.

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.site
 
 
 def parse(path):
-    """Return a page, with its source."""
+    """Return a parsed page, with its text in the attribute `source`."""
     page = BeautifulSoup(source := path.read_text(encoding="utf-8"), "html.parser")
     page.source = source
     return page
@@ -146,7 +146,7 @@ def draft(tmp_path_factory):
 
 
 def test_two_builds_of_the_same_lessons_have_the_same_bytes(draft, tmp_path):
-    """Compare a build by one process and new kernels with two processes and forked kernels."""
+    """One build has one process and new kernels, the other two processes and forked kernels."""
     result = run_sphinx(draft / "lessons", tmp_path / "site", "-j", "2")
     assert result.returncode == 0, result.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]

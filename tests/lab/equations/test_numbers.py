@@ -51,7 +51,7 @@ def conflicts(lines):
             if symbol.startswith("buf"):
                 pairs.append(((scan, step, symbol), value))
             elif "[" not in symbol and symbol[-1] in "₀₁₂₃₄₅₆₇₈₉)":
-                pairs.append((symbol, value))  # a total has one value before and another after
+                pairs.append((symbol, value))  # a step changes the value of a total
         left = next(symbols_of(formula), None)
         if numbers and left and left[1] == 0 and formula[left[2] :].startswith(" = "):
             pairs.append((left[0], float(numbers.split(" ")[0])))
@@ -184,7 +184,7 @@ def evaluate_line(numbers):
 
 
 def newton(x, a):
-    """Compute two steps too many of Newton's method: at √2, ½ − 1/x² is almost 0."""
+    """Compute a step of Newton's method. The loop stops late: at √2, ½ − 1/x² is almost 0."""
     better = (x + a / x) / 2
     return better, lab.until(abs(better - x) < 1e-9)
 

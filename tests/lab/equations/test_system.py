@@ -45,7 +45,7 @@ def test_printed_equations_compute_the_values_of_the_loop(name):
 @settings(max_examples=10, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops(loop):
-    """Formulas print six digits of a coefficient; the tolerance is larger."""
+    """Formulas show six digits of a coefficient; therefore, the tolerance is larger."""
     assert list(disagreements(loop, str(loop.system()), 1e-4)) == []
 
 
@@ -65,7 +65,7 @@ def test_printed_equations_of_derivatives_compute_their_values(name):
 
 
 def document():
-    """Return the loop in PyTensor's documentation: it reads two taps of x, two of u, and w."""
+    """Build the loop of PyTensor's documentation. It reads two taps of x, two of u, and w."""
     x, u, w = pt.dvector("x"), pt.dvector("u"), pt.dscalar("w")
     xs = scan(
         lambda now, later, older, newer, w: (
@@ -81,7 +81,7 @@ def document():
 
 
 def parts_of_sequences():
-    """Return a loop that reads sequences from their end; the second is exp(u) from row k."""
+    """Build a loop that reads sequences from their end. The second is exp(u) from row k."""
     u, x0, n, k = pt.dvector("u"), pt.dscalar("x0"), pt.lscalar("n"), pt.lscalar("k")
     xs = scan(
         lambda now, later, other, x: x + now * later**2 + other,
@@ -96,7 +96,7 @@ def parts_of_sequences():
 
 
 def reversed_results(steps=3):
-    """Return a loop over the reversed results of another loop, which count the initial value."""
+    """Build a loop over the reversed results of another loop; index 0 is the initial value."""
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps, name="first")
     ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")

@@ -183,7 +183,7 @@ def test_models_to_second_order(name):
 
 
 def test_a_loop_that_stops_early_has_gradients_of_whole_arrays():
-    """Let C = Σ xₖ with xₖ = x₀·u₁·…·uₖ, which stops at x₄ = 0.8⁴; uₖ has the gradient Σ xᵢ/uₖ."""
+    """The loop xₖ = x₀·u₁·…·uₖ stops at x₄ = 0.8⁴. For C = Σ xₖ, dC/duₖ is Σ xᵢ/uₖ with i ≥ k."""
     u, x0 = pt.dvector("u"), pt.dscalar("x0")
     xs = scan(lambda u, x: (x * u, lab.until(x * u < 0.5)), sequences=[u], outputs_info=[x0])
     (node,) = scan_nodes([xs])
@@ -244,7 +244,7 @@ def test_an_integer_state_has_no_gradient_but_can_be_a_factor():
 
 
 def growing_state():
-    """Differentiate a state that starts with length 1 and whose step returns another length."""
+    """Differentiate a loop whose state has length 1 at first, and other lengths later."""
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
     y = scan(lambda x, before: x + before, sequences=x, outputs_info=[start])
     return lab.derivative(y.sum(), x, 1)

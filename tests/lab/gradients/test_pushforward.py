@@ -17,8 +17,8 @@ B = np.array([[1.0, 0.2], [0.2, 0.9]])
 LOWER = np.tril(np.ones((2, 2)))
 
 
-# The operation by PyTensor, by NumPy or SciPy, and the order of its derivative.  The pullbacks of
-# Cholesky's and of the QR decomposition solve triangular systems, whose inputs both vary.
+# The operation in PyTensor, in NumPy or SciPy, and the order of its derivative. The pullbacks of
+# the Cholesky and QR decompositions solve triangular systems, both inputs of which vary.
 CASES = {
     "solve": (linalg.solve, np.linalg.solve, 1),
     "solve a product": (lambda m, v: linalg.solve(m, m @ m), lambda m, v: m, 1),

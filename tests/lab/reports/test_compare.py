@@ -1,4 +1,4 @@
-"""Test comparisons of both pullbacks by finite differences, numbers by hand, and faulty rules."""
+"""Test comparisons of pullbacks with finite differences, handwritten numbers, and faulty rules."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Compare reports with texts by hand, and read their HTML with Python's own parser."""
+"""Compare reports with handwritten texts, and read their HTML with Python's parser."""
 
 from dataclasses import dataclass
 from html.parser import HTMLParser

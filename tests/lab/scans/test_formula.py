@@ -1,4 +1,4 @@
-"""Compare formulas of steps with formulas by hand, and run the formulas in NumPy."""
+"""Compare formulas of steps with handwritten formulas, and run the formulas in NumPy."""
 
 import numpy as np
 import pytensor.tensor as pt
@@ -63,7 +63,7 @@ GROWING = {
 
 
 def growing(join, times):
-    """Return a loop whose expanded formula has as many terms as a Fibonacci number."""
+    """Return a loop; the number of terms in its expanded formula is a Fibonacci number."""
 
     def step(x):
         before, last = x, pt.sin(x)

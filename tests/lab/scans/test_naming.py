@@ -19,7 +19,7 @@ X = Leaf("x", -1, 0)
 
 
 def nested(times):
-    """Substitute s ← sin(s)·cos(s) in x repeatedly; each time, the tree doubles its size."""
+    """Apply s ← sin(s)·cos(s) to x repeatedly; each time, the size of the tree doubles."""
     term = X
     for _ in range(times):
         term = Call("Mul", (Call("sin", (term,)), Call("cos", (term,))))

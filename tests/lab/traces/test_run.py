@@ -18,7 +18,7 @@ from lab.traces.scan_of import ScanOf
 
 @pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
 def test_forward_tapes_against_a_numpy_loop(taps):
-    """A step multiplies its taps, or squares a single tap."""
+    """A step multiplies the values at its taps, or squares the value at a single tap."""
     tape = (
         gallery.loops["square"]
         .with_taps({"x": taps})

@@ -28,7 +28,7 @@ def _quick():
 
 
 def differing(part, whole):
-    """Return the names of values that differ in the trace of a window and the whole trace."""
+    """Return the names of values that differ between the trace of a window and the whole trace."""
     pairs = [*zip(part.names, part.outputs, whole.outputs, strict=True)]
     for trace_window, full in zip(part.scans, whole.scans, strict=True):
         steps = slice(trace_window.first, trace_window.first + trace_window.steps)

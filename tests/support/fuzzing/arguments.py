@@ -143,8 +143,8 @@ CALLS = {
     **{getattr(visual, name): {"trace": TRACE} for name in OF_TRACES},
     visual.influence: {"derivative": LOOP.derivative()},
 }
-# Public names that are not functions of their arguments: records that functions return, names to
-# write a step with, functions without arguments, and modules.
+# Public names without a call in `CALLS`: records that functions return, functions for steps,
+# functions without arguments, and modules.
 NOT_CALLED = {
     *("BROKEN", "Derivative", "LabError", "gallery", "check", "eager"),
     *("structural", "our_pullback", "until", "Scene", "backends", "widgets"),
@@ -167,7 +167,7 @@ OTHERWISE = {
 
 
 class UnnamedError(Exception):
-    """A function raised an error whose message names no argument."""
+    """The error for a message that names no argument of the called function."""
 
 
 def parameters(function):

@@ -16,7 +16,7 @@ from lab.tape import Kind, Tape
 
 @graph("u", u=np.arange(1.0, 7.0), x0=0.0)
 def stops(u, x0):
-    """Return pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10; the cost is the sum of x."""
+    """Return the loop of pytensor #2217, x[t] = x[t-1] + u[t]**2 until x > 10; the cost is Σ x."""
     step = lambda u, x: (x + u**2, until(x + u**2 > 10))  # noqa: E731
     return scan(step, sequences=[u], outputs_info=[x0]).sum()
 

@@ -1,4 +1,4 @@
-"""Graphs with a trap, and similar graphs without it, as users write them."""
+"""Graphs with a trap, and similar graphs without this trap, as users write them."""
 
 import numpy as np
 import pytensor
@@ -66,7 +66,7 @@ def of_sequence():
 
 
 def draw_from(rng):
-    """Return a draw without the next generator."""
+    """Return a random number, but not the next generator."""
     return pt.random.normal(rng=rng, return_next_rng=True)[1]
 
 

@@ -1,7 +1,7 @@
 """Jupyter kernels that start as forks of a process that has imported everything.
 
 A kernel imports PyTensor, matplotlib, and Scantape for over a second; the site of all lessons
-starts 15 kernels.  A fork has its own memory, folder, and environment, as a new process has.
+starts 15 kernels. Like a new process, a fork has separate memory, a folder, and an environment.
 """
 
 import atexit
@@ -36,7 +36,7 @@ except KeyboardInterrupt:  # at the end of a lesson
 def environment():
     """Start the process to fork; return the variables with which Jupyter finds its kernel.
 
-    With these variables, jsonschema does not find a library that it imports if present.
+    With these variables, jsonschema does not find an optional library that is slow to import.
     """
     folder = Path(mkdtemp(prefix="scantape-kernels-"))
     address = str(folder / "socket")

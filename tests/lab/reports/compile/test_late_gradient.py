@@ -20,7 +20,7 @@ LOOPS += [(name, "NUMBA") for name in ("gap", "fibonacci", "newton")]
 
 
 def late_by_pytensor(loop, wrt, mode):
-    """Rewrite, differentiate and run the graph of a loop with PyTensor only."""
+    """Rewrite, differentiate, and run the graph of a loop with PyTensor only."""
     call = scan_call(loop)
     cost = next(iter(call.results().values()))[-1]
     cost = cost if not cost.type.ndim else cost.sum()
@@ -83,7 +83,7 @@ def test_an_infinite_gradient_is_wrong():
 
 
 def test_missing_values():
-    """Without a value of n, or wrt a computed variable, the late gradient is undefined."""
+    """Without a value of n, or wrt a computed variable, a report contains no late gradient."""
     x0, xs = squares(pt.lscalar("n"))
     report = lab.compiled(xs[-2:].sum(), x0, "CVM", {x0: 0.5})
     assert report.late is None
