@@ -1,12 +1,13 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell contains the fields of its `CellBox` and of `_cell`; a group also contains its `start` and
-`end`, and a term the fields of its `Track`.
+A cell also contains the fields of `_cell`, and a group its `start` and `end`. Positions are in
+`layouts`: an arrangement for wide pages, and an arrangement for phones.
 """
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import chain
 from typing import Any
 
 from lab.equations.events.records import SlotRole
@@ -15,7 +16,14 @@ from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Key, MachineContent, MachineEvent, Part, PartGroup
+from visual.pictures.machine.content import (
+    Key,
+    MachineContent,
+    MachineEvent,
+    Part,
+    PartGroup,
+    SlotCell,
+)
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
@@ -28,48 +36,51 @@ PROPERTIES: Mapping[type, tuple[str, ...]] = {
     PartGroup: ("shown", "reasons"),
     Part: ("is_addition",),
 }
+CONTENT = tuple(field.name for field in fields(SlotCell))
+POSITION = tuple(field.name for field in fields(CellBox) if field.name not in CONTENT)
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
-def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
-    """Return the data of a machine for wide pages and phones, and of machines inside its steps."""
-    inside = [
+def as_data(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
+    """Return a machine, its layouts, and the machines inside the steps of `trace` as plain data.
+
+    Groups start and end at fractions of the duration of their event.
+    """
+    layouts = [arrange(machine, width) for width in (WIDE, PHONE)]
+    data = {"first": _first(machine), **_plain(machine, without=("rows", "cells"))}
+    data["cells"] = [_cell(machine, box) for box in layouts[0].boxes]
+    data["layouts"] = [_layout(arrangement) for arrangement in layouts]
+    for plain, event in zip(data["events"], machine.events, strict=True):
+        for group, (_, start, end) in zip(plain["groups"], spans(event), strict=True):
+            group |= {"start": start, "end": end}
+    if machine.mistake is not None:
+        example = machine.mistake.example
+        offer = example and _offer(example)
+        data["mistake"] |= {"example": example and as_text(example), "offer": offer}
+    data["inside"] = [
         {
             "scan": number,
             "step": step,
             "names": listing(inner.name for inner in run.scans),
-            "data": for_page(machine_of(run), run),
+            "data": as_data(machine_of(run), run),
         }
         for number, scan in enumerate(trace.scans if trace else (), start=1)
         if len(scan.nested) <= MOST_NESTED
         for step, run in enumerate(scan.nested)
         if any(inner.steps for inner in run.scans)
     ]
-    narrow = as_data(arrange(machine, PHONE))
-    return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside}
-
-
-def as_data(arrangement: Arrangement) -> dict[str, Any]:
-    """Return an arranged machine as plain dictionaries, lists, texts, and numbers.
-
-    Groups start and end at fractions of the duration of their event.
-    """
-    machine = arrangement.machine
-    data = {"first": _first(machine), **_plain(machine, without=("rows", "cells"))}
-    data |= _plain(arrangement, 2, without=("machine", "boxes", "is_cramped"))
-    data["cells"] = [_plain(box, 2) | _cell(machine, box) for box in arrangement.boxes]
-    for plain, event in zip(data["events"], machine.events, strict=True):
-        for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):
-            plain_group |= {"start": start, "end": end}
-            tracks = zip(plain_group["parts"], group_tracks(arrangement, group), strict=True)
-            for part, lines in tracks:
-                for term, line in zip(part["terms"], lines, strict=True):
-                    term |= _plain(line, 2)
-    if machine.mistake is not None:
-        example = machine.mistake.example
-        offer = example and _offer(example)
-        data["mistake"] |= {"example": example and as_text(example), "offer": offer}
     return data
+
+
+def _layout(arrangement: Arrangement) -> dict[str, Any]:
+    """Return the positions of cells and headings, and the lines of all terms in their order."""
+    groups = [group for event in arrangement.machine.events for group in event.groups]
+    tracks = (track for group in groups for track in chain(*group_tracks(arrangement, group)))
+    return {
+        **_plain(arrangement, 2, without=("machine", "boxes", "is_cramped")),
+        "cells": [_plain(box, 2, without=CONTENT) for box in arrangement.boxes],
+        "lines": [_plain(track, 2) for track in tracks],
+    }
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
@@ -109,7 +120,7 @@ def _offer(example: Mapping[str, Any]) -> str:
 
 
 def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
-    """Return the fields of a cell that its `CellBox` does not contain.
+    """Return the content of a cell, without its position.
 
     `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
     instruction for a given initial value, or None for a cell without such a value.
@@ -121,6 +132,7 @@ def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
     text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
+        **_plain(cell, without=POSITION),
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

@@ -29,6 +29,19 @@ const MARKUP = `
   <div class="legend"><p></p><label title="positions in buffers, and formulas in buf[…]"><input type="checkbox">buffers</label></div>
   <details class="inside"><summary></summary><div></div></details>`;
 
+// Return a record with further fields. The record is the prototype, because a page defines properties in it.
+const extend = (record, fields) => Object.assign(Object.create(record), fields);
+
+/** Return a machine with the positions of a layout. @param {any} whole @param {any} layout */
+function placed(whole, layout) {
+  const lines = layout.lines.values();
+  const part = (node) => extend(node, { terms: node.terms.map((term) => extend(term, lines.next().value)) });
+  const group = (node) => extend(node, { parts: node.parts.map(part) });
+  const events = whole.events.map((event) => extend(event, { groups: event.groups.map(group) }));
+  const cells = whole.cells.map((cell, number) => extend(cell, layout.cells[number]));
+  return extend(whole, { ...layout, cells, events });
+}
+
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
 class Machine {
   /** @param {any} data @param {Element} parent @param {any=} options */
@@ -60,7 +73,7 @@ class Machine {
   /** Show another machine at a moment, at most at the final moment. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
-    Object.assign(this, { whole: data, picked: null, p: 0 });
+    Object.assign(this, { whole: data, placed: [], picked: null, p: 0 });
     this.draw(this.fittingData());
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(({ summary, shown }) => (summary.length || shown.length) > 1)));
@@ -73,10 +86,10 @@ class Machine {
     this.go(Math.min(moment, data.moments));
   }
 
-  /** The arrangement for the present width. */
+  /** The machine in the layout for the present width. */
   fittingData() {
-    const { whole } = this, room = this.stage.clientWidth;
-    return whole.narrow && room && room < whole.width ? whole.narrow : whole;
+    const { layouts } = this.whole, room = this.stage.clientWidth, index = Number(room && room < layouts[0].width);
+    return this.placed[index] ??= placed(this.whole, layouts[index]);
   }
 
   /** Draw an arrangement of the machine; the controls do not change. @param {any} data */

@@ -32,7 +32,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
-from visual.player.data import for_page
+from visual.player.data import as_data
 from visual.player.grid import CORRECT, TITLE, Combination, choice_grid
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
@@ -179,16 +179,16 @@ def _run(combination: Combination) -> dict[str, Any]:
         if pair.mistake and pair.mistake.example:  # a link of the page contains no number of steps
             example = {k: v for k, v in pair.mistake.example.items() if k != "steps"}
             pair = replace(pair, mistake=replace(pair.mistake, example=example))
-        return {"why": BY_BOTH, "machine": for_page(pair)}
+        return {"why": BY_BOTH, "machine": as_data(pair)}
     study = _study(combination)
     try:
         program = program_of(study.derivative.values, study.given, study.also)
-        machine = for_page(machine_of(study.trace, program=program))
+        machine = as_data(machine_of(study.trace, program=program))
         values = {name: value for name, value in loop.values.items() if value.dtype.kind == "f"}
         base = {name: link_text(value.tolist()) for name, value in values.items()}
     except LabError as error:
         why = f"Values cannot be dragged here: {error}"
-        return {"why": why, "machine": for_page(machine_of(study.trace))}
+        return {"why": why, "machine": as_data(machine_of(study.trace))}
     return {
         "why": BY_DRAGGING if values else "",
         "lines": program.instructions.lines,

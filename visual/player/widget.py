@@ -29,7 +29,7 @@ from visual.pictures.machine.content import MachineContent as Content
 from visual.pictures.machine.eager import machine_of_recording
 from visual.pictures.machine.pair import compare_runs, pair_of
 from visual.pictures.machine.still import still
-from visual.player.data import for_page
+from visual.player.data import as_data
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -144,7 +144,7 @@ class Machine(Widget):
 
     @traitlets.default("data")
     def _data(self) -> dict[str, Any]:
-        return for_page(self.content, None if self.content.mistake else self.trace)
+        return as_data(self.content, None if self.content.mistake else self.trace)
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Mapping[str, int]) -> int:

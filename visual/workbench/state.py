@@ -34,7 +34,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
-from visual.player.data import for_page
+from visual.player.data import as_data
 from visual.player.state import MAPPINGS
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
@@ -200,11 +200,11 @@ class Bench(ABC):
     def machine(self) -> Mapping[str, object]:
         """The data of the machine for the page; empty if the view is another picture."""
         if self.breakage is not None:
-            return for_page(pair_of(self.breakage))
+            return as_data(pair_of(self.breakage))
         trace = self.picture.trace
         if self.state.view != "machine" or trace is None:
             return {}
-        return for_page(machine_of(trace), trace)
+        return as_data(machine_of(trace), trace)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -17,7 +17,6 @@ from lab.loops import gallery
 from lab.notation import number_text
 from lab.traces.program import program_of
 from visual.cli.main import main
-from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
@@ -45,7 +44,7 @@ def differences(name, order, change=lambda lines: lines):
     given = {str(variable.name): value for variable, value in derivative.given.items()}
     numbers = compute(change(program.instructions.lines), given)
     shown = list(numerals(machine))
-    assert len(shown) <= str(as_data(arrange(machine))).count("{'n': ")
+    assert len(shown) <= str(as_data(machine)).count("{'n': ")
     wrong = [text for text in shown if text.strip("()‖") != printed(text, numbers)]
     return wrong, len(shown)
 
@@ -88,9 +87,9 @@ def test_a_page_has_each_combination_in_both_arrangements():
     for run in (unpacked(run["packed"]) for run in data["runs"].values()):
         assert {"machine", "lines", "base", "sliders"} < set(run)
         assert run["why"].startswith("Drag a given value")
-        for machine in (run["machine"], run["machine"]["narrow"]):
-            places = [line for line in machine["cells"] if line["given"] is not None]
-            assert all(run["lines"][cell["given"]][0] == "input" for cell in places)
+        assert len(run["machine"]["layouts"]) == 2
+        places = [cell["given"] for cell in run["machine"]["cells"] if cell["given"] is not None]
+        assert all(run["lines"][place][0] == "input" for place in places)
 
 
 def test_limits_of_machines_and_pages_have_a_reason(monkeypatch):

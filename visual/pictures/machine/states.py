@@ -55,26 +55,36 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
     """Return the keys of each cell. A key is valid from p = `moment` to the next key."""
     result: list[list[Key]] = [[cell.keys[0]] for cell in machine.cells]
     for moment, event in enumerate(machine.events, start=1):
+        used = {n for part in event.parts for n in (part.target, *part.reads)}
         for number, (cell, keys) in enumerate(zip(machine.cells, result, strict=True)):
-            for key in _during(event, moment, number, cell):
-                if replace(key, moment=keys[-1].moment) != keys[-1]:
-                    keys.append(replace(key, moment=round(key.moment, 4)))
+            current = cell.at(moment)
+            is_old = current.moment <= moment - 1 and current.role not in COLORED
+            if is_old and number not in used:
+                continue
+            for start, key, role in _during(event, moment, number, cell):
+                numbers, old = (key.text, key.full, key.entries), keys[-1]
+                if (role, *numbers) != (old.role, old.text, old.full, old.entries):
+                    keys.append(replace(key, moment=round(start, 4), role=role))
     return [tuple(keys) for keys in result]
 
 
-def _during(event: MachineEvent, moment: int, number: int, cell: SlotCell) -> Iterator[Key]:
-    """Yield the keys of a cell during an event. A cell has a color while a group uses the cell."""
+def _during(
+    event: MachineEvent, moment: int, number: int, cell: SlotCell
+) -> Iterator[tuple[float, Key, str]]:
+    """Yield the start, the number, and the role of each state of a cell during an event.
+
+    A cell has a color while a group uses the cell.
+    """
     value, new = cell.at(moment - 1), cell.at(moment)
     resting = RESTING.get(new.role, new.role)
-    before = resting if value.role in COLORED else value.role
-    yield replace(value, moment=moment - 1 + AFTER, role=before)
+    yield moment - 1 + AFTER, value, resting if value.role in COLORED else value.role
     for group, start, end in spans(event):
         written = [part for part in group.parts if part.target == number]
         if written or any(number in part.reads for part in group.parts):
-            yield replace(value, moment=moment - 1 + start + AFTER, role=new.role)
+            yield moment - 1 + start + AFTER, value, new.role
         if written:
             share = ADDED if any(part.is_addition for part in written) else MOVED
             value = new
-            yield replace(new, moment=moment - 1 + start + (end - start) * share)
-        yield replace(value, moment=moment - 1 + end + AFTER, role=resting)
-    yield replace(new, moment=moment)
+            yield moment - 1 + start + (end - start) * share, new, new.role
+        yield moment - 1 + end + AFTER, value, resting
+    yield moment, new, new.role
