@@ -147,7 +147,7 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """Return the equations of a printed system as pairs, the line of its steps, and t by name."""
+    """Return the equations of a printed system as pairs, its line of steps, and t for each name."""
     pairs, steps, starts = [], "", {}
     for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
         if line.startswith("for "):
@@ -211,7 +211,7 @@ def first_of(tape):
 def backward_disagreements(loop, order, change=str, **options):
     """Yield names of Scans and of tapes whose final values differ from the printed system.
 
-    Each system is changed by `change`, and starts from the buffers of its Scan.
+    The function `change` changes each printed system. A system starts from the buffers of its Scan.
     """
     trace, systems = derive_with_systems(loop, order, **options)
     known = {s.name: Series(s.values) for s in loop.sequences}
@@ -258,10 +258,7 @@ def as_names(formula):
 
 
 def values_in(formula, numbers):
-    """Return the numbers of the symbols on the right of a formula, and the number on the left.
-
-    Returns None unless the formula is a tree of numbers.
-    """
+    """Return pairs of a symbol on the right of a formula and the printed number of the symbol."""
     _, _, right = formula.partition(" ← " if " ← " in formula else " = ")
     _, _, numeric_right = numbers.partition(" ≈ " if " ≈ " in numbers else " = ")
     code, names = as_names(right)

@@ -21,7 +21,7 @@ STRICT = ("-W", "-j", "2")
 def run_sphinx(lessons, out, *options, forks=True):
     """Run Sphinx as `make site` does, in a process, and return the finished process.
 
-    Kernels are forks of one process, or new processes as in `make site`.
+    With `forks`, kernels are forks of one process; otherwise, new processes as in `make site`.
     """
     command = [sys.executable, "-m", "sphinx", "-q", "-T", *options, "-d", f"{out}.doctrees"]
     settings = {"PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"}

@@ -29,7 +29,7 @@ def solve(exercise, right, *wrong):
 
 
 def rates(function, point, step=1e-6):
-    """Estimate the derivative of `function` wrt each entry of `at`, by central differences."""
+    """Estimate the derivative of `function` wrt each entry of `point`, by central differences."""
     point = np.array(point, dtype=float)
     moves = [move.reshape(point.shape) for move in step * np.eye(point.size)]
     slopes = [(function(point + move) - function(point - move)) / (2 * step) for move in moves]

@@ -1,4 +1,4 @@
-"""Loops with long, hostile, and Unicode names, odd numbers, and many states; and tapes.
+"""Tapes, and loops with long, hostile, and Unicode names, odd numbers, and many states.
 
 Derivatives of these loops and of the gallery are built once and run once.
 """

@@ -70,7 +70,7 @@ def inner(first, second):
 
 
 def noise(rng, shape, dtype):
-    """Return random numbers."""
+    """Return an array of random numbers; a complex dtype selects complex numbers."""
     numbers = rng.normal(size=shape)
     if np.dtype(dtype).kind == "c":
         numbers = numbers + 1j * rng.normal(size=shape)

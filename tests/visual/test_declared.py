@@ -1,4 +1,4 @@
-"""Every option is declared once; controls and parsers add no information to it."""
+"""Every option is declared once; controls and parsers add no information to the declaration."""
 
 import argparse
 import json

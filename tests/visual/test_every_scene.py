@@ -213,7 +213,7 @@ def test_order_0_is_drawn(kind):
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_a_theme_changes_colors_and_nothing_else(kind):
-    """Therefore the checks in one theme hold in all themes."""
+    """The checks in one theme are therefore valid in all themes."""
     light = draw("rnn", kind)
     assert light.theme == LIGHT
     for theme in THEMES:
@@ -225,7 +225,7 @@ def test_a_theme_changes_colors_and_nothing_else(kind):
 
 
 def test_two_processes_draw_the_same_bytes():
-    """Two processes have different orders of sets."""
+    """Two processes iterate over sets in different orders."""
     code = """
 import hashlib, visual
 from lab.loops import gallery
@@ -390,7 +390,7 @@ def test_a_checker_detects_wrong_pictures(checker):
 
 
 def test_checkers_accept_correct_pictures():
-    """Correct arrows join boxes, avoid other boxes, and can overlap if they start at one box."""
+    """Correct arrows join boxes, avoid other boxes, and overlap only if they start at one box."""
     straight = Arrow(((50, 10), (100, 10)))
     around = Arrow(((125, 20), (125, 60), (160, 60), (160, 110), (150, 110)), straight=True)
     over = Arrow(((25, 0), (25, -20), (225, -20), (225, 0)))

@@ -1,6 +1,6 @@
 """A wrong argument of a picture, an exercise, or a page raises an error that quotes the value.
 
-`tests/test_error_messages.py` has the messages of arguments that many functions share.
+`tests/test_error_messages.py` contains the messages of arguments that many functions share.
 """
 
 from dataclasses import replace

@@ -261,8 +261,8 @@ def explained(picture: Picture) -> Iterable[object]:
 def striped(picture: Picture) -> Iterable[object]:
     """Notes explain strips and folds. The patches of a strip are proportional to its entries.
 
-    The legend has the value of the full color of each quantity. A negative entry fills the lower
-    half of its patch.
+    The legend states the magnitude with the full color for each quantity. A negative entry fills
+    the lower half of its patch.
     """
     words = [s.content for s in picture.scene.walk() if isinstance(s, Text)]
     noted = " ".join(words)
@@ -352,7 +352,7 @@ def titled(picture: Picture) -> Iterable[object]:
 
 
 def opened(picture: Picture) -> Iterable[object]:
-    """The last open Scan stores the result on its tape, and no other small tape is marked."""
+    """The last open Scan stores the result on its tape, and no card of another Scan is marked."""
     if picture.order and picture.kind in OPENED and picture.loop in ("square", "coupled", "rnn"):
         trace = trace_of(picture.loop, picture.order)
         result = trace.outputs[-1].ravel()
@@ -402,7 +402,7 @@ def titled_values(svg: str) -> Iterator[tuple[str, str]]:
 
 
 def conflicts(pictures: Iterable[tuple[str, str]]) -> tuple[list[str], Known]:
-    """Return symbols with two values in `pictures`, which are names with SVGs; and all values."""
+    """Return symbols with two values, and all values. `pictures` are pairs of a name and an SVG."""
     known: Known = defaultdict(dict)
     wrong = []
     for name, svg in pictures:

@@ -85,7 +85,7 @@ def source_of(case):
 
 
 def expected(case):
-    """Return for each step the content of each cell by name, by NumPy."""
+    """Return the content of each cell by name, for each step, as NumPy computes it."""
     tangents, cotangent = numbered(case)
     steps = (
         ("", case.inputs, reference(case)),

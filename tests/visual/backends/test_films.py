@@ -71,7 +71,7 @@ def test_a_faulty_film_is_detected():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
 def test_no_frame_shows_a_later_value(kind, name):
-    """No frame shows the gradient of a later step; a frame only adds shapes to the previous one."""
+    """No frame shows the gradient of a later step, and no frame removes a text."""
     scene, trace = visual.draw(gallery.loops[name], kind), trace_of(name)
     words = [words_of(frame) for frame in frames(scene)]
     assert len(words) == len(scene.moments)
@@ -148,7 +148,7 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
 
 
 def test_a_film_moves_gradients_to_factors_and_products_to_slots():
-    """A product is 2·x times the gradient of the next x; its line begins where the first ends."""
+    """A product is 2·x times the gradient of the next x, and starts where the gradient ends."""
     film = visual.draw(SQUARE, "machine", cost="sum").rendered(".svg", animate=True)
     root = ElementTree.fromstring(film)
     space = "{http://www.w3.org/2000/svg}"

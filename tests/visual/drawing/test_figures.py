@@ -1,4 +1,4 @@
-"""The eight figures of the lesson, compared with drawings by their nodes and arrows.
+"""The nodes and arrows of the eight figures, compared with the drawings of the lesson.
 
 A node has a name and a color: B blue (input, or gradient of an input), R red (output or seed), W
 white (intermediate).  Lowercase letters mean a faded node, whose arrows do not lead to a result.

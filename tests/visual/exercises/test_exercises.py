@@ -1,4 +1,4 @@
-"""Exercises, compared with a tape that is simulated here by lists that record each access."""
+"""Compare exercises with simulated tapes: lists that record each access."""
 
 import math
 import pickle

@@ -29,7 +29,7 @@ def tape_of(step, start, steps, cost):
 
 
 def taps(form, count):
-    """Yield the step at each choice of two taps, with the taps."""
+    """Yield the step for each choice of two taps, and the taps."""
     for pair in combinations(range(-count, 0), 2):
         yield form.format(*(f"x[t{tap}]" for tap in pair)), pair
 

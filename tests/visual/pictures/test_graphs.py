@@ -33,7 +33,7 @@ EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
     [HOSTILE, 'a"]; evil [label="b', "back\\", "\\N\\G", "two\nlines", "</table>", "\x00\x1b"],
 )
 def test_hostile_names_are_labels_and_nothing_else(name):
-    """PyTensor accepts names that a loop does not."""
+    """PyTensor accepts names that a loop rejects."""
     scenes = []
     for x0 in (pt.dscalar(name), pt.dscalar("x")):
         xs = pytensor.scan(pt.tanh, outputs_info=[x0], n_steps=3, return_updates=False)

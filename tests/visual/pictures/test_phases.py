@@ -1,4 +1,4 @@
-"""Compare the phases picture with the record, with derivations by hand, and with the tapes."""
+"""Compare the phases picture with the record, with handwritten derivations, and with the tapes."""
 
 import pytest
 from pictures import cells

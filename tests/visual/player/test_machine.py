@@ -297,7 +297,7 @@ def test_the_value_of_a_sequence_is_above_the_result_of_its_step_and_saved(name,
 
 @pytest.mark.parametrize(("cost", "gradients"), [("sum", "1111"), ("last", "0001")])
 def test_the_gradient_of_the_cost_with_respect_to_an_output_is_below_the_output(cost, gradients):
-    """C = Σ cubeₜ, or the last of them."""
+    """The cost is Σ cubeₜ, or the last cubeₜ."""
     machine = machine_of(gallery.loops["extra"].trace(of="cube", cost=cost))
     cells = {cell.name: cell for cell in machine.cells}
     for n, gradient in zip("₀₁₂₃", gradients, strict=True):
@@ -448,7 +448,7 @@ def wave(size):
 
 @pytest.mark.parametrize("size", [3, 12])
 def test_the_numbers_of_a_vector_are_in_its_cell(size):
-    """C = Σ xₖ,ᵢ by steps of 1.3·sin, so dC/dx₀ is the product of 1.3·cos along each entry."""
+    """For x ← 1.3·sin(x), each entry of dC/dx₀ is the product of 1.3·cos(x) over the steps."""
     machine = machine_of(wave(size).trace())
     x, product = np.linspace(-2, 2, size), np.ones(size)
     for _ in range(3):

@@ -78,7 +78,7 @@ async def test_a_job_that_lets_an_endless_job_run_ends():
 
 
 async def bench_with_endless_work(monkeypatch):
-    """Replace the drawing at order 3 by endless work, and return a workbench that runs it."""
+    """Replace the drawing at order 3 with endless work; return a workbench that runs this work."""
     begun, draw, bench = threading.Event(), state.draw_study, Workbench(view="tapes")
 
     def drawn(study, *chosen):

@@ -267,7 +267,7 @@ def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
 
 
 def test_a_failed_workbench_registers_no_widget():
-    """A page would look for a widget without a model."""
+    """Otherwise, a page would look for a widget without a model."""
     before = [*_instances]
     for wrong in ({"taps": {"x": ()}}, {"moment": "two"}):
         with pytest.raises(ArgumentError):
@@ -278,7 +278,7 @@ def test_a_failed_workbench_registers_no_widget():
 
 
 def test_many_changes_leave_no_objects():
-    """Count the objects that are newer than the test, without intentional caches, and widgets."""
+    """Count the widgets, and the objects newer than the test, except for intentional caches."""
     bench, pictures = Workbench(order=2, view="tapes"), []
     gc.unfreeze()  # the objects that conftest.py freezes
     wrappers = (obj for obj in gc.get_objects() if type(obj) is _lru_cache_wrapper)

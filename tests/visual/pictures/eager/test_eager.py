@@ -117,7 +117,7 @@ def test_each_node_is_shown_or_hidden_and_one_tape_is_open(name, options):
 
 
 def check_nodes(name, options, scene):
-    """The open tape shows the gradients of its nodes; the nodes of other tapes are small."""
+    """Check that each node is drawn or hidden, and that only the open tape shows gradients."""
     run, tape = recording_of(name), options.get("tape")
     (nodes, totals), hidden = boxes(scene), hidden_nodes(scene)
     assert nodes.keys() | hidden == set(range(len(run.nodes)))

@@ -34,7 +34,7 @@ def test_routing_equals_the_trace(name):
 
 
 def test_a_trace_with_another_rule_differs():
-    """Steps 0 to 2 of five read a value that a later step reads again: here, nothing is added."""
+    """Steps 0 to 2 of five read a value that a later step reads again: the rule adds nothing."""
     broken = lab.break_rule(gallery.loops["gap"], "never-accumulate", 1).broken
     assert [*differing(broken)] == [("x", 0), ("x", 1), ("x", 2)]
 

@@ -159,7 +159,7 @@ def window_of(name, cost):
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
 def test_values_of_steps_before_a_window_are_not_seeds(picture, name, cost):
-    """The cost reads the last state, which is hidden if steps 5 to 7 are shown; or all states."""
+    """The cost reads all states, or only the last state, which a picture of steps 5 to 7 hides."""
     trace = window_of(name, cost)
     scene = picture(trace)
     seeds = [s for s in scene.walk() if isinstance(s, Box) and s.role is Role.SEED]
@@ -176,7 +176,7 @@ def test_all_values_of_a_window_have_arrows_from_the_values_that_they_read():
 
 
 def factors_on_arrows(scene):
-    """Return each factor on arrows, with these arrows; short labels are excluded."""
+    """Return each factor in a label, with the arrows that cross the label."""
     chips = [g.shapes for g in scene.groups() if len(g.shapes) == 2]
     return [
         (text.content, [a for a in arrows(scene) if any(meets(p, box, 0) for p in pieces(a))])
@@ -194,7 +194,7 @@ def test_each_factor_is_on_one_arrow(name, order, size):
 
 
 def test_factors_on_arrows_compute_the_new_numbers():
-    """New is old and, of every arrow that comes, its factor times the number where it begins."""
+    """A new number is the old number plus, for each incoming arrow, the factor times its source."""
     scene, sums = visual.tapes(trace_of("coupled", 1)), {}
     all_boxes = boxes(scene)
     groups = (g for g in scene.groups() if g.cell and " = " in g.title)
@@ -218,7 +218,7 @@ def test_a_factor_on_two_arrows_is_detected():
 
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
 def test_the_numbered_parts_of_a_gradient_add_up_to_the_gradient(name, parameter):
-    """The slope of the first derivative over the parameter is the sum of all parts."""
+    """The derivative of the first derivative wrt the parameter is the sum of all parts."""
     loop = gallery.loops[name]
     trace = loop.trace(order=2)
     part = re.compile(rf"∂[₁-₉]C′/∂{parameter}")

@@ -21,12 +21,11 @@ def nodes_of(cost):
 
 
 def test_a_loop_has_edges_from_the_loop_that_it_reads():
-    """v is doubled and summed; the second loop reads all values of the first."""
+    """Step t of the second loop reads the value that step t of the first loop computes."""
     first = scan(lambda v: pt.sin(v) * 2, outputs_info=[x0], n_steps=4)
     second = scan(lambda s, v: s * v + pt.cos(v), outputs_info=[x0], sequences=[first])
     graph = Unrolling(lab.trace(lab.derivative(second[-1], x0).values, {x0: 0.5}))
     pairs = [(graph.nodes[a], graph.nodes[b]) for a, b in graph.edges]
-    # step t of the second loop reads the value that step t of the first computes
     steps = [(a.step, b.step) for a, b in pairs if (a.lane.scan, b.lane.scan) == (0, 1)]
     assert sorted(steps) == [(t, t) for t in range(4)]
     roles = {(node.lane.scan, node.role) for node in graph.nodes}
