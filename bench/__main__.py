@@ -151,7 +151,7 @@ def changes():
 
 
 def tape_pictures():
-    """Measure the first and the second picture of the tapes of a trace, in processor time."""
+    """Measure the processor time of the first and the second picture of the tapes of a trace."""
     import pickle
 
     import visual
@@ -187,7 +187,7 @@ visual.draw(loop, "tapes", order=1).svg()
 
 
 def depth_and_names():
-    """Measure new processes that draw a deep step, many states, or a long name."""
+    """Measure the time of new processes that draw a deep step, many states, or a long name."""
     imported = process(sys.executable, "-c", IMPORTS)
     for depth in (10, 100):
         seconds = process(sys.executable, "-c", DEEP.format(depth=depth))

@@ -40,7 +40,7 @@ SECONDS = {"lab": 30, "visual": 240}  # per fault; tests of `visual` draw many p
 FILES = 12  # test files per fault
 EVERY = "test_every_scene.py"  # tests all packages of `visual`
 MEMORY = 8 * 2**30  # bytes; a fault could allocate more and more memory
-PASSED = (0, -signal.SIGXCPU)  # all tests passed, or all tests before the time limit
+PASSED = (0, -signal.SIGXCPU)  # all tests passed, or all tests that ran before the time limit
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
     **{ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot},
@@ -71,7 +71,7 @@ class Fault:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the expressions in a node that can be replaced, each with a faulty replacement."""
+    """Yield each replaceable expression in a node, with a faulty replacement."""
     test = getattr(node, "test", None)
     if isinstance(test, ast.expr) and not isinstance(node, ast.Assert):
         yield test, f"not ({ast.unparse(test)})"
@@ -168,7 +168,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
         stale.unlink(missing_ok=True)  # Python would use this cache for equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
-    except subprocess.TimeoutExpired:  # the fault waits forever without using the processor
+    except subprocess.TimeoutExpired:  # the faulty code waits without using the processor
         return True
     finally:
         file.write_bytes(before)

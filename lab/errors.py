@@ -244,7 +244,7 @@ def shorten(text: str, most: int = MAX_CHARACTERS) -> str:
 
 
 def listing(items: Iterable[object], word: str = "and") -> str:
-    """Write at most 30 items as ``a, b, and c``, where `word` is "and"; ``none`` without items."""
+    """Write up to 30 items as ``a, b, and c``, with the conjunction `word`, or ``none``."""
     words = [shorten(str(item), 4 * MAX_CHARACTERS) for item in items]
     if not words:
         return "none"

@@ -104,7 +104,7 @@ class Progress(AbstractContextManager["Progress"]):
         self.bar: tqdm | None = None
 
     def expect(self, loops: int) -> None:
-        """Add `loops` to the expected number of loops."""
+        """Add `loops` to the expected number of loops, unless the loops are inside a step."""
         self.total += loops if not self.inside else 0
 
     def steps(self, name: str, total: int) -> Iterator[int]:

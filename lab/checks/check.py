@@ -70,7 +70,7 @@ class MovedCost:
     def differences(
         self, number: int = 0, order: int = 1, summed: Sequence[int] = (0,)
     ) -> Estimate | None:
-        """Return derivatives of `order` wrt all entries of an input, or None for too many entries.
+        """Estimate the derivatives of `order` wrt all entries of an input; None for too many.
 
         `number` is the index of the input in `wrt`.  Each of the other `order` - 1 derivatives is
         along (1, …, 1) in the inputs with the indices `summed`.
@@ -115,7 +115,7 @@ def eager_gradients(
     orders: int = 2,
     tolerance: float = 1e-6,
 ) -> float:
-    """Compare the gradients of a function by `lab.eager` with finite differences.
+    """Compare the gradients that `lab.eager` computes for a function with finite differences.
 
     An inner product with fixed random weights reduces each result to a number.  Each gradient is
     reduced and differentiated again, up to `orders` times.  The comparison detects wrong rules of

@@ -59,7 +59,7 @@ def differences(
     directions: Sequence[np.ndarray] | None = None,
     through: np.ndarray | None = None,
 ) -> Estimate:
-    """Return a derivative of a scalar function at `at`, as defined by `lab.derivative`.
+    """Estimate a derivative of a scalar function at `at`, as defined by `lab.derivative`.
 
     Entry i is the derivative along direction i of the derivative of `order` - 1 along `through`.
     By default, `directions` are the unit vectors, `through` is (1, …, 1), and the result has the

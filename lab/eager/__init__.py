@@ -8,7 +8,7 @@
 - `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`, `take`, and `untake` are the
   parts of the algorithm
 
-In contrast, the tapes of a Scan exist before the loop runs.
+An eager tape grows during the run, but the tapes of a Scan exist before the loop runs.
 
 A tape stores the arguments of an operation without a copy.  After an operation has used an
 array, do not change the array in place until the gradient is computed.

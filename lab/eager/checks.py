@@ -101,7 +101,7 @@ def check_gradients(
 
     `on_top` states for each argument whether it is a node of the tape that records the operation.
     Raise ArgumentError unless `gradients` is a list with at most one entry per argument.  Raise
-    GradientError for such a node without a gradient function.
+    GradientError if such a node has no gradient function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(

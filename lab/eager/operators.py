@@ -1,4 +1,4 @@
-"""Operators, comparisons, indexing, and numpy functions of a node.
+"""Define the operators, comparisons, indexing, and NumPy methods of a node.
 
 A comparison compares values and returns a plain boolean, which ``if`` and ``while`` accept.
 """

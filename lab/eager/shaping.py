@@ -1,8 +1,8 @@
-"""Sums, means, extremes, copies, shapes, and indices of entries.
+"""Differentiable NumPy functions that reduce, copy, reshape, and index arrays.
 
 `broadcast_to` and `unbroadcast` are transposes of each other, and so are `take` and `untake`.  The
-gradients of products need `swapaxes` and `transpose`.  If several entries are extreme, the
-derivative of the extreme does not exist.  By convention, these entries divide the gradient equally.
+gradients of products need `swapaxes` and `transpose`.  If several entries equal a maximum or
+minimum, its derivative does not exist.  By convention, these entries divide the gradient equally.
 """
 
 import operator

@@ -152,7 +152,7 @@ Tape.node = Node
 
 
 def value_of(x: object) -> Any:
-    """Return the number or array in a node, also in nested nodes; return other objects as is."""
+    """Return the number or array in a node or in nested nodes; return other objects unchanged."""
     while isinstance(x, Node):
         x = x.value
     return x

@@ -32,9 +32,9 @@ def unrolled(loop: "Loop") -> Function:
     """Return the loop as a Python function of its variables, in the order of ``loop.variables``.
 
     The function returns the cost "last", the sum of the last value of the first state.  For a loop
-    without states, it is the sum of the last value of the first output.  The function calls the
-    step of the loop with numbers, and recorded nodes store the number of the step.  The step may
-    use Python's operators, but no functions of PyTensor.
+    without states, the cost is the sum of the last value of the first output.  The function calls
+    the step of the loop with numbers, and recorded nodes store the number of the step.  The step
+    may use Python's operators, but no functions of PyTensor.
 
     Raise ArgumentError for loops with random states or a truncated gradient.
     """

@@ -66,7 +66,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
 
 
 def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
-    """Return a sum without its summands that contain an `is_factored` leaf; None if empty."""
+    """Return a sum without the summands in which `is_factored` selects a leaf; None if empty."""
     if isinstance(term, Leaf) and is_factored(term):
         return None
     if not isinstance(term, Call):

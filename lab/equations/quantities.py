@@ -19,8 +19,8 @@ def cost_name(order: int) -> str:
 def derivative_name(order: int, quantity: str, direct: bool = False, part: int = 0) -> str:
     """Name the derivative of order `order` wrt a quantity: ``dC′/d(dC/dx₃)``.
 
-    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
-    several such contributions from 1: ``∂₂C/∂x₃``.
+    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several such
+    contributions exist, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
     """
     d = "∂" if direct else "d"
     below = f"{d}({quantity})" if "/" in quantity else f"{d}{quantity}"

@@ -115,7 +115,7 @@ class Speller:
 
 
 def loop_offsets(named: Quantities) -> str:
-    """Write the indices of a loop's values at tap 0: ``step k: x[t] is xₖ₊₁``; "" otherwise."""
+    """Write the indices of values at tap 0: ``step k: x[t] is xₖ₊₁``; "" for a derivative."""
     scan = named.scan
     if scan.parent is not None:
         return ""

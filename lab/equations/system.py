@@ -58,10 +58,10 @@ class Quantity:
     """A variable of a system.
 
     `argument` is the number of the variable among the Scan's arguments; the leaves of equations
-    have this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`, counted
-    from the end for a negative `first`.  If `length` is "n", add the number of steps to this
-    row.  `now` is the row that step 0 reads as ``u[t]``.  `given` is the expression of the initial
-    values, of a sequence, or of a parameter.
+    have this number.  Step k reads row `first` + `way`·k of a sequence from the array `symbol`,
+    counted from the end for a negative `first`.  If `length` is "n", add the number of steps to
+    this row.  `now` is the row that step 0 reads as ``u[t]``.  `given` is the expression of the
+    initial values, of a sequence, or of a parameter.
     """
 
     symbol: str
@@ -290,7 +290,7 @@ class Writer:
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
-        """Write the origin of a variable's values, as ``x₀ = x``; return "" if it is unnamed."""
+        """Write the origin of a variable's values: ``x₀ = x``; "" for an output or graph input."""
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop overwrites"

@@ -16,7 +16,7 @@ class ReportTable:
 
     @property
     def compact(self) -> "ReportTable":
-        """The table without columns that have no content."""
+        """The table without its empty columns."""
         used = [n for n in range(len(self.header)) if any(row[n] for row in self.rows)]
         header, *rows = (tuple(row[n] for n in used) for row in (self.header, *self.rows))
         return ReportTable(header, tuple(rows))

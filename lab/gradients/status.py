@@ -42,7 +42,7 @@ class Connected:
 
 @dataclass(frozen=True)
 class Disconnected:
-    """Status of a gradient wrt a variable on which the cost does not depend; states the reason."""
+    """Status of a gradient wrt a variable on which the cost does not depend, with the reason."""
 
     reason: str = "the cost does not depend on it"
 

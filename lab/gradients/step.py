@@ -59,7 +59,7 @@ def classify(forward: ScanParts, given: Mapping[Variable, Variable]) -> Classifi
             and _is_differentiable(state)
             and arguments.intersection(state.inner_inputs)
         ]
-        if not more:  # sort by the loop's variables
+        if not more:  # sort in the order of the loop's variables
             ordered = {part: reached[part] for part in forward.variables if part in reached}
             return Classification(ordered, arguments)
         reached |= dict.fromkeys(more, Connected())

@@ -46,8 +46,8 @@ class LoopGraph:
 
     `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contains the
     results of the Scan by name; the buffer of a state begins with its initial values.  `outputs`
-    contains the computed values of each state and output.  If `stops_early` is true, they can be
-    fewer than the number of steps.
+    contains the computed values of each state and output.  If `stops_early` is true, these can be
+    fewer values than steps.
     """
 
     node: Apply

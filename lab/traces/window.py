@@ -182,7 +182,7 @@ def earliest(
     return None
 
 
-NEIGHBORS = 8  # the number of recorded steps before and after a match
+NEIGHBORS = 8  # largest number of recorded steps before and after a match
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -12,13 +12,13 @@ from lab.equations.numbers import array_of
 from lab.notation import Call, Expression, Leaf, Let, body_of, leaves_of, summands_of
 from lab.notation import Term as Expr
 
-# Rounding error of the sum of the terms, relative to the largest term.
+# Tolerated rounding error of the sum of the terms, relative to the largest term.
 CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Summand:
-    """A summand of a formula: the product of `source` and `part`, or `part` if not `is_product`.
+    """A summand of a formula: `source` times `part`, or `part` only if `is_product` is false.
 
     A *source* is a leaf that is a gradient. If the summand is not a product, `source` is the only
     source in `part`, or None. `leaves` are the other leaves of `part`.

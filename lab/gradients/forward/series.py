@@ -36,7 +36,7 @@ class Jet:
 class JetPropagation:
     """The propagation of `count` coefficients through a graph and its Scans.
 
-    `rule` returns the coefficients of the results of an operation from the coefficients of its
+    `rule` computes the coefficients of the results of an operation from the coefficients of its
     inputs.  `prefix` begins the names of the new Scans, and `twin` returns the name of a
     coefficient of a loop variable.  If `renewed` is true, values are also read from the new Scans,
     which then replace the original Scans.

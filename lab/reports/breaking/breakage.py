@@ -82,7 +82,7 @@ class OrderRow:
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether finite differences agree with the correct rule; None if they are missing."""
+        """Whether finite differences agree with the correct rule; None if unknown."""
         return None if self.differences is None else self.differences.confirms(self.true)
 
 

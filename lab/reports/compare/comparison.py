@@ -145,7 +145,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     else:
         yield f"Neither pullback computes a gradient of {upto}."
     if reached < comparison.order:
-        yield f"Both compute no gradient of order {reached}: the comparison stops there."
+        yield f"Neither computes a gradient of order {reached}: the comparison stops there."
     if comparison.is_truncated:
         yield TRUNCATED
 

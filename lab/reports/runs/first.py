@@ -227,7 +227,7 @@ class _Run:
         self.trace, self.look = trace, look
 
     def matches(self) -> Iterator[Place]:
-        """Yield the first match of each Scan, and each matching output after its last Scan."""
+        """Yield the first match of each Scan; yield each matching output after its last Scan."""
         last = [
             max((feed.scan for feed in self.trace.feeds if feed.into == number), default=-1)
             for number in range(len(self.trace.outputs))
@@ -379,7 +379,7 @@ class _Run:
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
-        """Return the index of the first matching, else first nonfinite entry, else of entry 0."""
+        """Return the index of an entry: the first matching, or else the first nonfinite, or 0."""
         for entries in (self.look(value), not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))

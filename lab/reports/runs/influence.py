@@ -63,9 +63,10 @@ class Influence:
     `by`: a number for scalars, and a matrix over all pairs of entries for arrays.  For a long loop,
     ``values[i, j]`` is the largest derivative of a block.  The block contains the values from
     ``rows[i]`` up to the next row and from ``columns[j]`` up to the next column.  Matrices are
-    compared by their largest entries, and nan is larger than infinity.  ``last[j]`` is the size of
-    the derivative of the last value of `of`, value `end`, wrt value ``index[j]`` of `by`.  `index`
-    contains all values of `by`; for a very long loop, it contains values at equal distances.
+    compared by their largest entries, and nan is larger than infinity.  ``last[j]`` is the
+    derivative (for arrays, its spectral norm) of the last value of `of`, value `end`, wrt value
+    ``index[j]`` of `by`.  `index` contains the numbers of all values of `by`; for a very long loop,
+    the numbers of the last values, and of other values at equal distances.
     """
 
     loop: str
