@@ -29,7 +29,8 @@ install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-b
 	"Successfully installed"*) echo "  done after $$SECONDS s";; \
 	*[Ee][Rr][Rr][Oo][Rr]*) echo "$$line" >&2;; esac; done; }
 comma := ,
-JOBS ?= 2
+# A worker more than cores, because tests in a browser wait.
+JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SITE ?= site
 CHROMIUM ?= $(shell which chromium chromium-browser google-chrome chrome msedge 2>/dev/null | head -n 1)
 

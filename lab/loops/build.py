@@ -269,6 +269,6 @@ def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str
 def as_weights(cost: object) -> np.ndarray:
     """Return `cost` as a vector of weights; raise ArgumentError for another value."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
-    if weights.ndim != 1:
-        raise argument_error("cost", cost, "expected a list of weights, one per step.")
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise argument_error("cost", cost, "expected a list of finite weights, one per step.")
     return weights

@@ -2,6 +2,7 @@
 // number, the table of results, and the legend.
 
 const START = "Press play, or drag the bar: each event is one step of one Scan.";
+const SYMBOLS = "   s[k]: gradient in slot k · g: contribution of the step";
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
@@ -64,8 +65,8 @@ class Words {
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
-    const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
-    this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`));
+    const [correct, faulty, symbols] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]", SYMBOLS] : ["", rule.change, ""];
+    this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`), element("i", {}, symbols));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
