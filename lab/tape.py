@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 
 def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
-    """Return `taps` as a tuple of distinct integers, or raise an error about `argument`."""
+    """Return `taps` as a tuple of distinct integers, or raise ArgumentError about `argument`."""
     listed = check_sequence(argument, taps, "several taps, as in (-1,)")
     taps = tuple(check_integer(f"{argument}: a tap", tap) for tap in listed)
     if any(abs(tap) > FARTHEST for tap in taps):

@@ -93,7 +93,7 @@ def gradient(
 
     `found` is the gradient to check, and `given` contains the values of all inputs.  Return the
     largest difference as `compare` defines it.  Raise `WrongGradientError` if the difference
-    exceeds `tolerance`.
+    exceeds `tolerance`, and ArgumentError for an invalid argument.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")

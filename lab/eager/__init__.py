@@ -1,4 +1,4 @@
-"""The eager tape: gradients of plain Python functions, recorded while they run.
+"""The eager tape: gradients of plain Python functions, from operations recorded at run time.
 
 - `grad` differentiates functions that use `np`, wrt real numbers and arrays, to any order
 - `primitive` and `D` add a function, with a gradient maker or a forward pass

@@ -61,7 +61,7 @@ class NodeRecord:
 
     @property
     def bytes(self) -> int:
-        """The size of the value in bytes; 0 if the value is a node of another tape."""
+        """The size of the value in bytes; 0 if it is no array or is a node of another tape."""
         value = self.value.value
         return value.nbytes if isinstance(value, np.ndarray) and self.value.node is None else 0
 

@@ -65,7 +65,7 @@ def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = Fa
 
 
 def _mean_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False) -> Gradients:
-    """Return the gradient function of a mean: the gradient of a sum, divided by its length."""
+    """Return the gradient function of a mean, a sum divided by the number of its terms."""
     (of_sum,) = sum_gradient(y, a, axis, keepdims=keepdims)
     assert of_sum is not None, "a sum has a gradient"
     count = numpy.size(value_of(a)) / max(1, numpy.size(value_of(y)))

@@ -101,7 +101,7 @@ class System:
         return tuple(q for q in self.quantities if q.role in roles)
 
     def quantity(self, leaf: Leaf) -> Quantity | None:
-        """Return the variable that a leaf of an equation reads or writes."""
+        """Return the variable that a leaf of an equation reads or writes, or None."""
         return next((q for q in self.quantities if q.argument == leaf.argument), None)
 
     def __str__(self) -> str:

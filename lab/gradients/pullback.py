@@ -168,7 +168,7 @@ def _build_derivation(task: Task) -> Derivation:
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
-    """Return `given` as a tuple; raise an error unless it contains `count` variables."""
+    """Return `given` as a tuple; raise ArgumentError unless it contains `count` variables."""
     variables = check_sequence(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
         raise argument_error(argument, given, f"expected {count} variables, as this Scan has.")
@@ -190,7 +190,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """Return the number of steps that an until loop runs, and a text about the counted rows."""
+    """Return the number of steps of an until loop and its source, or raise GradientError."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"

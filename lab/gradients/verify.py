@@ -23,7 +23,7 @@ from lab.errors import (
 
 
 def find_mode(mode: Mode | str | None) -> Mode:
-    """Return a mode of PyTensor by its name; None means PyTensor's default mode."""
+    """Return a mode of PyTensor by its name (None: the default); raise ArgumentError if unknown."""
     try:
         match = get_mode(mode)
     except Exception as error:  # PyTensor raises many types

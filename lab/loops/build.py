@@ -163,7 +163,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
 def _call_step(
     loop: Declaration, arguments: Mapping[str, list[Variable]]
 ) -> tuple[dict[str, Result], Variable | None]:
-    """Call the step once, and return its results by name and its until condition, if any."""
+    """Call the step once; return its results by name, and its until condition or None."""
     try:
         returned = loop.step(**{n: v if v[1:] else v[0] for n, v in arguments.items()})
     except LabError:

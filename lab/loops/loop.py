@@ -51,7 +51,7 @@ class Loop(Declaration):
         The variables are values by name, such as ``{"x": 0.95}``, with taps from the text; or
         `State`, `Sequence`, and `Parameter` objects, whose taps must agree with the text.  Other
         names that the text assigns are outputs.  `others` are fields of the loop, such as
-        `n_steps`.  ``str(loop.step)`` is the text.
+        `n_steps`.  ``str(loop.step)`` is the text.  Raise ArgumentError for an invalid text.
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """

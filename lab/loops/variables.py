@@ -17,7 +17,7 @@ from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
-    """Return a copy of `value` as an array of real numbers.
+    """Return a copy of `value` as an array of real numbers, or raise ArgumentError.
 
     Python numbers and lists receive the dtype ``floatX``; arrays keep their dtype.
     """

@@ -13,7 +13,7 @@ from pytensor.printing import debugprint
 
 from lab.errors import MAX_CHARACTERS, shorten
 
-MAX_PRINTED = 20_000  # operations of the largest graph that is printed
+MAX_PRINTED = 20_000  # largest number of operations of a printed graph
 PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 
 # The original value of PyTensor's flag, then an entry for each thread in `without_backtraces`.

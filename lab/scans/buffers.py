@@ -102,7 +102,7 @@ def rows_of_buffer(buffer: Variable) -> int | Variable | None:
 
 
 def _stop_of(node: Apply) -> Variable | None:
-    """Return the `stop` of a Subtensor or IncSubtensor whose only index is ``[:stop]``."""
+    """Return the `stop` of a Subtensor or IncSubtensor with the only index ``[:stop]``, or None."""
     *_, indices = index_parts(node)
     match indices:
         case [slice(start=None, step=None, stop=stop)]:

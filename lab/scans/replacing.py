@@ -21,6 +21,7 @@ def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> list[
     If `rule` is not None, the new Scans follow it, and also replace loops with another rule.
     The graph itself is not modified, and outputs without Scans are returned unchanged.  An
     OpFromGraph that contains a Scan is inlined; otherwise PyTensor would differentiate the Scan.
+    Raises GraphError for a Scan in an operation that cannot be inlined.
     """
 
     def wanted(op: Scan) -> bool:

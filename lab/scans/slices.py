@@ -31,7 +31,7 @@ def constant_value(variable: Variable | None) -> int | None:
 
 
 def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
-    """Return the base of a Subtensor or IncSubtensor, the written value, and the indices.
+    """Return the base of a Subtensor or IncSubtensor, the written value or None, and the indices.
 
     An index is a variable, or a `slice` of variables.
     """

@@ -14,7 +14,8 @@ input.  Source: "Structural AD Notes".
 Start with `primitives`: each rule is a function that returns its tangent and cotangent maps.
 `primitive` derives all other methods from these maps, and defines `sources`, which finds the input
 entry that each output entry copies.  `chain` composes primitives and defines `where`, `cat`,
-`narrow`, and `clamp`.  `operands` checks arguments, and `overwriting` models tapes.
+`narrow`, and `clamp`.  `operands` raises ArgumentError for invalid arguments, and `overwriting`
+models tapes.
 """
 
 from lab.retired import RETIRED_NAMES, retired_attribute

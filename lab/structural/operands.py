@@ -23,7 +23,7 @@ def read_only(a: Array) -> np.ndarray:
 def check_operands(
     primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
 ) -> tuple[np.ndarray, ...]:
-    """Return the values as arrays of one dtype from `kinds`.
+    """Return the values as arrays of one dtype from `kinds`, or raise ArgumentError.
 
     Python numbers and lists have no dtype.  They receive the dtype of the other values; without
     other values, they become float64 or complex128.
@@ -64,7 +64,7 @@ def _is_plain(value: object) -> bool:
 
 
 def broadcast_shape(primitive: str, arrays: Mapping[str, np.ndarray]) -> Shape:
-    """Return the shape to which all named arrays broadcast."""
+    """Return the shape to which all named arrays broadcast, or raise ArgumentError."""
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
@@ -76,7 +76,7 @@ def broadcast_shape(primitive: str, arrays: Mapping[str, np.ndarray]) -> Shape:
 
 
 def unbroadcast(value: np.ndarray, shape: Shape) -> np.ndarray:
-    """Sum `value` over the axes along which an array of the given shape was broadcast to it."""
+    """Sum `value` over the axes along which an array of the given shape was broadcast."""
     extra = tuple(range(value.ndim - len(shape)))
     pairs = enumerate(zip(shape, value.shape[len(extra) :], strict=True), len(extra))
     axes = (*extra, *(axis for axis, (part, full) in pairs if part == 1 != full))
@@ -84,7 +84,7 @@ def unbroadcast(value: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def check_axis(primitive: str, dim: object, name: str, ndim: int) -> int:
-    """Return `dim` as a nonnegative axis of the named array, which has `ndim` dimensions."""
+    """Return `dim` as a nonnegative axis of an array with `ndim` axes, or raise ArgumentError."""
     number = check_integer(f"{primitive}: dim", dim)
     if ndim == 0:
         raise ArgumentError(f"{primitive}: dim = {dim}: {name} is a scalar; expected an array.")

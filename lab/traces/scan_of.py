@@ -111,7 +111,7 @@ class ScanOf:
         return set(range(size))
 
     def share(self, tape: TapeTrace) -> int | None:
-        """Return the number of a tape among the parts of a gradient; see `Trace.shares`."""
+        """Return the number of a tape in `Trace.shares`, or None."""
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:

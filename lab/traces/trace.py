@@ -264,7 +264,7 @@ class ScanTrace:
             yield from group
 
     def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
-        """Return the variable that a leaf of a formula reads or writes."""
+        """Return the variable that a leaf of a formula reads or writes, or None."""
         return self._by_argument.get(leaf.argument)
 
     @cached_property

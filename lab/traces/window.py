@@ -187,7 +187,7 @@ NEIGHBORS = 8  # largest number of recorded steps before and after a match
 
 @lru_cache(maxsize=REMEMBERED)
 def _buffer_function(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
-    """Return a function that computes the tapes and outputs of a Scan, except running sums."""
+    """Return a function that computes the tapes and outputs of a Scan without sums, or None."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
     stored = [p for p in graph.scans[node].variables if p.outer_output is not None]
@@ -246,7 +246,7 @@ class _Graph:
         return values
 
     def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
-        """Return the window of each Scan.
+        """Return the window of each Scan; raise ArgumentError for an empty range.
 
         The window is the last step of every Scan if `keep` is "last".  If `keep` is a range, the
         window of a derivative contains the steps that differentiate the window of its parent.

@@ -74,7 +74,7 @@ def _cast_tangent(variable: Variable, tangent: Variable) -> Variable:
 
 
 def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """Yield the tangents of the results of a node that is not a Scan."""
+    """Yield the tangents of the results of a node other than a Scan, or raise GradientError."""
     pairs = [(v, tangent) for v, (tangent,) in zip(node.inputs, tangents, strict=True)]
     with_tangents = {v: tangent for v, tangent in pairs if tangent is not None}
     given = [_zero_tangent(node, v) if tangent is None else tangent for v, tangent in pairs]

@@ -85,7 +85,7 @@ def compiled(
     mode: PytensorMode = None,
     given: Values | None = None,
 ) -> Compiled:
-    """Report how PyTensor rewrites a graph to compile it, and the remaining Scans and buffers.
+    """Report PyTensor's rewrites of a graph for compilation, and the remaining Scans and buffers.
 
     The graph is not modified, and nothing is compiled.
 

@@ -112,7 +112,7 @@ class First:
 
     @property
     def step(self) -> int | None:
-        """The step that computes the value."""
+        """The step that computes the value; None outside of the Scans."""
         return self.chain[0].step
 
     def __str__(self) -> str:
@@ -313,7 +313,7 @@ class _Run:
     def _written(
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
-        """Return the place of the write from which the value in a row originates.
+        """Return the place of the write from which the value in a row originates, or None.
 
         This is the last write of the row.  If this write and the writes directly before it at the
         same tap are not finite, return the first of these consecutive writes.

@@ -102,7 +102,7 @@ class Memory(Report):
 
     @property
     def best(self) -> Plan | None:
-        """The plan with the least work, among plans with at most half the bytes of all states."""
+        """The plan with the least work that needs at most half the bytes of all states, or None."""
         half = self.plans[0].room // 2 if self.plans else 0
         fitting = [plan for plan in self.plans if plan.room <= half]
         return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
