@@ -126,7 +126,7 @@ class Whole(Choice):
     most: int | None = None
 
     def check(self, value: object) -> int | None:
-        """Return the number, or the default for None; raise ArgumentError outside the limits."""
+        """Return the number, or the default for None; outside the limits, raise ArgumentError."""
         if value is None:
             return self.default
         expected = "an integer" if self.most is None else f"an integer, {self.least} to {self.most}"

@@ -1,8 +1,8 @@
 """Dark pictures on a dark screen: a style sheet that replaces every light color of a scene.
 
 All scenes in a page have light colors. The style sheet of the page replaces each light color by
-`light-dark()` of CSS. This function selects the dark color if the screen or the theme of the widget
-is dark. The style sheet in a picture file depends only on the screen.
+`light-dark()`. This CSS function selects the dark color if the screen or the theme of the widget is
+dark. The style sheet in a picture file depends only on the screen.
 """
 
 from collections.abc import Iterator

@@ -72,7 +72,7 @@ def embedded(body: str, module: str, style: str) -> str:
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Return an element that the keyboard can scroll; `inside` is HTML, or text in a pre `tag`."""
+    """Return an element that scrolls by keyboard; in a pre element, `inside` is text, not HTML."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'

@@ -25,7 +25,7 @@ EDGES = {  # the attributes of an edge that differ from those of the root elemen
     LineStyle.DOTTED: ' stroke-dasharray="1.5 3"',
 }
 WIDTH, DOT = 1.3, 5
-STRIKE = 0.28  # em from the baseline up to the line through a struck text
+STRIKE = 0.28  # the distance from the baseline to the line through a struck text, in em
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 # The characters that XML excludes.
 OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
@@ -173,7 +173,7 @@ def _box(box: Box, theme: Theme) -> str:
 
 
 def _is_patch(shape: Shape) -> TypeGuard[Box]:
-    """Return whether a shape is a rectangle of a heat map. No other shape covers it."""
+    """Return whether a shape is a rectangle of a heat map. No shape is drawn on top of these."""
     return isinstance(shape, Box) and shape.heat is not None
 
 

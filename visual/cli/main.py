@@ -38,7 +38,7 @@ In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that r
 """
 
 
-# Python arguments to options with another name, and positional arguments to names in the help.
+# Map arguments in Python to options with other names, and positional arguments to names in help.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 

@@ -52,7 +52,7 @@ def draw(
     given: Values | None = None,
     **chosen: object,
 ) -> Scene:
-    """Draw the derivative of a loop, a graph, or a PyMC model; 64 pictures of loops are cached.
+    """Draw the derivative of a loop, a graph, or a PyMC model. Cache up to 64 pictures of loops.
 
     `picture` names the kind (see `PICTURES`). A loop accepts `taps` (by state name, or for the
     first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep`, as in
@@ -63,8 +63,8 @@ def draw(
     selects ``trace.scans[1]``. The numbers of steps start at 0.
 
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
-    "3.4in". The text is then at least 7 points high, and the picture shows fewer columns. A number
-    is the width in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the
+    "3.4in". The text is then at least 7 points high, and the picture shows fewer columns. A width
+    without a unit is in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the
     legend. Raises ArgumentError for an unknown picture, theme, or option, and for a bad value.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)

@@ -164,7 +164,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
     every = (*gradient.taps, *tape.taps)
     rule = (
         "The backward step reads a gradient where the loop wrote a value. Where the loop read a "
-        "value, the step adds to the gradient, which also reads the slot."
+        "value, the step adds to the gradient, and therefore also reads the slot."
         if reads
         else "The backward step writes a gradient where the loop read a value. Where the loop only "
         "wrote, the step only reads."

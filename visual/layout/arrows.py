@@ -41,7 +41,7 @@ class Edge:
     """An arrow between two cells. `source` and `target` are the ids of the cells.
 
     `labels` are texts for the space below the target, from the longest to the shortest; the picture
-    shows the first that fits. `factor` is a text on the arrow, omitted if it does not fit. An arrow
+    shows the first label that fits. `factor` is a text on the arrow if there is space. An arrow
     within a line is an arc below the cells or, with `over`, above them. With `beside`, the arrow
     connects the sides of the cells that face each other. `plain` and `faint` arrows do not have the
     color of gradients.
@@ -151,7 +151,7 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return an arrow between facing sides. `heights` are the y of all sources of the target."""
+    """Return an arrow between facing sides. `heights` has the y of each source of the target."""
     way = 1 if source.x < target.x else -1
     x0 = source.x + source.width * (way > 0) + way
     x1 = target.x + target.width * (way < 0) - way
@@ -203,7 +203,7 @@ def place_labels(
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> dict[int, Label]:
-    """Return the first of the `candidates` that fits for each arrow, by the number of the arrow.
+    """Map the number of each arrow to the first of its `candidates` that fits.
 
     A label can touch the path of its own arrow, but no other path, no other label, and no
     `occupied` rectangle. Arrows without a fitting candidate are omitted.

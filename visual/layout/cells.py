@@ -144,7 +144,7 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield the name or the old norm, then a strip to its right, then the norm below the strip.
+    """Yield the name or the old norm, a strip to the right of this text, and the norm below.
 
     The shape of the array follows the norm if there is space.
     """

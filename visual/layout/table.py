@@ -28,7 +28,7 @@ class Cell:
 
     The cell shows `label`, or `short` if a low cell is too narrow for the label and the value. The
     tooltip is `title` (default: `name` and the values). `lines` are further lines of a high cell. A
-    cell with lines and no value shows only text. The ends of edges are the `id` of cells.
+    cell with lines and no value shows only text. Edges refer to cells by `id`.
     """
 
     role: Role

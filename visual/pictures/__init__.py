@@ -2,5 +2,5 @@
 
 Start with `tapes`. `machine` plays a trace. `unrolled`, `ssa`, `taps`, `genealogy`, and `stepgraph`
 draw a trace, and `phases` draws a derivation. `plots` draws the values of a trace and two reports,
-`dot_product` draws a report, `eager` recordings, and `routing` structural primitives.
+`dot_product` draws a report, `eager` draws recordings, and `routing` draws structural primitives.
 """

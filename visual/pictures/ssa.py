@@ -66,7 +66,7 @@ def ssa(trace: Trace, step: Steps = None, scan: int | None = None, sheet: Sheet 
         sheet=sheet,
         width=max(sheet.width, part.envelope.right + sheet.margin),
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
-        description="The tape after every step, and each of its values in its own box.",
+        description="The tape after every step, and a separate box for each of its values.",
         seeds=seeds_of(trace, [chosen]),
     )
 

@@ -64,7 +64,7 @@ def taps(tapes: Tapes, orders: int = 2, name: str = "x", sheet: Sheet = SCREEN) 
         TapsTable(strips),
         WORDS,
         sheet=sheet,
-        title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
+        title=f"Taps of {everything}, and of their gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         sentences=[*(rules[rule] for rule in TapRule if rule in rules), " · ".join(kinds)],
     )

@@ -399,7 +399,7 @@ class Scene:
 def picture_function(draw: Draw) -> Draw:
     """Return a function that checks its arguments, calls `draw`, and stores the trace in the scene.
 
-    It raises ArgumentError for a removed option or an argument of a wrong type (see `CHECKED`).
+    The returned function raises ArgumentError for a removed option or a wrong type (see `CHECKED`).
     """
     kinds = {name: kind for name, kind in draw.__annotations__.items() if kind in CHECKED}
 

@@ -86,7 +86,7 @@ class BenchState:
         """Return the state with other choices; entries of `taps`, `at`, and `options` are merged.
 
         A change of the view drops all options except `scan`, and selects the correct rule. Raises
-        ArgumentError for an unknown choice, or a value that no loop can have.
+        ArgumentError for an unknown choice, or a value that is invalid for every loop.
         """
         for name, value in changes.items():
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)

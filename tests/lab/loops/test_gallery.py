@@ -26,7 +26,7 @@ def differentiable(loop):
         yield name
 
 
-# Only the derivative wrt the first variable is also tested for the last state as the cost.
+# For the cost "last", test only the derivative wrt the first variable.
 CASES = [
     (name, wrt, cost)
     for name in NAMES

@@ -50,8 +50,8 @@ class TapeSide:
 
     `quantities` maps the name of a quantity to its row and its cells: cell 0 contains the value,
     and cell 1 the gradient, if any. A row is START for an initial value, the number of a step, or,
-    for a value after the loop, the number of steps of the loop. `arrows` contains the arrows
-    between values, then those between gradients, as pairs of names. `sums` describe the memory.
+    for a value after the loop, the number of steps. `arrows` contains the arrows between values,
+    then the arrows between gradients, as pairs of names. `sums` describe the memory.
     """
 
     quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]

@@ -147,7 +147,7 @@ def _total_times(
 
 
 def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
-    """Return the taps of each sequence with cells: its values are inputs with few entries.
+    """Return the taps of each sequence whose values have cells: inputs with few entries.
 
     A derivative has cells only for the gradient of the cost with respect to an output. The other
     values of its sequences have cells in the forward loop.

@@ -18,7 +18,7 @@ from visual.layout.columns import Gap
 
 
 class Ink(StrEnum):
-    """The meaning of a piece of a sentence, which determines its color."""
+    """The meaning of a piece of a sentence. It determines the color of the piece."""
 
     PLAIN = "plain"
     NAME = "name"
@@ -169,7 +169,7 @@ class PartGroup:
     """Parts that play together: a single sum, or several initial values, restored values, or zeros.
 
     `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
-    each part has its own sentence. If `hides_factors`, the lines show no factors, because several
+    each part has a sentence. If `hides_factors`, the lines show no factors, because several
     sums have only zero terms.
     """
 
@@ -201,7 +201,7 @@ class PartGroup:
     def reasons(self) -> str:
         """The reason of the group or, without one, the reasons of its shown parts in the first run.
 
-        If all these parts write back their old values, the first part has the reason for all.
+        If all these parts write back their old values, the first part contains the shared reason.
         """
         shown = [self.parts[n] for n in self.shown]
         shown = [part for part in shown if not part.is_second] or shown

@@ -1,4 +1,4 @@
-"""An eager recording as a machine: nodes are cells, and gradients go back from the final node.
+"""An eager recording as a machine: nodes are cells, and gradients flow back from the final node.
 
 Each tape has two rows: the values of its nodes, and the sums of the gradients of its nodes. The
 columns are the nodes of all tapes, in the order in which the program appended the nodes.

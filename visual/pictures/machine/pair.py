@@ -1,9 +1,9 @@
 """Two runs in lockstep: runs of two loops, or the runs of the correct rule and of a faulty rule.
 
 On the common clock, events of the same step of Scans with the same number end at the same moment,
-and a column shows the results of the same step. A run without an event of this step rests. A row
-with the same numbers in the correct and the faulty run appears once. If the numbers differ, the row
-of the faulty run is below the correct row, and both versions of a sum play together.
+and a column shows the results of one step. A run with fewer events in a step waits. A row with the
+same numbers in the correct and the faulty run appears once. If the numbers differ, the row of the
+faulty run is below the correct row, and both versions of a sum play together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,7 +126,7 @@ def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
 
 
 def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
-    """Return the title, which compares the first wrong derivative with the correct one."""
+    """Return the title, which compares the first wrong derivative with its correct value."""
     if breakage.visible is None:
         return f"The faulty rule changes no derivative of this loop up to order {len(table)}"
     name, correct, faulty, _, ratio = table[breakage.visible - 1]

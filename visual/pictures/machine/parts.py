@@ -1,4 +1,4 @@
-"""Build the keys of a cell, its role and number from a moment on, and the parts of an event."""
+"""Build the keys of cells (role and number from a moment on) and the parts of events."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

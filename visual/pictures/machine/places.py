@@ -1,7 +1,7 @@
 """The instructions with which a page recomputes the numbers of a machine.
 
 The *place* of a number is the index of its instruction in the program of the run. The program has
-the same events as the run, with places instead of values, and `PlacedEvents` reads both together.
+the same events as the run, with places instead of values. `PlacedEvents` pairs these events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Numeral(str):
 
 
 def check_of(expression: Expression, operands: Sequence[Leaf]) -> tuple[Instruction, ...]:
-    """Return the right side of an equation as instructions. The inputs are the operands."""
+    """Return the right side of an equation as instructions, whose inputs are the operands."""
     instructions = Instructions()
     instructions.term(expression, lambda leaf: instructions.add("input", "", operands.index(leaf)))
     return tuple(instructions.lines)

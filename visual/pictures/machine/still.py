@@ -50,7 +50,7 @@ def still(
 
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
-    """Return the machine of a trace. A long loop shows the columns that fit on a sheet, or 3."""
+    """Return the machine of a trace, with as many columns as fit on a sheet, but at least 3."""
     room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
     return machine_of(trace, around, most=max(3, int(room / NARROWEST)))
 
@@ -159,7 +159,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 
 
 def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the shapes of the sentence of a group, of its reason, and of the name of the moment."""
+    """Yield the shapes of a group's sentences and reason, and of the name of the moment."""
     y, room = arrangement.height + 14, arrangement.width - 16
     machine, group = arrangement.machine, moment.group
     lines = group.summary or [group.parts[n].sentence for n in group.shown] if group else ()

@@ -118,7 +118,7 @@ class Pieces:
         return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """Return a group of texts and of a box. The box has the key of the subject."""
+        """Return a group of a box and texts. The box has the key of the subject."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
         return Group((cell, *texts), title=title)
 

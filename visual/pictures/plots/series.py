@@ -73,7 +73,7 @@ class PlottedQuantity:
 
     @property
     def curves(self) -> list[Series]:
-        """The curves of numbers. If there are several, their names are costs or entries."""
+        """The curves of numbers. Several curves have costs or entries as names."""
         series = self.series[0]
         if self.is_size:
             costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
@@ -85,7 +85,7 @@ class PlottedQuantity:
 
     @property
     def note(self) -> str:
-        """`about`, or the first and final value of a single curve, after ``‖ ‖`` if norms."""
+        """`about`, or the first and final value of a single curve; ``‖ ‖`` precedes norms."""
         if self.about:
             return self.about
         values, *others = (curve.values for curve in self.curves)

@@ -42,7 +42,7 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 
 
 class Panel(NamedTuple):
-    """A panel. `prefix` begins the names of arrays. If `is_back`, values move to the inputs."""
+    """A panel. Names of arrays start with `prefix`. If `is_back`, values move to the inputs."""
 
     number: int
     title: str

@@ -47,7 +47,7 @@ class StepNodes:
     """The graph of the formulas in the step of a Scan.
 
     If `shared`, each value that the step uses more than once has a node, unless more than 12 values
-    would have one. Otherwise, each formula contains the operations that compute its values. The
+    would have a node. Otherwise, each formula contains the operations that compute its values. The
     node of a new running total contains the old total, which has no node.
     """
 

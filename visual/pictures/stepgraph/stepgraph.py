@@ -79,7 +79,7 @@ def stepgraph(
 
 
 def first_sum(scan: ScanTrace) -> int:
-    """Return the first step with a formula that reads two nonzero slots, or 0 if none does."""
+    """Return the first step with a formula that reads two nonzero slots, or 0 for no such step."""
     combines = np.zeros(scan.steps or 1, dtype=bool)
     for formula in scan.formulas if scan.steps else ():
         slots = [leaf for leaf in formula.leaves if leaf.tap is not None]

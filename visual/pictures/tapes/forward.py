@@ -18,7 +18,7 @@ MOST_PARAMETERS = 5
 
 
 class Forward(Table):
-    """The values of a loop over time. `all` adds all parameters and the kinds of all tapes."""
+    """The values of a loop over time. `all` shows all parameters and the kinds of all tapes."""
 
     def __init__(self, named: NamedScan, all: bool = False) -> None:
         self.named, self.scan, self.all = named, named.scan, all

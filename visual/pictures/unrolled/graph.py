@@ -107,7 +107,7 @@ class Unrolling:
         self._add_edges()
 
     def _add_edges(self) -> None:
-        """Add the edges, then set the roles of nodes, which depend on the edges."""
+        """Add the edges, then set the roles of nodes from the edges."""
         trace, chosen = self.trace, self.chosen
         self.uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
         for value, write in self.flow.writes.items():
@@ -221,7 +221,7 @@ class Unrolling:
         return self.chosen.index(lane.scan) if lane.scan in self.chosen else 0
 
     def _further_goals(self) -> Iterator[int]:
-        """Yield the nodes of tapes with unknown readers. Yield none if all Scans are loops."""
+        """Yield the nodes of tapes with unknown readers. Yield no node if all Scans are loops."""
         trace, loops = self.trace, [*filter(self.is_loop, self.chosen)]
         unknown = set[tuple[int, int]]()
         for later in (trace.scans[number] for number in self.chosen):
