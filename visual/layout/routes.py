@@ -7,7 +7,8 @@ gap, because a loop repeats itself from column to column. Below a lane, two arro
 they leave the same box or do not overlap.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 Point = tuple[float, float]
@@ -23,81 +24,101 @@ class Spot:
     column: int
 
 
-@dataclass(frozen=True)
-class LaneGrid:
-    """The upper edges of lanes, the left edges of columns, the size of boxes, and `taken` spots."""
+class Routes:
+    """Arrows between boxes at `taken` spots. `edges` are the spots of the two ends of each arrow.
 
-    tops: tuple[float, ...]
-    height: float
-    lefts: tuple[float, ...]
-    width: float
-    taken: frozenset[Spot]
-
-    def middle(self, spot: Spot) -> Point:
-        """Return the middle of the box at a spot."""
-        return self.lefts[spot.column] + self.width / 2, self.tops[spot.lane] + self.height / 2
-
-
-@dataclass(frozen=True)
-class Tracks:
-    """The numbers of the tracks for arrows with corners, from 0.
-
-    `gaps` maps the lanes of the two ends of an arrow to the track between two columns. `below` maps
-    a lane, then the box that an arrow leaves, to the track below the lane. `labeled` lanes have
-    space for labels between these tracks. `ends` maps a side of a box to the vertical distances
-    between the middle of the side and the ends of straight arrows.
+    `count` is the number of tracks in the gap between two columns. Lanes with a `labeled` edge that
+    has corners and stays in the lane are also `labeled`: their tracks have space for labels.
     """
 
-    gaps: Mapping[tuple[int, int], int]
-    below: Mapping[int, Mapping[Spot, int]]
-    labeled: Container[int]
-    ends: Mapping[tuple[Spot, int], list[float]]
-
-    @property
-    def count(self) -> int:
-        """The number of tracks in the gap between two columns."""
-        return len(self.gaps)
+    def __init__(
+        self,
+        edges: Sequence[tuple[Spot, Spot]],
+        labeled: Collection[tuple[Spot, Spot]],
+        taken: Set[Spot],
+    ) -> None:
+        self.edges = edges
+        self.straight = {edge for edge in edges if _is_straight(*edge, taken)}
+        self.labeled = {a.lane for a, b in {*labeled} - self.straight if a.lane == b.lane}
+        gaps: dict[tuple[int, int], int] = {}  # the track of an arrow, by the lanes of its ends
+        reaches = defaultdict[int, defaultdict[Spot, list[int]]](lambda: defaultdict(list))
+        for source, target in (edge for edge in edges if edge not in self.straight):
+            is_level = source.lane == target.lane
+            if not is_level:
+                gaps.setdefault((source.lane, target.lane), len(gaps))
+            if is_level or not _share_gap(source, target):
+                end = 2 * target.column + (0 if is_level else _side(source, target))
+                reaches[_lane_above(source, target)][source] += (2 * source.column, end)
+        self.gaps, self.count = gaps, len(gaps)
+        self.below = {lane: _number_tracks(reach) for lane, reach in reaches.items()}
 
     def room(self, lane: int) -> float:
         """Return the height of the space for the tracks below a lane."""
-        return self.depth(lane, max(self.below.get(lane, {}).values(), default=-1)) + TRACK
+        return self._depth(lane, max(self.below.get(lane, {}).values(), default=-1)) + TRACK
 
-    def depth(self, lane: int, track: int) -> float:
+    def _depth(self, lane: int, track: int) -> float:
         """Return the distance from a lane to a track below the lane."""
         if lane in self.labeled:
             return FIRST_LABEL + NEXT_LABEL * track
         return TRACK * (track + 1)
 
+    def paths(
+        self, lefts: Sequence[float], width: float, tops: Sequence[float], height: float
+    ) -> Iterator[tuple[Point, ...]]:
+        """Yield the corners of each arrow. Arrowheads at the same side of a box do not overlap.
 
-def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
+        `lefts` are the left edges of columns, and `tops` the upper edges of lanes. All boxes have
+        the size `width` by `height`.
+        """
+        half, high = width / 2, height / 2
+        heads = defaultdict[tuple[Spot, int], list[float]](list)  # offsets from a middle, by side
+        for source, target in self.straight:
+            if source.column != target.column:
+                heads[target, _side(source, target)].append(LEAN * (source.lane - target.lane))
+        for source, target in self.edges:
+            (x0, y0), (x1, y1) = (
+                (lefts[spot.column] + half, tops[spot.lane] + high) for spot in (source, target)
+            )
+            side, way, down = _side(source, target), 1 if x1 > x0 else -1, 1 if y1 > y0 else -1
+            if (source, target) in self.straight:
+                lean = LEAN * (target.lane - source.lane)
+                if source.column == target.column:
+                    yield (x0, y0 + down * high), (x1, y1 - down * (high + 1))
+                else:
+                    yield (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
+                continue
+            lane = _lane_above(source, target)
+            track = self.below.get(lane, {}).get(source, 0)
+            along = tops[lane] + height + self._depth(lane, track)
+            if source.lane == target.lane:
+                out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
+                yield (out, low), (out, along), (end, along), (end, low + 1)
+                continue
+            number, room = self.gaps[source.lane, target.lane], high - 5
+            gap = x1 + side * (half + 8 + TRACK * number)
+            offset = side * room / 2
+            if self.count > 1:  # arrows to both sides of a gap end at different heights
+                offset = room * ((2 * (number + 1) + (side < 0)) / (self.count + 1) - 1)
+            used = heads[target, side]
+            free = [offset, *range(4 - int(high), int(high) - 3)]
+            free = [y for y in free if all(abs(y - head) >= HEAD for head in used)]
+            used.append(min(free, key=lambda y: abs(y - offset), default=offset))
+            enter = (gap, y1 + used[-1]), (x1 + side * (half + 1), y1 + used[-1])
+            if _share_gap(source, target):
+                start = x0 + (half if gap > x0 else -half)
+                yield (start, y0 + offset), (gap, y0 + offset), *enter
+                continue
+            down, out = (1 if along > y0 else -1), x0 + 10 + 4 * track
+            yield (out, y0 + down * high), (out, along), (gap, along), *enter
+
+
+def _is_straight(source: Spot, target: Spot, taken: Set[Spot]) -> bool:
     """Return whether a straight arrow between two spots touches no other box."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
     low, high = sorted((source.lane, target.lane))
     between = {Spot(lane, source.column) for lane in range(low + 1, high)}
     return source.column == target.column and low < high and not between & taken
-
-
-def assign_tracks(
-    edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], labeled: Container[int] = ()
-) -> Tracks:
-    """Return the tracks of the arrows that are not straight."""
-    gaps: dict[tuple[int, int], int] = {}
-    below: dict[int, dict[Spot, list[int]]] = {}
-    ends: dict[tuple[Spot, int], list[float]] = {}
-    for source, target in edges:
-        side, down = _side(source, target), target.lane - source.lane
-        if is_straight(source, target, taken):
-            if source.column != target.column:
-                ends.setdefault((target, side), []).append(-LEAN * down)
-            continue
-        if down:
-            gaps.setdefault((source.lane, target.lane), len(gaps))
-        if not down or not _share_gap(source, target):
-            reach = below.setdefault(_lane_above(source, target), {}).setdefault(source, [])
-            reach += (2 * source.column, 2 * target.column + side * (down != 0))
-    numbers = {lane: _number_tracks(reaches) for lane, reaches in below.items()}
-    return Tracks(gaps, numbers, labeled, ends)
 
 
 def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
@@ -112,49 +133,6 @@ def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
         ends[number : number + 1] = [max(reach)]
         numbers[source] = number
     return numbers
-
-
-def routes(
-    edges: Iterable[tuple[Spot, Spot]], grid: LaneGrid, tracks: Tracks
-) -> Iterator[tuple[Point, ...]]:
-    """Yield the corners of each arrow. Arrowheads at the same side of a box do not overlap."""
-    taken = {side: [*offsets] for side, offsets in tracks.ends.items()}
-    for source, target in edges:
-        heads = taken.setdefault((target, _side(source, target)), [])
-        yield _route(source, target, grid, tracks, heads)
-
-
-def _route(
-    source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks, heads: list[float]
-) -> tuple[Point, ...]:
-    """Return the corners of an arrow. Append the offset of the arrowhead to `heads`."""
-    (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
-    half, high, way = grid.width / 2, grid.height / 2, 1 if x1 > x0 else -1
-    if is_straight(source, target, grid.taken):
-        if source.column != target.column:
-            lean = LEAN * (target.lane - source.lane)
-            return (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
-        down = 1 if y1 > y0 else -1
-        return (x0, y0 + down * high), (x1, y1 - down * (high + 1))
-    lane = _lane_above(source, target)
-    track = tracks.below.get(lane, {}).get(source, 0)
-    along = grid.tops[lane] + grid.height + tracks.depth(lane, track)
-    if source.lane == target.lane:
-        out, end, low = x0 + way * 12, x1 - way * 12, y0 + high
-        return (out, low), (out, along), (end, along), (end, low + 1)
-    number, side = tracks.gaps[source.lane, target.lane], _side(source, target)
-    gap, room, count = x1 + side * (half + 8 + TRACK * number), high - 5, tracks.count
-    offset = side * room / 2
-    if count > 1:  # arrows to both sides of a gap end at different heights
-        offset = room * ((2 * (number + 1) + (side < 0)) / (count + 1) - 1)
-    free = [offset, *range(4 - int(high), int(high) - 3)]
-    free = [y for y in free if all(abs(y - head) >= HEAD for head in heads)]
-    heads.append(min(free, key=lambda y: abs(y - offset), default=offset))
-    enter = (gap, y1 + heads[-1]), (x1 + side * (half + 1), y1 + heads[-1])
-    if _share_gap(source, target):
-        return (x0 + (half if gap > x0 else -half), y0 + offset), (gap, y0 + offset), *enter
-    down, out = (1 if along > y0 else -1), x0 + 10 + 4 * track
-    return (out, y0 + down * high), (out, along), (gap, along), *enter
 
 
 def _side(source: Spot, target: Spot) -> int:

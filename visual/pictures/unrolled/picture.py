@@ -1,6 +1,6 @@
 """The shapes of an unrolled picture, for a graph whose nodes have columns and lanes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
@@ -14,7 +14,7 @@ from visual.layout.canvas import HEIGHT
 from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
-from visual.layout.routes import TRACK, LaneGrid, assign_tracks, is_straight, routes
+from visual.layout.routes import TRACK, Point, Routes
 from visual.layout.table import Cell
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
@@ -40,21 +40,18 @@ class Picture(Placing):
         first = 0 if room.open else min(graph.chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(graph.trace, first).moment(0)
         self.ends = [(self.spots[a], self.spots[b]) for a, b in self.arrows]
-        self.taken = frozenset(self.spots.values())
         run, edges = events(graph.trace), enumerate(self.arrows if room.open else ())
         factors = ((number, factor_along(run, graph, edge)) for number, edge in edges)
         self.factors = {number: factor for number, factor in factors if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
-        along = [(a, b) for a, b in self.factored if a.lane == b.lane]
-        labeled = {a.lane for a, b in along if not is_straight(a, b, self.taken)}
-        self.tracks = assign_tracks(self.ends, self.taken, labeled)
+        self.routes = Routes(self.ends, self.factored, {*self.spots.values()})
         wanted = 0.0  # the width of boxes; the name of an array fills half of the box
         for node in self.nodes.values():
             name = text_width(node.label, 12, bold=True)
             is_half = room.open and node.value.ndim
             wanted = max(wanted, 2 * name + 8 if is_half else name + 12)
         names = [text_width(factor.name, SIZE) + 8 for factor in self.factors.values()]
-        sizes = room.sizes(self.columns, wanted, self.tracks.count, max(names, default=0.0))
+        sizes = room.sizes(self.columns, wanted, self.routes.count, max(names, default=0.0))
         width, self.between = sizes
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
@@ -77,10 +74,9 @@ class Picture(Placing):
             for n, name in enumerate(names):
                 low = y + HEIGHT / 2 + 4 + 13 * (n - (len(names) - 1) / 2)
                 words.append(piece(fitted(end, low, name, room, size, "end", **look)))
-            y += HEIGHT + 20 + self.tracks.room(number) + self._below(number)
+            y += HEIGHT + 20 + self.routes.room(number) + self._below(number)
         widths = [FOLD if isinstance(column, Gap) else self.width for column in self.columns]
         lefts = [*accumulate((w + self.between for w in widths), initial=self.room.left)][:-1]
-        grid = LaneGrid(tuple(tops), HEIGHT, tuple(lefts), self.width, self.taken)
         boxes, cells = dict[int, Box](), list[Group]()
         for number, node in self.nodes.items():
             spot, is_first = self.spots[number], self.graph.block(node.lane) == 0
@@ -89,8 +85,9 @@ class Picture(Placing):
             boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
             cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
             cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
-        shapes = [*self._arrows(grid, boxes), *cells]
-        right = max(lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
+        paths = self.routes.paths(lefts, self.width, tops, HEIGHT)
+        shapes = [*self._arrows(paths, boxes), *cells]
+        right = max(lefts, default=0.0) + self.width + TRACK * (self.routes.count + 2)
         for left, column in zip(lefts, self.columns, strict=True):
             mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
             for top in tops if mark else ():
@@ -157,11 +154,13 @@ class Picture(Placing):
         if any(a.column != b.column for a, b in near):
             return 44
         along = any(a.lane == b.lane == lane for a, b in self.factored)
-        return 16 if along and self.between < NARROW and lane not in self.tracks.labeled else 0
+        return 16 if along and self.between < NARROW and lane not in self.routes.labeled else 0
 
-    def _arrows(self, grid: LaneGrid, boxes: dict[int, Box]) -> Iterator[Shape]:
-        """Yield all arrows with their factors. An arrow belongs to the moment of its target."""
-        arrows, paths = list[Arrow](), routes(self.ends, grid, self.tracks)
+    def _arrows(
+        self, paths: Iterable[tuple[Point, ...]], boxes: dict[int, Box]
+    ) -> Iterator[Shape]:
+        """Yield the arrows along `paths` with their factors. An arrow belongs to the moment of its target."""
+        arrows = list[Arrow]()
         for (first, last), points in zip(self.arrows, paths, strict=True):
             faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
             arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
