@@ -13,15 +13,17 @@ from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import ExerciseTask
+from visual.layout.canvas import heading
 from visual.layout.cells import values_text
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table
 from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import conversions, role_of
 from visual.pictures.tapes.headings import kind_text
 from visual.pictures.taps import taps as taps_picture
+from visual.scene.combinators import Piece
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
@@ -96,7 +98,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
 class TapeBeforeStep(Table):
     """A table with the slots of a tape that a question shows, and the columns of all slots."""
 
-    heading: TableHeading
+    heading: Piece
     slots: Line
     columns: range
     label_width = 0.0
@@ -124,16 +126,16 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
     ]
     lines = [f"{tape.name}: {kind_text(tape)}"]
     lines += [f"saved values that the step reads: {listing(reads)}"] if reads else []
-    steps = f"step {step} (steps 0 to {named.scan.steps - 1})"
-    heading = TableHeading(f"{named.numbered_name}, {steps}", lines, named.numbered_name)
-    cells, heads = list[tuple[Key, Cell]](), dict[Key, Head]()
+    name, steps = named.numbered_name, f"step {step} (steps 0 to {named.scan.steps - 1})"
+    head = heading(f"{name}, {steps}", lines, more=name)
+    cells, heads = list[Cell](), dict[Key, Head]()
     for row in rows:
         key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
         role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
-        cells.append((key, Cell(role, named.slot_label(tape, row), value)))
+        cells.append(Cell(role, named.slot_label(tape, row), value, column=key))
         heads[key] = Head("", f"pos {integers(tape.position(row))}")
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
-    table = TapeBeforeStep(heading, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
+    table = TapeBeforeStep(head, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
     title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
     return table_scene(table, {}, title, about)
 

@@ -4,21 +4,21 @@ For a long loop, `lay_out` shows the requested steps, and as many steps at both 
 single step has too many columns, gaps replace columns in the middle.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
-from visual.layout.canvas import formula_lines, heading, scene_with_legend
+from visual.layout.canvas import formula_lines, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, fitted, folded, text_width
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, TextLook, fitted, folded, text_width
 from visual.scene.theme import Role
 
 SMALL, LINE = 11, 15  # font size of text next to cells; height of a line of a formula
@@ -34,33 +34,26 @@ ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # heights of the space for arrows
 Blocks = Mapping[int, list[int | Gap]]
 
 
-@dataclass
 class PlacedPart:
     """A part of a table, with the `left` edges of its columns, and with its `gaps`.
 
     Each gap consists of the number of its block, the x of its middle, and its number of columns.
     """
 
-    part: TablePart
-    start: float
-    pitch: float
-    blocks: Blocks
-    left: dict[Key, float] = field(default_factory=dict)
-    gaps: list[tuple[int, float, int]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.cell = int(self.pitch * self.part.full)
-        self.apart = self.pitch - self.cell
-        self.right = self.start
-        for block, items in self.blocks.items():
+    def __init__(self, part: TablePart, start: float, pitch: float, blocks: Blocks) -> None:
+        self.part, self.start, self.pitch, self.blocks = part, start, pitch, blocks
+        self.cell, self.right = int(pitch * part.full), start
+        self.apart, self.left = pitch - self.cell, dict[Key, float]()
+        self.gaps = list[tuple[int, float, int]]()
+        for block, items in blocks.items():
             for item in items:
                 if isinstance(item, Gap):
-                    width = WIDEST_GAP * min(1.0, self.pitch / WIDE_PITCH)
+                    width = WIDEST_GAP * min(1.0, pitch / WIDE_PITCH)
                     self.gaps.append((block, self.right + (width - self.apart) / 2, item.hidden))
                     self.right += width
                 else:
                     self.left[block, item] = self.right
-                    self.right += self.pitch
+                    self.right += pitch
 
 
 def lay_out(
@@ -194,10 +187,9 @@ class _Layout:
     def add(self, row: Row) -> None:
         """Draw a row below the previous rows."""
         if row.heading is not None:
-            head = heading(row.heading.title, row.heading.lines, self.sheet, row.heading.more)
             self.y += BEFORE if self.y else 0
-            self.shapes += shifted(head, self.sheet.margin, self.y).shapes
-            self.y += head.envelope.bottom
+            self.shapes += shifted(row.heading, self.sheet.margin, self.y).shapes
+            self.y += row.heading.envelope.bottom
             if self.parts[0].part.title:
                 ends = [*(area.start for area in self.parts[1:]), self.right]
                 for area, end in zip(self.parts, ends, strict=True):
@@ -224,7 +216,8 @@ class _Layout:
             bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
         inside += route(row.edges, self.boxes, self.detours)
         shapes, bottoms[0] = self._formulas(row, bottoms[0])
-        self.shapes.append(replace(row.moment, shapes=(*inside, *shapes)))
+        number, moment = row.moment
+        self.shapes.append(Group((*inside, *shapes), number, moment=moment))
         for n, (area, lines) in enumerate(zip(self.parts, parts, strict=True)):
             bottoms[n] += area.part.apart - LOW_APART if lines and lines[-1].low else 0.0
         self.y = max(bottoms)
@@ -244,14 +237,17 @@ class _Layout:
                 shapes, bottom = self._low(area, line, y)
                 inside += shapes
                 continue
-            ids = {cell.id for _, cell in line.cells if cell.id is not None}
-            own = [e for e in row.edges if not e.beside and (e.source in ids or e.target in ids)]
-            bows = [edge for edge in own if {edge.source, edge.target} <= ids]
-            y += ABOVE * _has_bow_above(area, line, bows)
+            lefts = dict[Key | None, float]([(None, area.start), *area.left.items()])
+            cells = [(cell, lefts[cell.column]) for cell in line.cells if cell.column in lefts]
+            xs = {cell.id: x for cell, x in cells if cell.id is not None}
+            own = [e for e in row.edges if not e.beside and xs.keys() & {e.source, e.target}]
+            bows = [edge for edge in own if xs.keys() >= {edge.source, edge.target}]
+            far = 1.5 * area.pitch  # an arrow over the cells to the next cell is straight
+            y += ABOVE * any(e.over and abs(xs[e.target] - xs[e.source]) > far for e in bows)
             name = (row.name if line is named else "") or line.name
             side_texts = [*self._beside(y, name, line.notes)]
             self.shapes += side_texts
-            inside += self._cells(area, line, y)
+            inside += self._cells(area, line, cells, y)
             has_next = any(not other.low for other in lines[number + 1 :])
             bottom = y + area.part.height + _beneath(area, bows, own, has_next)
             bottom = max([bottom, *(text.y + 2 for text in side_texts)])
@@ -279,12 +275,11 @@ class _Layout:
         for number, part in enumerate(part for note in notes for part in _folded(note, room)):
             yield fitted(x, y + 32 + 13 * number, part, room, SMALL, "end", muted=True)
 
-    def _cells(self, area: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
-        """Yield the cells of a line, and a mark for each gap of the line."""
-        for key, each in line.cells:
-            x = area.left.get(key) if key is not None else area.start
-            if x is None:
-                continue
+    def _cells(
+        self, area: PlacedPart, line: Line, cells: Iterable[tuple[Cell, float]], y: float
+    ) -> Iterator[Shape]:
+        """Yield cells with these left edges in a line, and a mark for each gap of the line."""
+        for each, x in cells:
             box = Box(x, y, area.cell, area.part.height, each.role)
             if each.id is not None:
                 self.boxes[each.id] = box
@@ -297,8 +292,8 @@ class _Layout:
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
         """Return at most `STACKED` low cells per column of a line, and the y below the cells."""
         stacks: dict[float, list[Cell]] = {}
-        for key, each in line.cells:
-            x = area.start if key is None else area.left.get(key, area.start)
+        for each in line.cells:
+            x = area.start if each.column is None else area.left.get(each.column, area.start)
             stacks.setdefault(x, []).append(each)
         shapes: list[Shape] = [*self._beside(y - 4, line.name)]
         most = area.pitch - 4
@@ -358,13 +353,6 @@ def _folded(note: str, room: float) -> list[str]:
     if any(text_width(word, SMALL) > room for word in note.split()):
         return [note]
     return folded(note, room, SMALL)
-
-
-def _has_bow_above(area: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
-    """Return whether an arc runs above the cells. An arrow to the next cell is straight."""
-    lefts = {each.id: area.left.get(key, 0.0) for key, each in line.cells if key is not None}
-    far = 1.5 * area.pitch
-    return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
 
 
 def _beneath(area: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:

@@ -1,14 +1,13 @@
 """Tables of cells: the content of a picture before `placing.lay_out` computes positions.
 
-A `Table` yields rows. A row consists of lines, and a line consists of cells. Each cell has the key
-of its column: the number of a block of columns, and the number of the column in the block. Blocks
+A `Table` yields rows. A row consists of lines, and a line consists of cells. The key of a column
+consists of the number of a block of columns, and of the number of the column in the block. Blocks
 are next to each other.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from lab.traces.trace import ScanTrace
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.sheet import Sheet
-from visual.scene.shapes import Group
+from visual.scene.combinators import Piece
 from visual.scene.theme import Role
 
 Key = tuple[int, int]  # the number of a block, and the number of a column in the block
@@ -26,15 +25,17 @@ Key = tuple[int, int]  # the number of a block, and the number of a column in th
 class Cell:
     """A cell with a quantity and its role. `value` is None for uninitialized memory.
 
-    The cell shows `label`, or `short` if a low cell is too narrow for the label and the value. The
-    tooltip is `title` (default: `name` and the values). `lines` are further lines of a high cell. A
-    cell with lines and no value shows only text. Edges refer to cells by `id`.
+    The cell is in a `column` or, for None, at the left edge of a low line. It shows `label`, or
+    `short` if a low cell is too narrow for the label and the value. The tooltip is `title`
+    (default: `name` and the values). `lines` are further lines of a high cell. A cell with lines
+    and no value shows only text. Edges refer to cells by `id`.
     """
 
     role: Role
     name: str
     value: np.ndarray | None
     _: KW_ONLY
+    column: Key | None = None
     old: np.ndarray | None = None
     key: str = ""
     label: str = ""
@@ -59,11 +60,11 @@ class Head:
 class Line:
     """Cells next to each other in a `part` of the table, with `notes` to their left.
 
-    In a `low` line, each value is next to its name, and cells of the same column are stacked. Low
-    cells without a column begin at the left edge. The line marks the gaps of its `blocks`.
+    In a `low` line, each value is next to its name, and cells of the same column are stacked. The
+    line marks the gaps of its `blocks`.
     """
 
-    cells: Sequence[tuple[Key | None, Cell]]
+    cells: Sequence[Cell]
     notes: Sequence[str] = ()
     heads: Mapping[Key, Head] = field(default_factory=dict)
     name: str = ""
@@ -72,30 +73,21 @@ class Line:
     blocks: Collection[int] = (0,)
 
 
-@dataclass(frozen=True)
-class TableHeading:
-    """A title with its tooltip `more`, and lines below the title."""
-
-    title: str
-    lines: Sequence[str] = ()
-    more: str = ""
-
-
 @dataclass(frozen=True, eq=False)
 class Row:
     """A named row of a table: lines of cells, edges between the cells, formulas, and a moment.
 
     Each formula is a pair of texts: in symbols, and in numbers or empty. A row can begin with a
-    `heading`. The `meaning` explains the heads of columns. A row with a `note` has no other
-    content: the note replaces hidden rows.
+    `heading` (see `canvas.heading`). The `meaning` explains the heads of columns. A row with a
+    `note` has no other content: the note replaces hidden rows.
     """
 
     name: str = ""
     lines: Sequence[Line] = ()
     edges: Sequence[Edge] = ()
     formulas: Sequence[tuple[str, str]] = ()
-    moment: Group = field(default_factory=partial(Group, ()))
-    heading: TableHeading | None = None
+    moment: Moment = (None, "")
+    heading: Piece | None = None
     meaning: str = ""
     note: str = ""
 
@@ -158,7 +150,7 @@ class Table(ABC):
         """
         columns = [set[Key]() for _ in self.parts]
         for line in (line for row in self.rows(fold, ()) for line in row.lines):
-            columns[line.part] |= {*line.heads} | {key for key, _ in line.cells if key is not None}
+            columns[line.part].update(line.heads, (c.column for c in line.cells if c.column))
         return columns
 
     @abstractmethod

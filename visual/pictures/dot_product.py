@@ -17,11 +17,12 @@ from lab.checks.check import inner
 from lab.equations.quantities import index_of
 from lab.errors import KindError, argument_error
 from lab.notation import value_symbol
+from visual.layout.canvas import heading
 from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.scene.shapes import Group, Scene, picture_function
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 if TYPE_CHECKING:  # pictures of loops do not import this module
@@ -143,7 +144,7 @@ class ProductTable(Table):
         for n, ((title, line), products) in enumerate(zip(TITLES, self.products, strict=True)):
             totals = [*accumulate(sum(p.value for p in each) for _, each in products)]
             heads = {(0, column): head for column, head in enumerate(self.heads[n])}
-            yield Row(heading=TableHeading(f"{title} of {name}", [line]))
+            yield Row(heading=heading(f"{title} of {name}", [line], fold.sheet))
             for item in [*fold.steps(self.scan), *range(steps, len(products))]:
                 if isinstance(item, Gap):
                     yield Row(note=f"⋯ {item.hidden:,} steps are not shown; the sums include them")
@@ -152,7 +153,7 @@ class ProductTable(Table):
                 cells = [*self._cells(each, totals[item], is_back=n == 1)]
                 if n == 1 and item < steps:
                     cells += self._gradients(item)
-                moment = Group((), n * steps + item, moment=f"{title}, {row}")
+                moment = n * steps + item, f"{title}, {row}"
                 yield Row(row, [Line(cells, heads=heads)], moment=moment)
                 heads = {}
         forward, backward = self.test.products
@@ -160,9 +161,9 @@ class ProductTable(Table):
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
         both = f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}"
         difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
-        yield Row(heading=TableHeading(both, [difference]))
+        yield Row(heading=heading(both, [difference], fold.sheet))
 
-    def _gradients(self, step: int) -> Iterator[tuple[Key, Cell]]:
+    def _gradients(self, step: int) -> Iterator[Cell]:
         """Yield the gradient that a step of the pullback writes at the smallest tap of a tape."""
         named = NamedScan(self.test.backward, len(self.test.backward.scans) - 1)
         for n, tape in enumerate(self.tapes):
@@ -171,25 +172,21 @@ class ProductTable(Table):
             label = value_symbol(f"g{tape.gradient_of}", index_of(tape, row))
             name = f"{label} so far" if tape.is_total else label
             key, value = named.row_key(tape, row), access.values[step]
-            yield (0, n), Cell(Role.INTERMEDIATE, name, value, key=key, label=label)
+            yield Cell(Role.INTERMEDIATE, name, value, column=(0, n), key=key, label=label)
 
-    def _cells(
-        self, products: Sequence[Product], total: float, is_back: bool
-    ) -> Iterator[tuple[Key, Cell]]:
+    def _cells(self, products: Sequence[Product], total: float, is_back: bool) -> Iterator[Cell]:
         """Yield the factors of the products, the sum of the products, and the total so far."""
         if not products:
             return
-        first, end = is_back * len(self.tapes), len(self.heads[is_back])
         roles = (Role.RESULT, Role.INPUT) if is_back else (Role.INTERMEDIATE, Role.SEED)
-        way = 1 if is_back else -1
-        factors = [
-            factor for product in products for factor in (product.left, product.right)[::way]
-        ]
-        for n, (name, value) in enumerate(factors):
-            short = name.partition("[")[0] if "…" in name else name
-            yield (0, first + n), Cell(roles[n % 2], name, value, key=f"dot:{name}", label=short)
-        names, total_of_row = " + ".join(map(str, products)), sum(p.value for p in products)
-        last = f"sum up to {products[-1].left[0]}"
-        cell = Cell(Role.INTERMEDIATE, names, np.asarray(total_of_row), key=f"dot:{names}")
-        yield (0, end - 2), cell
-        yield (0, end - 1), Cell(Role.OVERWRITTEN, last, np.asarray(total), key=f"dot:{last}")
+        pairs = ((p.left, p.right) if is_back else (p.right, p.left) for p in products)
+        factors = ((role, *each) for pair in pairs for role, each in zip(roles, pair, strict=True))
+        for n, (role, name, value) in enumerate(factors, is_back * len(self.tapes)):
+            short, key = name.partition("[")[0] if "…" in name else name, f"dot:{name}"
+            yield Cell(role, name, value, column=(0, n), key=key, label=short)
+        sums = (
+            (Role.INTERMEDIATE, " + ".join(map(str, products)), sum(p.value for p in products)),
+            (Role.OVERWRITTEN, f"sum up to {products[-1].left[0]}", total),
+        )
+        for n, (role, name, number) in enumerate(sums, len(self.heads[is_back]) - len(sums)):
+            yield Cell(role, name, np.asarray(number), column=(0, n), key=f"dot:{name}")

@@ -18,18 +18,18 @@ from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import scene_with_legend
+from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.options import selected_scan
 from visual.pictures.tapes.headings import scan_heading
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import above, gap, over, shifted
-from visual.scene.shapes import Group, Scene, picture_function
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 COLUMN = 100  # the minimum width of a column if the SSA form includes slots that steps only read
@@ -100,10 +100,6 @@ class Ssa(Table):
         chosen.sort(key=lambda slot: (slot[0].argument, self.slots.column(*slot)))
         return {(2 + slot[0].argument, n): slot for n, slot in enumerate(chosen)}
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the columns of the buffer, and of the SSA form."""
-        return {self.slots.column(*slot) for slot in self._touched(fold)}, {*self._columns(fold)}
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step, then the tapes and writes of each shown step."""
         names = {variable.name for scan in self.named.trace.scans for variable in scan.variables}
@@ -111,10 +107,10 @@ class Ssa(Table):
         unused = (letter for letter in letters if letter not in names)
         slots = ((tape.argument, row) for tape, row in self._touched(fold))
         self.letters = dict(zip(slots, unused, strict=False))
-        self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
+        self.columns = self._columns(fold)
         title, line = scan_heading(self.named, in_full=True)
-        head = TableHeading(title, [f"{line} · {COUNTS}"], self.named.numbered_name)
-        yield Row(heading=head)
+        name = self.named.numbered_name
+        yield Row(heading=heading(title, [f"{line} · {COUNTS}"], self.sheet, name))
         for item in (-1, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")
@@ -125,14 +121,15 @@ class Ssa(Table):
         """Return the row of a step (-1: before the loop): the tapes, and the written values."""
         lines = []
         for tape in self.slots.tapes:
-            cells = list[tuple[Key | None, Cell]]()
+            cells = list[Cell]()
             for row in (row for argument, row in self.letters if argument == tape.argument):
                 name = self._name(self._value(tape, row, step))
-                cell = replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
-                cells.append((self.slots.column(tape, row), cell))
-            lines.append(Line(cells, blocks=sorted({key[0] for key, _ in cells if key})))
+                cells.append(
+                    replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
+                )
+            lines.append(Line(cells, blocks=sorted({c.column[0] for c in cells if c.column})))
         now = {value: w for value, w in self.writes.items() if w.step == step}
-        values, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
+        values, heads = list[Cell](), dict[Key, Head]()
         for key, (tape, row) in self.columns.items():
             if step < 0:
                 letter = self.letters[tape.argument, row]
@@ -144,17 +141,17 @@ class Ssa(Table):
                 role = Role.INTERMEDIATE if value in self.writes else role
                 if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
                     role = Role.RESULT if row in self.named.wanted_rows(tape) else role
-                name = self._name(value)
-                values.append((key, replace(cell, role=role, old=None, label=name, id=value)))
+                look = replace(cell, role=role, old=None, label=self._name(value), id=value)
+                values.append(replace(look, column=key))
         blocks = sorted({block for block, _ in self.columns}) if step < 0 else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
             (self._formula(v, w), "") for v, w in now.items() if (v.argument, v.row) in self.letters
         ]
         edges = [Edge(source, value) for value, w in now.items() for source in w.sources]
-        number, moment = (None, "") if step < 0 else self.named.moment(step)
-        name = "initial" if step < 0 else f"step {step}"
-        return Row(name, lines, edges, formulas, Group((), number, moment=moment))
+        if step < 0:
+            return Row("initial", lines)
+        return Row(f"step {step}", lines, edges, formulas, self.named.moment(step))
 
     def _chain(self, tape: TapeTrace, row: int) -> list[Value]:
         return self.flow.chain(self.named.number, tape, row)

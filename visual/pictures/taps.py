@@ -7,6 +7,7 @@ read or a write of the gradient.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 from lab.errors import argument_error, check_integer, listing
@@ -14,11 +15,12 @@ from lab.notation import integers, tap_symbol
 from lab.tape import Kind, Tape
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
+from visual.layout.canvas import heading
 from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.tap_rules import Generation, TapRule, generations, role_of
-from visual.scene.shapes import Group, Scene, picture_function
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 LONGEST = 6  # the maximum distance between two taps without a gap
@@ -90,14 +92,14 @@ class TapsTable(Table):
                 notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
             title = f"{', '.join(names)} · {tape.kind}"
             title = title if number else f"{title}: what a step reads and writes"
-            yield Row(heading=TableHeading(title, notes))
+            yield Row(heading=heading(title, notes, fold.sheet))
             for order, each in enumerate(strip):
                 yield self._row(number, order, each, strip[0])
 
     def _row(self, number: int, order: int, each: Generation, first: Generation) -> Row:
         """Return the slots of a step, with curved arrows from reads to writes."""
         sign = (-1) ** order
-        cells, heads = list[tuple[Key | None, Cell]](), dict[Key, Head]()
+        cells, heads = list[Cell](), dict[Key, Head]()
         times = {*first.tape.taps}  # the taps, and the times between taps at most `LONGEST` apart
         for before, after in pairwise(first.tape.taps):
             times |= {*range(before, after)} if after - before <= LONGEST else set()
@@ -108,8 +110,8 @@ class TapsTable(Table):
             title = f"{name}, tap {integers(tap)}: {access or WORDS[role]}"
             key = f"{first.name}:order {order}:{tap}"
             label = "" if role is Role.UNNEEDED else name
-            cell = Cell(role, title, None, key=key, label=label, lines=(access,), id=id)
-            cells.append(((0, time), cell))
+            cell = Cell(role, title, None, column=(0, time), key=key, label=label, id=id)
+            cells.append(replace(cell, lines=(access,)))
             if not order:
                 heads[0, time] = Head(
                     f"t{integers(time) if time < 0 else f'+{time}' * (time > 0)}", ""
@@ -125,7 +127,7 @@ class TapsTable(Table):
             )
             for read, write in each.arcs
         ]
-        return Row(each.name, [line], edges, moment=Group((), order, moment=each.name))
+        return Row(each.name, [line], edges, moment=(order, each.name))
 
 
 def _reversal(tape: Tape) -> str:

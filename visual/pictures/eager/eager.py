@@ -16,10 +16,13 @@ from lab.equations.events.events import events
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted, number_text
 from visual.layout.arrows import Edge
+from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.layout.sheet import Sheet
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, same_as, value_cell
+from visual.scene.combinators import Piece
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -113,7 +116,7 @@ class EagerTable(Table):
 
         A long run shows the rows near the ends of the run and near the ends of two tapes.
         """
-        yield Row(heading=self._heading())
+        yield Row(heading=self._heading(fold.sheet))
         count, headed = len(self.operations), set[int]()
         row_of = {node: row for row, nodes in enumerate(self.operations) for node in nodes}
         ends = [end for t in self.recording.tapes[:2] for end in (*t.nodes[:1], *t.nodes[-1:])]
@@ -139,7 +142,7 @@ class EagerTable(Table):
             yield Row(lines=lines, edges=edges)
             headed |= {node.record.tape for node in nodes}
 
-    def _heading(self) -> TableHeading:
+    def _heading(self, sheet: Sheet) -> Piece:
         tapes = len(self.recording.tapes)
         lines = [
             "Down: every operation appends a node. Up, in orange: each node sends contributions "
@@ -155,7 +158,8 @@ class EagerTable(Table):
             other = (self.opened + 1) % tapes
             hint = f"tape={other} shows another tape, all=True shows all tapes"
             lines.append(f"Gradients of tape {self.opened} only: {hint}.")
-        return TableHeading("The eager tape" if tapes == 1 else counted(tapes, "eager tape"), lines)
+        title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
+        return heading(title, lines, sheet)
 
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
         """Yield a line for the node, and a line for each of its gradients.
@@ -170,12 +174,12 @@ class EagerTable(Table):
         short = node.label if is_open else node.name + same_as(node.record.value)
         key = f"value of node {node.record.number}"
         cell = value_cell(_role(node), node.record.value, node.label, short, key)
-        cell = replace(cell, id=("node", node.record.number), moment=node.appended)
-        part = self.contents.index((tape.priority, False))
-        yield Line([(COLUMN, cell)], heads={COLUMN: head} if is_first else {}, part=part)
+        id, part = ("node", node.record.number), self.contents.index((tape.priority, False))
+        cell = replace(cell, column=COLUMN, id=id, moment=node.appended)
+        yield Line([cell], heads={COLUMN: head} if is_first else {}, part=part)
         for cell in self._gradients(node) if is_open else ():
             heads = {COLUMN: GRADIENTS} if is_first else {}
-            yield Line([(COLUMN, cell)], heads=heads, low=True, part=part + 1)
+            yield Line([cell], heads=heads, low=True, part=part + 1)
             is_first = False
 
     # Gradients.

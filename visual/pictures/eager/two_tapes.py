@@ -19,10 +19,11 @@ from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.arrows import Edge, Moment
+from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.scene.shapes import Scene, picture_function
@@ -124,7 +125,7 @@ class TwoTapes(Table):
         """Yield the initial values, the shown steps, and the values after the loop."""
         steps = counted(self.steps, "step")
         line = f"{steps} of the loop, from top to bottom, with equal numbers on both sides."
-        yield Row(heading=TableHeading(self.title, [line]))
+        yield Row(heading=heading(self.title, [line], fold.sheet))
         heads = {(0, n): head for n, head in enumerate(HEADS)}
         for item in (START, *shown_steps(self.steps, self.step), self.steps):
             if isinstance(item, Gap):
@@ -134,19 +135,20 @@ class TwoTapes(Table):
             lines = [Line([*left, *right], low=True) for left, right in pairs]
             if lines:
                 lines[0] = replace(lines[0], heads=heads)
-                ids = {cell.id for line in lines for _, cell in line.cells}
+                ids = {cell.id for line in lines for cell in line.cells}
                 edges = [edge for edge in self.edges if ids & {edge.source, edge.target}]
                 name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
                 yield Row(name, lines, edges)
                 heads = {}
 
-    def _cells(self, side: int, row: int) -> Iterator[Sequence[tuple[Key, Cell]]]:
-        """Yield the cells of each quantity of a side in a row, with their columns."""
+    def _cells(self, side: int, row: int) -> Iterator[Sequence[Cell]]:
+        """Yield the cells of each quantity of a side in a row."""
         for name, (own, cells) in self.sides[side].quantities.items():
             if own == row:
                 yield [
-                    ((0, 2 * side + n), replace(c, id=(side, n, name), moment=self._moment(row, n)))
+                    replace(c, column=(0, 2 * side + n), id=(side, n, name), moment=moment)
                     for n, c in cells.items()
+                    for moment in [self._moment(row, n)]
                 ]
 
     def _moment(self, row: int, is_gradient: int) -> Moment:

@@ -14,9 +14,10 @@ import numpy as np
 
 from lab.notation import number_text
 from visual.layout.arrows import Edge
+from visual.layout.canvas import heading
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -100,7 +101,7 @@ class RoutingTable(Table):
             equations = [(panel.title, *self.call.equation(panel)) for panel in panels]
             (title, first, about), *others = equations
             words = [f"{title}: {formula}; {line}" for title, formula, line in others]
-            yield Row(heading=TableHeading(f"{title}: {first}", [about, *words]))
+            yield Row(heading=heading(f"{title}: {first}", [about, *words], fold.sheet))
             lines = [line for n, panel in enumerate(panels) for line in self._lines(panel, 2 * n)]
             edges = list[Edge]()  # from inputs to the output; for cotangents, from the output
             for panel, pair in product(panels, self.pairs):
@@ -128,11 +129,11 @@ class RoutingTable(Table):
         moment, name, across = (panel.number, panel.title), array.title(panel), array.grid.shape[1]
         heads = {(0, -max(across, 1)): Head(head, "", bold=True)} if head else {}
         if not len(array.grid):
-            empty = Cell(Role.UNNEEDED, name, None, label="empty", lines=("",), moment=moment)
-            yield Line([((0, -1), empty)], notes, heads, name * (not part))
+            empty = Cell(Role.UNNEEDED, name, None, column=(0, -1), label="empty", lines=("",))
+            yield Line([replace(empty, moment=moment)], notes, heads, name * (not part))
         for number, row in enumerate(array.grid.tolist()):
-            cells: list[tuple[Key | None, Cell]] = [
-                ((0, column), replace(self._cell(array, entry, panel), moment=moment))
+            cells = [
+                replace(self._cell(array, entry, panel), column=(0, column), moment=moment)
                 for column, entry in enumerate(row, -across)
             ]
             is_named = number == 0 and not part

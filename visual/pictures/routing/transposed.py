@@ -8,6 +8,7 @@ shows the same numbers on the tape of the backward Scan.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +17,12 @@ from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.arrows import Edge
+from visual.layout.canvas import heading
 from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.scene.shapes import Group, Scene, picture_function
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST_SLOTS = 6  # a tape with more slots has gaps
@@ -149,16 +151,15 @@ class StepTable(Table):
         empty = {*np.flatnonzero(self.tape.unwritten).tolist()} - filled
         return {row: None if row in empty else value for row, value in enumerate(values)}
 
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return the first and last slots, the slots of the step, and the slots next to them."""
-        slots, size = (*self.read, *self.written), len(self.before)
-        neighbors = {row + d for row in slots for d in (-1, 0, 1)} & {*range(size)}
-        return ({(0, row) for row in numbers(shown_numbers(size, MOST_SLOTS, neighbors))},)
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the step, its transpose, and the step of the backward Scan."""
-        named, tape = self.named, self.tape
-        labels = {row: named.tape_label(tape, row) or tape.name for _, row in shown[0]}
+        """Yield the step, its transpose, and the step of the backward Scan.
+
+        The rows contain the slots at both ends, the slots of the step, and the slots next to them.
+        """
+        named, tape, size = self.named, self.tape, len(self.before)
+        near = {row + d for row in (*self.read, *self.written) for d in (-1, 0, 1)}
+        rows = numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))
+        labels = {row: named.tape_label(tape, row) or tape.name for row in rows}
         places = ((row, f"pos {integers(tape.position(row))}") for row in labels)
         heads = {(0, row): Head(labels[row], place) for row, place in places}
         for number, (words, contents, arrows) in enumerate(self._blocks(labels)):
@@ -166,19 +167,19 @@ class StepTable(Table):
             lines, edges = list[Line](), list[Edge]()
             for name, content, note, roles, old in contents:
                 values = content if isinstance(content, Mapping) else dict(enumerate(content))
-                cells = list[tuple[Key | None, Cell]]()
+                cells = list[Cell]()
                 for row in (row for row in labels if row in values):
                     role = roles.get(row, Role.INTERMEDIATE)
                     title = f"{prefix}{labels[row]}: {name}"
                     key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
-                    id, value, before = (number, name, row), values[row], old.get(row)
-                    cells.append(((0, row), Cell(role, title, value, old=before, key=key, id=id)))
+                    cell = Cell(role, title, values[row], column=(0, row), key=key)
+                    cells.append(replace(cell, old=old.get(row), id=(number, name, row)))
                 lines.append(Line(cells, [note] if note else [], heads, name))
                 heads = {}
             for first, second, slots in arrows:
                 edges += [Edge((number, first, row), (number, second, row)) for row in slots]
-            moment = Group((), number, moment=words[0].partition(":")[0])
-            yield Row("", lines, edges, moment=moment, heading=TableHeading(words[0], words[1:]))
+            head, moment = heading(words[0], words[1:], fold.sheet), words[0].partition(":")[0]
+            yield Row("", lines, edges, moment=(number, moment), heading=head)
             named, tape = self.backward, self.reverse
 
     def _blocks(self, slots: Collection[int]) -> Iterator[tuple[list[str], Contents, Arrows]]:

@@ -5,7 +5,7 @@ sequences, and the formulas in symbols and in numbers. An arrow leads from each 
 reads. Running totals are on the right.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from lab.equations.events.events import Events
@@ -13,26 +13,15 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
+from visual.layout.canvas import heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.names import NamedScan
-from visual.layout.table import (
-    Cell,
-    Fold,
-    Head,
-    Key,
-    Line,
-    Row,
-    Table,
-    TableHeading,
-    TablePart,
-)
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.tapes.headings import scan_heading, tape_lines
 from visual.pictures.tapes.slots import Slots, edges_of
-from visual.scene.shapes import Group
+from visual.scene.combinators import Piece
 from visual.scene.theme import Role
-
-Cells = list[tuple[Key | None, Cell]]
 
 
 class Backward(Table):
@@ -84,8 +73,11 @@ class Backward(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step and after each shown step, then the results."""
-        self.shown, items = shown[0], fold.steps(self.scan)
-        self.pairs = {t.argument: self._pairs(t, range(len(t.final))) for t in self.slots.tapes}
+        self.shown, items, column = shown[0], fold.steps(self.scan), self.slots.column
+        self.shown_rows = {  # by argument; a total is in a shown column with all rows or with none
+            tape.argument: [n for n in range(len(tape.final)) if column(tape, n) in self.shown]
+            for tape in self.scan.tapes
+        }
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
         first = next(iter(numbers(items)), None)
@@ -102,7 +94,7 @@ class Backward(Table):
             yield Row(note=f"⋯ {item.hidden:,} {words} not shown{hint}")
         yield self._result()
 
-    def _heading(self, fold: Fold, first: int | None) -> TableHeading:
+    def _heading(self, fold: Fold, first: int | None) -> Piece:
         """Return the title of the Scan with lines about its tapes and hidden totals and outputs."""
         title, *lines = scan_heading(self.named)
         lines += tape_lines(self.named, [*self.scan.tapes, *self.outputs], in_short=not self.all)
@@ -115,17 +107,17 @@ class Backward(Table):
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
             lines.append(f"⋯ {hidden}{fold.sheet.hint('all=True shows everything')}")
-        return TableHeading(title, lines, self.named.numbered_name)
+        return heading(title, lines, fold.sheet, self.named.numbered_name)
 
     def _row(self, step: int, first: int | None) -> Row:
         """Return the tapes after a step or, for -1, before `first`, the first shown step."""
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(h.label != h.place for line in lines for h in line.heads.values())
-            number, words = (-1, "") if first is None else named.moment(first - 1)
-            is_filled = number >= 0 and named.parent is not None
-            moment = Group((), number, moment=words) if is_filled else Group(())
-            return Row("initial", lines, moment=moment, meaning="accumulates" * is_named)
+            meaning = "accumulates" * is_named
+            if first is None or named.parent is None or named.moment(first - 1)[0] < 0:
+                return Row("initial", lines, meaning=meaning)
+            return Row("initial", lines, moment=named.moment(first - 1), meaning=meaning)
         event = self.events.step(named.number, step)
         readings = [cell for s in self.scan.sequences for cell in self._readings(s, step)]
         outputs = [self._output(output, step) for output in self.outputs]
@@ -133,9 +125,7 @@ class Backward(Table):
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
         formulas = [(w.formula, self.spell.numbers(f, step)) for f, w in written]
         edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
-        number, words = named.moment(step)
-        group = Group((), number, moment=words)
-        return Row(f"step {step}", [*above, *lines, *below], edges, formulas, group)
+        return Row(f"step {step}", [*above, *lines, *below], edges, formulas, named.moment(step))
 
     def _result(self) -> Row:
         """Return the row of the tapes and outputs that are used outside the Scan."""
@@ -144,16 +134,14 @@ class Backward(Table):
             return Row()
         lines = self._lines(scan.steps)
         totals = filter(self._is_result, self.slots.totals if scan.parent is not None else ())
-        hidden = [total for total in totals if not self._shown(total, 0)]
-        low: list[Cells] = [
-            [(None, self.slots.cell(total, len(total.final) - 1, scan.steps)) for total in hidden]
-        ]
+        cells = [self.slots.cell(total, len(total.final) - 1, scan.steps) for total in totals]
+        low = [[replace(cell, column=None) for cell in cells if cell.column not in self.shown]]
         for output in filter(self._is_result, scan.outputs):
-            cells = (self._output(output, step) for step in range(scan.steps))
-            low.append([cell for cell in cells if cell[0] in self.shown])
+            outputs = (self._output(output, step) for step in range(scan.steps))
+            low.append([cell for cell in outputs if cell.column in self.shown])
         lines += [Line(cells, low=True) for cells in low if cells]
-        number, moment = self.named.moment(scan.steps - 1) if scan.steps else (None, "")
-        return Row("result" * bool(lines), lines, moment=Group((), number, moment=moment))
+        moment = self.named.moment(scan.steps - 1) if scan.steps else (None, "")
+        return Row("result" * bool(lines), lines, moment=moment)
 
     # Cells.
 
@@ -168,9 +156,11 @@ class Backward(Table):
         for tape in (*self.slots.tapes, *self.slots.totals):
             if step == self.scan.steps and not self._is_result(tape):
                 continue
-            shown = self._shown(tape, step)
-            cells = [(key, self.slots.cell(tape, row, step)) for key, row in shown]
-            heads = {key: self._head(tape, row) for key, row in shown if step < 0}
+            rows = self.shown_rows[tape.argument]
+            if tape.is_total and rows:
+                rows = [min(step + 1, rows[-1])]
+            cells = [self.slots.cell(tape, row, step) for row in rows]
+            heads = {self.slots.column(tape, n): self._head(tape, n) for n in rows if step < 0}
             if not tape.is_total:
                 lines.append(Line(cells, self._notes(tape, step), heads))
             elif cells and lines:
@@ -181,16 +171,6 @@ class Backward(Table):
                 lines.append(Line(cells, heads=heads))
         return lines
 
-    def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown (column, row) pairs of a tape; a total has only the row of the step."""
-        last = range(len(tape.final))[: max(1, step + 2)][-1:]
-        return self._pairs(tape, last) if tape.is_total else self.pairs[tape.argument]
-
-    def _pairs(self, tape: TapeTrace, rows: Iterable[int]) -> list[tuple[Key, int]]:
-        """Return the (column, row) pairs of the `rows` of a tape that are in shown columns."""
-        pairs = ((self.slots.column(tape, row), row) for row in rows)
-        return [(key, row) for key, row in pairs if key in self.shown]
-
     def _head(self, tape: TapeTrace, row: int) -> Head:
         if tape.is_total:
             return Head(self.named.tape_label(tape, None), tape.name)
@@ -198,7 +178,7 @@ class Backward(Table):
         place = f"pos {integers(tape.position(row))}"
         return Head(label, place)
 
-    def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
+    def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[Cell]:
         """Yield cells with the value that a step reads, above each slot that depends on the value.
 
         If no slot depends on the value, the cell is in the column of the time of the value.
@@ -222,15 +202,14 @@ class Backward(Table):
         has_own = self.scan.parent is not None and slots.time.knows(sequence.axis)
         owns = [own] if has_own and own in self.shown else []
         keys: list[Key | None] = [*dict.fromkeys(readers or owns or columns[:1])] or [None]
-        yield from ((key, cell) for key in keys)
+        yield from (replace(cell, column=key) for key in keys)
 
-    def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
+    def _output(self, output: TapeTrace, step: int) -> Cell:
         """Return the cell of the gradient wrt a sequence value, in the column of the value."""
         cell = self.slots.cell(output, step, self.scan.steps)
         role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
-        known = self.slots.time.knows(output.axis)
-        column = self.slots.column(output, step) if known else (0, step)
-        return column, replace(cell, role=role, label=cell.name, id=None)
+        column = cell.column if self.slots.time.knows(output.axis) else (0, step)
+        return replace(cell, role=role, label=cell.name, id=None, column=column)
 
     def _is_result(self, tape: TapeTrace) -> bool:
         return self.scan.parent is None or self.named.is_passed_on(tape)

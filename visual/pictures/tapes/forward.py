@@ -1,15 +1,17 @@
 """The forward loop in a picture of tapes: values over time, and an arrow for every read."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import counted, value_symbol
 from visual.layout.arrows import Edge
+from visual.layout.canvas import heading
 from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
-from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table
 from visual.pictures.tapes.headings import kind_text
 from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.theme import Role
@@ -40,9 +42,9 @@ class Forward(Table):
         """Yield a line for each variable with its shown values, then the parameters."""
         lines = list[Line]()
         for name, values in self._variables():
-            visible = (value for value in values if self._key(name, value[0]) in shown[0])
+            visible = (v for v in values if (0, self.time.column(name, v[0])) in shown[0])
             lines.append(Line([self._cell(name, *value) for value in visible], name=name))
-        head = TableHeading(*self._heading(), self.named.numbered_name)
+        head = heading(*self._heading(), fold.sheet, self.named.numbered_name)
         first = self.scan.first  # column t contains the results of step t of the whole loop
         steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
@@ -66,9 +68,6 @@ class Forward(Table):
             lines += [spell.equation(formula) for formula in scan.formulas]
         return title, ["; ".join(lines)]
 
-    def _key(self, name: str, index: int) -> Key:
-        return 0, self.time.column(name, index)
-
     def _variables(self) -> Iterator[tuple[str, Iterable[tuple[int, Role, np.ndarray]]]]:
         """Yield the name of each variable, and the (index, role, value) of each of its values."""
         values: dict[str, dict[int, np.ndarray]] = {}
@@ -82,15 +81,15 @@ class Forward(Table):
             roles = [Role.INPUT] * tape.tape.origin + [Role.INTERMEDIATE] * len(tape.final)
             yield tape.name, zip(indices, roles, tape.final, strict=False)
 
-    def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> tuple[Key, Cell]:
+    def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> Cell:
         if (name, index) in self.outputs:
             role = Role.SEED
         key = self.named.cell_key(name, index, 0)
-        step = self.writers.get(key)
+        step, column = self.writers.get(key), (0, self.time.column(name, index))
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
-        cell = Cell(role, label, value, key=key, label=label, id=key, moment=moment)
-        return self._key(name, index), cell
+        cell = Cell(role, label, value, column=column, key=key, label=label, id=key)
+        return replace(cell, moment=moment)
 
     def _edges(self, step: int) -> Iterator[Edge]:
         """Yield an edge from each value that a step reads to each value that the step computes."""
@@ -106,11 +105,11 @@ class Forward(Table):
         low = not any(parameter.value.ndim for parameter in shown)
         places: list[Key | None] = [*columns] or [None]
         for start in range(0, len(shown), len(places)):
-            cells: list[tuple[Key | None, Cell]] = []
+            cells = list[Cell]()
             for column, parameter in zip(places, shown[start : start + len(places)], strict=False):
                 name, key = parameter.name, self.named.cell_key(parameter.name, None, 0)
-                cell = Cell(Role.INPUT, name, parameter.value, key=key, label=name)
-                cells.append((column, cell))
+                value = parameter.value
+                cells.append(Cell(Role.INPUT, name, value, column=column, key=key, label=name))
             yield Row(lines=[Line(cells, low=low, name="parameters", blocks=())])
         if shown != self.scan.parameters:
             hidden = len(self.scan.parameters) - len(shown)

@@ -66,7 +66,7 @@ class Slots:
         role, value, old = self.state(tape, row, step)
         name, key = self._names(tape.argument, row)
         place = self.named.number, step, tape.argument, row
-        return Cell(role, name, value, old=old, key=key, id=place)
+        return Cell(role, name, value, column=self.column(tape, row), old=old, key=key, id=place)
 
     def _find_names(self, argument: int, row: int) -> tuple[str, str]:
         """Return the name of a slot, and the key of its cell."""

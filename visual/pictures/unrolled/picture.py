@@ -156,10 +156,8 @@ class Picture(Placing):
         along = any(a.lane == b.lane == lane for a, b in self.factored)
         return 16 if along and self.between < NARROW and lane not in self.routes.labeled else 0
 
-    def _arrows(
-        self, paths: Iterable[tuple[Point, ...]], boxes: dict[int, Box]
-    ) -> Iterator[Shape]:
-        """Yield the arrows along `paths` with their factors. An arrow belongs to the moment of its target."""
+    def _arrows(self, paths: Iterable[tuple[Point, ...]], boxes: dict[int, Box]) -> Iterator[Shape]:
+        """Yield arrows along `paths` with factors. An arrow has the moment of its target."""
         arrows = list[Arrow]()
         for (first, last), points in zip(self.arrows, paths, strict=True):
             faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
