@@ -89,7 +89,7 @@ def drawing_arguments(
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
     The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
-    about the subject name the `option`.
+    about the subject name the `option`. Raises ArgumentError for an input without a value.
     """
     subject, about = load(option, name), typed_options(options, DERIVATIVE.values())
     if isinstance(subject, Loop) or log_density(subject) is not None:
@@ -100,21 +100,14 @@ def drawing_arguments(
         if choice is not STEPS or isinstance(about[choice.name], int):
             advice = "only for a loop. For a graph, pass --order or --at."
             raise ArgumentError(f"{choice.option}: {advice}")
-    return derivative(cost, wrt, order), _with_values(name, cost, given, values), about
-
-
-def _with_values(
-    name: str, cost: Variable, given: Values | None, values: Mapping[str, Value]
-) -> Values:
-    """Return `given` with the `values` of named inputs; raise ArgumentError for a missing value."""
+    subject, given = derivative(cost, wrt, order), dict(given or {})
     inputs = {v.name or str(v): v for v in explicit_graph_inputs([cost])}
-    named = {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}
-    bound = {**(given or {}), **named}
-    missing = [key for key, variable in inputs.items() if variable not in bound]
+    given |= {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}
+    missing = [key for key, variable in inputs.items() if variable not in given]
     if missing:
         advice = f"Use --at {missing[0]}=…, or return (cost, wrt, given)."
         raise ArgumentError(f"{name}: no value for {listing(missing)}. {advice}")
-    return bound
+    return subject, given, about
 
 
 def show(words: object, end: str = "\n") -> None:

@@ -85,19 +85,14 @@ class ExerciseTask:
         values = read_numbers(answer, self.is_set)
         if not values or (len(values) > 1 and not self.is_set):
             return AnswerVerdict(AnswerOutcome.UNREADABLE, f"Expected {self.expected}.")
-        mistake = self._mistake(values)
-        if mistake is None:
+        wrong = next((value for value in values if not self._near(value, self.right)), None)
+        if wrong is None and all(self._near(number, values) for number in self.right):
             return AnswerVerdict(AnswerOutcome.RIGHT, self.working)
+        known = [] if wrong is None else self._near(wrong, self.mistakes)
+        otherwise = self.incomplete if wrong is None else self.otherwise
+        mistake = next(map(self.mistakes.get, known), otherwise)
         hint = self.hints[tries - 1] if tries <= len(self.hints) else self.working
         return AnswerVerdict(AnswerOutcome.WRONG, f"{mistake} {hint}".rstrip())
-
-    def _mistake(self, values: tuple[float, ...]) -> str | None:
-        """Return the feedback to a wrong answer; None for a right answer."""
-        for value in values:
-            if not self._near(value, self.right):
-                reasons = map(self.mistakes.get, self._near(value, self.mistakes))
-                return next(reasons, self.otherwise)
-        return None if all(self._near(n, values) for n in self.right) else self.incomplete
 
     def _near(self, value: float, numbers: Iterable[float]) -> list[float]:
         """Return the numbers that differ from `value` by at most the tolerance."""

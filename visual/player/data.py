@@ -44,17 +44,21 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 def as_data(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
     """Return a machine, its layouts, and the machines inside the steps of `trace` as plain data.
 
-    Groups start and end at fractions of the duration of their event.
+    Groups start and end at fractions of the duration of their event. `first` is the moment to show
+    first: the first wrong number, else the first filled tape, or 0.
     """
     layouts = [arrange(machine, width) for width in (WIDE, PHONE)]
-    data = {"first": _first(machine), **_plain(machine, without=("rows", "cells"))}
+    mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
+    first = None if mistake is None else mistake.first_wrong
+    first = next((events.start + 1 for events in gradients), 0) if first is None else first
+    data = {"first": first, **_plain(machine, without=("rows", "cells"))}
     data["cells"] = [_cell(machine, box) for box in layouts[0].boxes]
     data["layouts"] = [_layout(arrangement) for arrangement in layouts]
     for plain, event in zip(data["events"], machine.events, strict=True):
         for group, (_, start, end) in zip(plain["groups"], spans(event), strict=True):
             group |= {"start": start, "end": end}
-    if machine.mistake is not None:
-        example = machine.mistake.example
+    if mistake is not None:
+        example = mistake.example
         offer = example and _offer(example)
         data["mistake"] |= {"example": example and as_text(example), "offer": offer}
     data["inside"] = [
@@ -103,13 +107,6 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
     if isinstance(value, tuple | list):
         return [_plain(each, digits) for each in value]
     return round(value, digits) if digits is not None and isinstance(value, float) else value
-
-
-def _first(machine: MachineContent) -> int:
-    """Return the moment to show first: the first wrong number, else the first filled tape, or 0."""
-    if machine.mistake is not None and machine.mistake.first_wrong is not None:
-        return machine.mistake.first_wrong
-    return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
 
 
 def _offer(example: Mapping[str, Any]) -> str:

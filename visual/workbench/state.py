@@ -207,11 +207,7 @@ class Bench(ABC):
         return as_data(machine_of(trace), trace)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _truth(study: Study) -> Truth:
-    return Truth(study.derivative, study.given)
-
-
+_truth = lru_cache(maxsize=REMEMBERED)(lambda study: Truth(study.derivative, study.given))
 _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 
 

@@ -197,16 +197,15 @@ def _graph(bench: Bench) -> tuple[str, list[str]]:
     names = [*map(notebook_name, (bench.cost, bench.wrt, *bench.inputs.values()))]
     usual = ("cost", "wrt", *bench.inputs)
     cost, wrt, *inputs = (name or other for name, other in zip(names, usual, strict=True))
-    values = map(_array, bench.given.values())
+    values = (  # as Python expressions, which omit the dtype float64
+        f"{value.tolist()}"
+        if value.dtype == np.dtype("float64")
+        else f"np.array({value.tolist()}, {str(value.dtype)!r})"
+        for value in bench.given.values()
+    )
     given = ", ".join(f"{name}: {value}" for name, value in zip(inputs, values, strict=True))
     before = "" if all(names) else "# cost, wrt, and the inputs: variables of your graph\n"
     return before, [cost, wrt, f"{{{given}}}", *order]
-
-
-def _array(value: np.ndarray) -> str:
-    """Return an array as a Python expression, which omits the dtype float64."""
-    is_plain = value.dtype == np.dtype("float64")
-    return f"{value.tolist()}" if is_plain else f"np.array({value.tolist()}, {str(value.dtype)!r})"
 
 
 def notebook_name(value: object) -> str:

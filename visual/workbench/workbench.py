@@ -99,9 +99,9 @@ class Workbench(ChoiceTraits, Widget):
         bench = (start or open_bench(subject, *about)).changed(**choices)
         moment = check_integer("moment", restored if moment == -1 else moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
-        super().__init__()
         self._past, self._future = list[Bench](), list[Bench]()  # the benches of undo and redo
-        self.moment, self._bench = max(-1, moment), bench
+        self._bench = bench
+        super().__init__(moment=max(-1, moment))
         self._show(bench)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -170,25 +170,21 @@ class Workbench(ChoiceTraits, Widget):
                 self._bench, self._time = source.pop(), -inf
             self._show(shown)
 
-    def _note(self, bench: Bench) -> None:
-        """Let `undo` return from a new bench to the present bench, unless both are equal."""
-        names = {*bench.state.differences_from(self.state)}
-        if getattr(bench, "loop", None) is not getattr(self._bench, "loop", None):
-            names.add("loop")
-        if names:
-            now, are_values = time.monotonic(), names == {"at"}
-            if not are_values or now - self._time >= TOGETHER:
-                self._past.append(replace(self._bench))  # without cached pictures
-                del self._past[:-MOST]
-            self._future.clear()
-            self._time = now if are_values else -inf
-
     def _show(self, bench: Bench) -> None:
-        """Show a bench; `undo` can return to the previous bench."""
+        """Show a bench; `undo` can return to the previous bench, unless both benches are equal."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
-            self._note(bench)
+            names = {*bench.state.differences_from(self.state)}
+            if getattr(bench, "loop", None) is not getattr(self._bench, "loop", None):
+                names.add("loop")
+            if names:
+                now, are_values = time.monotonic(), names == {"at"}
+                if not are_values or now - self._time >= TOGETHER:
+                    self._past.append(replace(self._bench))  # without cached pictures
+                    del self._past[:-MOST]
+                self._future.clear()
+                self._time = now if are_values else -inf
             self._bench = self._requested = bench
             for name in CHOICE_NAMES:
                 self.set_trait(name, getattr(self.state, name))
@@ -201,9 +197,8 @@ class Workbench(ChoiceTraits, Widget):
     @traitlets.observe("moment")
     def _update_copies(self, _: object = None) -> None:
         """Update the texts for readers to copy: the traits `link` and `python`."""
-        if hasattr(self, "_bench"):
-            self.python = cell(self._bench, self.moment)
-            self.link = link_of(self._bench, self.moment)
+        self.python = cell(self._bench, self.moment)
+        self.link = link_of(self._bench, self.moment)
 
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
@@ -217,12 +212,12 @@ class Workbench(ChoiceTraits, Widget):
     def _choose(self, proposal: Mapping[str, Any]) -> object:
         """Apply the new value of a trait as a choice, unless the choice already has this value."""
         name, value = proposal["trait"].name, proposal["value"]
-        if hasattr(self, "_bench") and getattr(self.state, name) is not value:
+        if getattr(self.state, name) is not value:
             try:
                 self.set(**{name: value})
             except LabError as error:
                 raise traitlets.TraitError(str(error)) from None
-        return getattr(self.state, name) if hasattr(self, "_bench") else value
+        return getattr(self.state, name)
 
     def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
         """Send the controls to the page, and the `text` of an error about the control `key`."""
