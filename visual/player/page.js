@@ -168,22 +168,17 @@ class Lesson {
     if (!this.machine) {
       const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-      const showExample = (link) => this.findExample(link), onMoment = () => this.write();
+      const onMoment = () => this.write();
+      const showExample = (example) => { // the page may not contain the example of a rule
+        const pairs = [...linkPairs(example)], isExample = (link) => pairs.every(([key, value]) => linkPairs(link).get(key) === value);
+        const link = Object.keys(this.data.runs).find(isExample);
+        return link && (() => [this.remember(), this.restore(link)]);
+      };
       this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment });
       followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();
-  }
-
-  /** Return a function that shows an example of a rule, if the page contains the example. @param {string} example */
-  findExample(example) {
-    const pairs = [...linkPairs(example)];
-    const link = Object.keys(this.data.runs).find((run) => pairs.every(([key, value]) => linkPairs(run).get(key) === value));
-    if (link) return () => {
-      this.remember();
-      this.restore(link);
-    };
   }
 
   // ---- values -------------------------------------------------------------------------------

@@ -64,19 +64,17 @@ class Picture {
     this.tracks = data.events.flatMap((event, n) =>
       event.groups.flatMap(({ parts }) => parts.flatMap((part) => this.track(part, n + 1))));
     this.strips = shape("g", {}, this.svg);
-    for (const heading of data.headings) this.heading(heading);
+    for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
+      const parent = has_ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
+      const kind = `${is_bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`;
+      if (has_ground) shape("rect", { x: 0, y: y - 13, width: data.width, height: 17, class: "strip" }, parent);
+      const node = shape("text", { x, y, class: kind }, parent, text);
+      if (is_bold) shape("title", {}, node, `${printed}\n${taps}`);
+    }
     for (const [x, hidden] of data.gaps)
       shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
     this.over = shape("g", { class: "over" }, this.svg);
     this.staged = "";
-  }
-
-  heading({ x, y, text, scan, is_bold, is_second, has_ground }) {
-    const { width, mistake, scans } = this.data, parent = has_ground ? this.strips : this.under;
-    const kind = `${is_bold ? "scan" : "tape"}${is_second && mistake ? " faulty" : ""}`;
-    if (has_ground) shape("rect", { x: 0, y: y - 13, width, height: 17, class: "strip" }, parent);
-    const node = shape("text", { x, y, class: kind }, parent, text), { printed, taps } = scans[scan - 1];
-    if (is_bold) shape("title", {}, node, `${printed}\n${taps}`);
   }
 
   /** @param {SlotCell} cell @param {number} number */

@@ -1,13 +1,12 @@
 // The controls of a workbench, each built from a record. This file follows dom.js.
 
-const HERE = Math.random().toString(36).slice(2); // a page can contain several copies of this module
 const MAIN = 4; // the number of options that are tabs
-let count = 0;
 
 // Create a control. Return its elements, `set` to show a value, and `report` to show an error. A
 // change by the user calls `ask` with the new value.
 function createControl(control, ask) {
-  const message = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++count}` });
+  const id = `scantape-${Math.random().toString(36).slice(2)}`; // a page can contain several copies of this module
+  const message = element("span", { class: "scantape-problem", role: "alert", id });
   const { elements, set } = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const root = element(control.kind === "checks" ? "fieldset" : "div", { class: "scantape-control" }, ...elements, message);
   for (const field of root.querySelectorAll("input, select, textarea, button")) { // a rebuilt form focuses the field with the same key
@@ -18,7 +17,7 @@ function createControl(control, ask) {
     message.textContent = text;
     for (const input of root.querySelectorAll("input, select, textarea")) {
       input.toggleAttribute("aria-invalid", Boolean(text));
-      input.setAttribute("aria-describedby", message.id);
+      input.setAttribute("aria-describedby", id);
     }
   };
   return { root, about: element("p", { class: "scantape-about" }), set, report };

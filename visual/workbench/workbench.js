@@ -209,9 +209,15 @@ class Bench {
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // the picture belongs to the choices before the error
   }
 
-  /** Show the machine; another machine with the same number of moments keeps a chosen moment. @param {any} data */
-  drawMachine(data) {
-    const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+  /** Show the picture or the machine; a machine with the same number of moments keeps a chosen moment. */
+  draw() {
+    const data = this.model.get("machine"), chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+    this.root.toggleAttribute("data-plays", Boolean(data.moments));
+    if (!data.moments) {
+      this.player = null;
+      this.frame.innerHTML = this.model.get("svg");
+      return this.openCards(this.frame.firstChild);
+    }
     if (this.player) {
       const { p, data: old } = this.player;
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
@@ -232,15 +238,6 @@ class Bench {
       const { moment } = this.player, sent = this.model.get("moment");
       if (moment !== (sent < 0 ? this.player.data.first : sent)) share(this.model, { moment });
     }, RESTING);
-  }
-
-  draw() {
-    const { model, frame } = this, machine = model.get("machine");
-    this.root.toggleAttribute("data-plays", Boolean(machine.moments));
-    if (machine.moments) return this.drawMachine(machine);
-    this.player = null;
-    frame.innerHTML = model.get("svg");
-    this.openCards(frame.firstChild);
   }
 
   /** Show the model and its changes. Return a function that ends the workbench. */
