@@ -390,6 +390,11 @@ def ranges_text(numbers: Iterable[int]) -> str:
 NOISE = 1e-12  # a relative rounding error, as in 0.1 + 0.2
 
 
+def parenthesize(number: str) -> str:
+    """Return the text of a number, in parentheses if the number is negative, as in ``2 × (-1)``."""
+    return f"({number})" if number.startswith("-") else number
+
+
 def number_text(value: object, digits: int = 4) -> str:
     """Write a float with `digits` significant digits, and an integer below 10⁷ with all digits.
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from lab.notation import parenthesize
 from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
 from visual.pictures.machine.content import Key, Movement, Part, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import Track, factor_pill, group_tracks, pill, split_line, track
-from visual.pictures.machine.wording import parenthesize
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, TextLook, fitted, outline

@@ -17,7 +17,16 @@ from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, render
+from lab.notation import (
+    PLAIN,
+    Call,
+    Expression,
+    Leaf,
+    leaves_of,
+    number_text,
+    parenthesize,
+    render,
+)
 from lab.records import cached_property
 from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
@@ -29,11 +38,6 @@ MARK = "\ue000"  # a private-use character before and after the number of a leaf
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
-
-
-def parenthesize(number: str) -> str:
-    """Return the text of a number, in parentheses if the number is negative, as in ``2 × (-1)``."""
-    return f"({number})" if number.startswith("-") else number
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Read, SlotRole, Write
-from lab.notation import number_text
+from lab.notation import number_text, parenthesize
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.arrows import Edge
@@ -125,7 +125,7 @@ def _factor(write: Write, read: Read) -> str:
     """Return the factor of the term that contains a read as text, or "" for an array."""
     term = write.term(read.argument, read.tap)
     is_number = term is not None and term.factor is not None and not term.value.ndim
-    return f"·{number_text(term.factor)}" if term is not None and is_number else ""
+    return f"·{parenthesize(number_text(term.factor))}" if term is not None and is_number else ""
 
 
 def _labels(write: Write, read: Read) -> tuple[str, ...]:
@@ -139,5 +139,5 @@ def _labels(write: Write, read: Read) -> tuple[str, ...]:
     symbols = term.text.removeprefix(term.source.name)
     if term.value.ndim:
         return symbols + plus, symbols
-    numbers = [f"·{number_text(term.factor, digits)}" for digits in (4, 3, 2, 1)]
+    numbers = [f"·{parenthesize(number_text(term.factor, n))}" for n in (4, 3, 2, 1)]
     return symbols + plus, numbers[0] + plus, *numbers

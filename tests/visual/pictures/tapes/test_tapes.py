@@ -201,7 +201,7 @@ def test_factors_on_arrows_compute_the_new_numbers():
     numbers = {id(group.shapes[0]): words_of(group.shapes) for group in groups}
     for factor, (arrow,) in factors_on_arrows(scene):
         start, end = (id(box_at(arrow.points[n], all_boxes)) for n in (0, -1))
-        sums.setdefault(end, []).append(float(factor[1:]) * float(numbers[start][0]))
+        sums.setdefault(end, []).append(float(factor[1:].strip("()")) * float(numbers[start][0]))
     assert sorted(map(len, sums.values())) == [1] * 3 + [2] * 6  # arrows to totals, and to slots
     for slot, parts in sums.items():
         new, old = map(float, numbers[slot])
