@@ -389,7 +389,7 @@ def test_a_faulty_rule_can_be_selected_and_reset(opened):
     below = machine.locator(".legend").bounding_box()["y"]
     boxes = [mark.bounding_box() for mark in machine.locator(".marks .mark").all()]
     assert [box["y"] + box["height"] <= below + 0.5 for box in boxes] == [True, True]
-    faded = machine.locator("svg .faded .number")  # JupyterLab's own styles reach short class names
+    faded = machine.locator("svg .faded .number")  # JupyterLab has styles for short class names
     assert faded.count() > 4
     fonts = faded.evaluate_all("texts => texts.map(text => getComputedStyle(text).fontFamily)")
     assert {font.split(",")[0] for font in fonts} == {'"DejaVu Sans"'}
@@ -436,7 +436,7 @@ def test_axe_finds_no_violation(opened):
 
 
 TAPS = ("t−4", "t−3", "t−2", "t−1")
-REPORT_DELAY = 250  # milliseconds until the page reports a constant moment to the kernel
+REPORT_DELAY = 250  # milliseconds after which the page reports an unchanged moment to the kernel
 
 
 def choices(bench):

@@ -81,7 +81,7 @@ def test_values_and_derivatives(name):
 
 
 def error_messages(cost, wrt, given):
-    """Return the error message of each action that fails. All pictures share a study."""
+    """Return the error message of each action that fails. All pictures of a graph share a study."""
     errors = {}
 
     def attempt(action, function, otherwise=None):

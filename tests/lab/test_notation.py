@@ -35,7 +35,7 @@ def test_consecutive_numbers_are_written_as_a_range():
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])
 def test_operations_that_are_not_written_are_counted_once(unwritten):
-    """Equal terms fill a text up to its limit; `unwritten` operations follow, as a number."""
+    """Equal terms fill a text up to its limit; the text counts the `unwritten` operations."""
     repeated = Call("sin", (Leaf("x", None, 0),))
     others = tuple(Call(f"f{number}", (Leaf("x", None, 0),)) for number in range(unwritten))
     words = render(Call("Add", (repeated,) * MAX_CHARACTERS + others), lambda leaf: leaf.variable)

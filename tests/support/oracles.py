@@ -147,7 +147,7 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """Return the equations of a printed system as pairs, its line of steps, and t for each name."""
+    """Return the pairs of sides of printed equations, the line of steps, and the t of each name."""
     pairs, steps, starts = [], "", {}
     for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
         if line.startswith("for "):
@@ -172,7 +172,7 @@ def steps_of(text, n=None):
 def run_printed(printed, quantities, n=None):
     """Run the equations of `printed`, change `quantities`, and return the number of steps.
 
-    A line defines t, for example x[t] is xₖ₊₁; buf[k+1] is a position of a tape.
+    A line of `printed` defines t, for example x[t] is xₖ₊₁. In buf[k+1], k+1 is a position.
     """
     pairs, steps, starts = equations_of(printed)
     condition = re.search(", until (.*)", steps)

@@ -31,7 +31,7 @@ def loops(draw):
         parameters.append(lab.Parameter("w", rng.uniform(0.5, 1, size=shape)))
     outputs = ("out",) if draw(st.booleans()) else ()
     stop = draw(st.one_of(st.none(), st.integers(1, steps)))
-    if stop is not None:  # the loop stops by the flag
+    if stop is not None:  # the loop stops when the flag is 1
         flags = np.zeros(steps)
         flags[stop - 1 :] = 1.0
         sequences.append(lab.Sequence("flag", flags))

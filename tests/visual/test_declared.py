@@ -26,7 +26,7 @@ OF_A_COMMAND = {
 }
 # A page has tap patterns by loop; `compiled` has PyTensor's mode, not a derivative's.
 OTHERWISE = {"TAPS/…", "MODE"}
-# The subject of a workbench, and the weights, which are a cost.
+# The subject of a workbench, and the weights of the cost.
 OF_A_BENCH = {"loop", "written", "weights"}
 
 

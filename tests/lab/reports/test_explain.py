@@ -1,4 +1,4 @@
-"""`lab.explain` reports sizes and traps; one graph with and one without a trap test each trap."""
+"""`lab.explain` reports sizes and traps; each trap is tested on graphs with it and without it."""
 
 import re
 

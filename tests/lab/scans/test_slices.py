@@ -7,7 +7,7 @@ import pytest
 from lab.scans.slices import cut_of
 
 KNOWN = ["x[3:]", "x[::-1]", "x[:-1][::-1]", "x[:-2][::-1][1:]", "x[1:9:2][1:]", "x[2:][1:][::2]"]
-UNKNOWN = ["x[:0][::-1]", "x[:3][::-1]", "x[-2:]", "x[2:1:-1]"]  # depend on the length of x
+UNKNOWN = ["x[:0][::-1]", "x[:3][::-1]", "x[-2:]", "x[2:1:-1]"]  # rows depend on the length of x
 
 
 @pytest.mark.parametrize("text", KNOWN + UNKNOWN)

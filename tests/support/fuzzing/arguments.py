@@ -171,7 +171,7 @@ class UnnamedError(Exception):
 
 
 def parameters(function):
-    """Return the names of the arguments of a function, with optional arguments."""
+    """Return the names of all arguments of a function, also of the optional arguments."""
     signature = inspect.signature(function).parameters.values()
     names = [p.name for p in signature if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return [name for name in names if name not in ("self", "argument")]

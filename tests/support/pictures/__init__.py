@@ -52,12 +52,8 @@ def at_step(scene, step):
 
 
 def boxes(scene):
-    """Return the boxes of all cells, and of cards, which are panels with a title.
-
-    Folds and names of rows are cells without a box.
-    """
+    """Return the boxes of all cells, and of cards, which are panels with a title."""
     cells = [group for group in scene.groups() if group.cell or is_card(group)]
-    cells = [group for group in cells if not group.cell.startswith(("unfold:", "row:"))]
     result = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
     assert len(result) > 1
     return result

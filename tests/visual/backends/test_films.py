@@ -112,7 +112,7 @@ def test_an_svg_moves_without_a_script():
 
 @needs_browser
 def test_an_svg_is_dark_on_a_dark_screen(browser):
-    """On a dark screen, boxes have the colors of the dark picture; a light screen changes none."""
+    """On a dark or light screen, boxes have the colors of the dark or light picture."""
     looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
         .map(({ fill, stroke }) => [fill, stroke])"""
     colors = []

@@ -160,7 +160,7 @@ def test_invalid_progress_is_rejected(data):
         ("0,5; -2,25", True, (0.5, -2.25)),
         ("(0.5, −2)", True, (0.5, -2)),
         ("buf[1] and pos −2", True, (1, -2)),
-        ("0, 95", False, (0, 95)),  # two numbers, so not understood
+        ("0, 95", False, (0, 95)),  # two numbers instead of one
     ],
 )
 def test_numbers_of_every_kind_are_read(answer, is_set, numbers):

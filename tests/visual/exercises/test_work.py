@@ -38,7 +38,7 @@ WORK = visual.Work(
 
 
 def cubes(x, power=2, add=0.0):
-    """Return the tape of three cubes; other arguments cause mistakes."""
+    """Return the tape of three cubes; another `power` or `add` causes wrong values."""
     x, tape = [x, x**3, x**9], [0, 0, 0, 1.0]
     for step in (2, 1, 0):
         tape[step] = 3 * x[step] ** power * tape[step + 1] + add

@@ -88,7 +88,7 @@ def test_a_wrong_number_on_a_line_is_detected():
 
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
 def test_hidden_quantities_are_counted_and_can_be_shown(name):
-    """Every quantity has a panel, a line counts it, or the picture of its Scan contains it."""
+    """A line counts the quantities without a panel; the picture of a Scan shows its quantities."""
     trace = trace_of(name, 3)
     scene = values(trace)
     (note,) = [words for words in words_of(scene) if words[0] == "⋯"]
@@ -176,7 +176,7 @@ def test_a_plot_ignores_and_restores_the_style_of_the_user(kind):
 
 
 def test_a_map_with_blocks_names_their_size():
-    """60 steps compute 61 values with the initial one; a map has at most 28 rows."""
+    """A map has at most 28 rows; blocks combine 61 values (60 steps and the initial value)."""
     for steps, sentences in ((60, ["largest of up to 3 × 3 derivatives"]), (20, [])):
         loop = gallery.loops["logistic"].with_steps(steps)
         words = " ".join(words_of(visual.influence(loop.derivative())))

@@ -1,8 +1,8 @@
 """Themes: contrast, and distinguishable roles, also for color-blind readers and in print.
 
-Matrices: Machado, Oliveira & Fernandes, "A Physiologically-based Model for Simulation of Color
-Vision Deficiency" (2009), severity 1.0; they apply to linear RGB.  Lab: CIE 15, D65.  CIEDE2000
-and its test data: Sharma, Wu & Dalal (2005).
+Matrices for linear RGB: Machado, Oliveira & Fernandes, "A Physiologically-based Model for
+Simulation of Color Vision Deficiency" (2009), severity 1.0.  Lab: CIE 15, D65.  CIEDE2000 and its
+test data: Sharma, Wu & Dalal (2005).
 """
 
 import io

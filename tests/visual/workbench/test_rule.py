@@ -102,7 +102,7 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
     assert len(set(map(id, truths))) == 1
     assert len(truths) == len(lab.BROKEN)  # one comparison for each faulty rule
     assert send(bench, ["order"], "0") == ""
-    assert len(truths) == len(lab.BROKEN)  # order 1 is compared in any case
+    assert len(truths) == len(lab.BROKEN)  # order 1 is always compared
     assert send(bench, ["cost"], "sum") == ""
     assert len(set(map(id, truths))) == 2
 

@@ -18,7 +18,7 @@ def growing(n_steps=12, start=START):
 
 
 def first_in_numpy(is_met):
-    """Return the first step of `growing` with a matching value, and the value."""
+    """Return the first step of `growing` with a matching value, and this value."""
     x = np.float64(START)
     with np.errstate(all="ignore"):
         for number in range(12):

@@ -82,7 +82,7 @@ def simulate(actions, steps, reach=1):
 
 @cache
 def fewest(length, count):
-    """Return the minimum number of forward steps with `count` saved states, from all distances."""
+    """Return the minimum number of forward steps with `count` saved states, for any schedule."""
     if length <= 1:
         return 0
     if count == 1:

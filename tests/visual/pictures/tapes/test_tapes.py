@@ -131,7 +131,7 @@ def test_every_number_in_a_picture_is_a_number_of_the_trace(name, order, options
 
 def test_expected_values_exclude_wrong_numbers():
     trace = trace_of("square", 1)
-    key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first step after the loop's four
+    key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first backward step
     assert [float(v) for v in expected_values(trace, key, moment, role)] == [2 * 0.6634204312890625]
 
 
