@@ -37,7 +37,8 @@ class Estimate:
     def admits(self, value: np.ndarray) -> bool:
         """Return whether `value` agrees with the estimate.
 
-        The tolerance is ten times the estimated error, plus √eps times the estimated value.
+        The tolerance is ten times the estimated error, plus √eps times the estimated value.  An
+        entry with an infinite error agrees with any value.
         """
         if np.shape(value) != self.value.shape:
             return False

@@ -78,7 +78,7 @@ def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
 
 
 def sum_of(name: str, parts: Sequence[Term | None]) -> Term | None:
-    """Apply the operation `name` (Add, Sub, or Neg) to the parts that are not None."""
+    """Apply the operation `name` (Add, Sub, or Neg) to the parts that are not None, if any."""
     terms = tuple(part for part in parts if part is not None)
     if name == "Sub" and terms == tuple(parts[1:]):
         name = "Neg"

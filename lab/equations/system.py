@@ -144,7 +144,7 @@ class System:
         return tuple(lines)
 
     def latex(self) -> str:
-        """Return the equations and initial values as an ``aligned`` environment."""
+        """Return equations, initial values, and until condition as an ``aligned`` environment."""
         writer = Writer(self, LATEX)
         lines = []
         for formula in self.equations:

@@ -104,7 +104,7 @@ class Derivative:
         the derivatives are (see `lab.compare`).  Derivatives in Taylor mode are also compared with
         reverse mode, up to order 2.  Differences are absolute for values below 1, and relative for
         larger values.  `mode` is a compilation mode of PyTensor.  Raises ArgumentError for a trace
-        of another graph, and LabError if PyTensor fails.
+        of another graph or an unknown mode, and LabError if PyTensor fails.
         """
         others: list[TensorVariable] = []
         if self.mode != "reverse":
@@ -232,7 +232,7 @@ HIGHEST = 64  # largest order in Taylor mode
 
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:
-    """Raise ArgumentError unless `cost` is a real scalar and `wrt` is real."""
+    """Raise ArgumentError unless `cost` is a real scalar and `wrt` is real and floating-point."""
     check_type("cost", cost, TensorVariable, "a scalar PyTensor variable")
     label = f"cost = {quote(cost)} ({cost.type})"
     if cost.type.ndim != 0:

@@ -32,10 +32,10 @@ from lab.tape import Kind
 
 
 def classify(forward: ScanParts, given: Mapping[Variable, Variable]) -> Classification:
-    """Phase 2: find variables whose outputs have a gradient, and arguments that receive a gradient.
+    """Phase 2: find the variables that a gradient reaches, and the arguments that receive one.
 
-    A gradient reaches a variable if the gradient of its output is not disconnected.  A gradient
-    also reaches a state if a reached variable is computed from the state.
+    A gradient reaches a floating-point variable if the gradient of its output is not disconnected.
+    A gradient also reaches such a state if a reached variable is computed from the state.
     """
     pattern = io_connection_pattern(forward.inner_inputs, forward.inner_outputs)
     rows = list(zip(forward.inner_inputs, pattern, strict=True))

@@ -128,7 +128,7 @@ class State(_NamedVariable):
         return self.initial[None] if self.reach == 1 else self.initial
 
     def with_taps(self, taps: Iterable[int]) -> "State":
-        """Return the state with other taps; repeat the oldest initial value if some are missing."""
+        """Return the state with other taps; drop old initial values, or repeat the oldest value."""
         taps = check_variable_taps(self, taps)
         rows, reach = self.first_values, -min(taps)
         missing = max(0, reach - len(rows))

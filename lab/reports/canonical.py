@@ -311,7 +311,7 @@ def _few_steps(loop: Loop) -> Section | None:
     """Return a section on the graphs of `loop` for −1, 0, 1, and 2 steps.
 
     The cost is the sum of the first result, and the gradient is wrt the first variable.  Returns
-    None for a loop that stops on a condition, or whose sequences are too short.
+    None for a loop that stops on a condition, has no variable, or has too short sequences.
     """
     lengths = [sequence.steps for sequence in loop.sequences]
     if not loop.values or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:

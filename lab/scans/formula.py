@@ -163,7 +163,7 @@ def _flat(expression: Term) -> Term:
 
 
 def _column(expression: Term) -> Term | None:
-    """Return v if the expression is ``v[:, None]``, and ``A @ v`` if it is ``A @ v[:, None]``."""
+    """Return the vector of a column such as ``v[:, None]`` or ``A @ v[:, None]``, or else None."""
     if not isinstance(expression, Call):
         return None
     first, *rest = expression.arguments

@@ -121,7 +121,7 @@ def require_scan(outputs: Sequence[Variable]) -> int:
 
 
 def _scans_in(node: Apply) -> int:
-    """Return 1 for a Scan, or the number of Scans inside another operation."""
+    """Return 1 for a Scan, batched or not, or the number of Scans inside another operation."""
     if is_scan(node) or is_batched(node):
         return 1
     if not isinstance(node.op, HasInnerGraph):

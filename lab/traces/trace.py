@@ -94,7 +94,7 @@ class TapeTrace:
         return held
 
     def last_write(self, row: int, step: int) -> tuple[Access, int] | None:
-        """Return the last write of a row before `step`, and its step; None without such a write."""
+        """Return the `Access` and the step of the last write to a row before `step`, or None."""
         writes = [
             (access, int(steps[-1]))
             for access in self.writes

@@ -148,7 +148,7 @@ class Truth:
         return tuple(moved.differences(order=order) for order in orders)
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
-        """Return the derivatives by a faulty rule; `rule` is the rule or its name in `BROKEN`."""
+        """Return the `Breakage` by a faulty rule; `rule` is the rule or its name in `BROKEN`."""
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))

@@ -115,7 +115,7 @@ def read_subject(
 
 
 def _check_independent(variables: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError if a variable is computed from another variable with a value.
+    """Raise ArgumentError for a repeated variable, or a variable computed from another variable.
 
     Finite differences change one variable and leave all other values the same.
     """

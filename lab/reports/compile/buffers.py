@@ -109,7 +109,7 @@ def row_count(requested: int | Variable | None, n_steps: Variable, given: Values
 
 
 def _value(requested: Variable, given: Values) -> np.ndarray | None:
-    """Return the value of a variable, or None if the value of an input is missing."""
+    """Return the value of a variable, or None if it cannot be computed from `given`."""
     try:
         return np.asarray(run([requested], given, record=False)[0][requested])
     except LabError:

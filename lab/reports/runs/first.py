@@ -448,7 +448,7 @@ def _steps(entries: np.ndarray) -> np.ndarray:
 
 
 def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) -> str:
-    """Write an operation with numbers; return "" if an input is an array."""
+    """Write an operation with numbers; return "" if an input is an array or unknown."""
     numbers = list[Term]()
     for value in inputs:
         if value is None or (not isinstance(value, Number) and value.ndim):
