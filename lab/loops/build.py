@@ -220,7 +220,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
 
 
 def _checked_result(part: LoopVariable, value: Result) -> Variable:
-    """Return `value` as the next value of a state; raise ArgumentError if dtype or shape differs."""
+    """Return `value` as the next value of a state, or raise ArgumentError for another type."""
     like = part.inner_inputs[0]
     if part.kind is Kind.UNTRACED:
         if not isinstance(value, Variable) or value.type != like.type:

@@ -117,7 +117,7 @@ class Influence:
 
     @property
     def reach(self) -> int | None:
-        """The distance beyond which all influences on the last value are below 1 %, or None."""
+        """The smallest distance from which on every influence is below 1 %, or None."""
         (large,) = np.nonzero(~(np.abs(self.last) < LITTLE))
         if not large.size or large[0] == 0:
             return None if large.size else 0
