@@ -61,7 +61,7 @@ class Machine {
     buffers.onchange = () => this.refresh();
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
-    this.stage.addEventListener("click", (event) => this.click(event.target));
+    this.stage.addEventListener("click", ({ target }) => this.click(target.closest?.("[data-entry]"), target.closest?.("[data-cell]")));
     const fit = () => this.fit();
     new ResizeObserver(() => { // also runs when the machine leaves the page, and removes the listener that keeps it in memory
       globalThis[this.root.isConnected ? "addEventListener" : "removeEventListener"]("resize", fit);
@@ -249,10 +249,9 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** Show the clicked entry of an array, or the provenance of the clicked cell. @param {any} target */
-  click(target) {
-    const entry = target.closest?.("[data-entry]");
-    if (!entry) return this.pick(target.closest?.("[data-cell]"));
+  /** Show the clicked entry of an array, or the provenance of the clicked cell. @param {any} entry @param {any} cell */
+  click(entry, cell) {
+    if (!entry) return this.pick(cell);
     const chosen = Number(entry.dataset.entry);
     this.picture.entry = this.picture.entry === chosen ? null : chosen;
     this.refresh();

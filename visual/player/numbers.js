@@ -37,20 +37,12 @@ function compute(lines, given) {
   return results;
 }
 
-// Round a finite nonzero number to significant digits, half to even; return the mantissa and the
-// power of ten.
-/** @returns {[string, number]} @param {number} value @param {number} digits */
-function roundNumber(value, digits) {
-  const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
-  const [all, exactPower] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
-  const before = all.slice(0, digits + Number(digits > 1)); // with the decimal point
-  const isHalf = /^\.?50*$/.test(all.slice(before.length));
-  return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(exactPower)] : [mantissa, Number(power)];
-}
-
-/** @param {number} value @param {number} digits @param {boolean} keepsZeros */
+/** Return a finite nonzero number with significant digits, rounded half to even. @param {number} value @param {number} digits @param {boolean} keepsZeros */
 function writeNumber(value, digits, keepsZeros) {
-  const [mantissa, power] = roundNumber(value, digits), sign = value < 0 ? "-" : "";
+  const [exact, rounded] = [Math.min(100, digits + 60), digits - 1].map((places) => Math.abs(value).toExponential(places).split("e"));
+  const before = exact[0].slice(0, digits + Number(digits > 1)); // with the decimal point
+  const isEven = /^\.?50*$/.test(exact[0].slice(before.length)) && Number(before.at(-1)) % 2 === 0;
+  const mantissa = isEven ? before : rounded[0], power = Number((isEven ? exact : rounded)[1]), sign = value < 0 ? "-" : "";
   const trimmed = (text) => sign + text.replace(keepsZeros ? /\.$/ : /\.?0*$/, "");
   if (power < -4 || power >= digits) return `${trimmed(mantissa)}e${power}`;
   const all = mantissa.replace(".", ""), point = power + 1;

@@ -39,7 +39,12 @@ class Lesson {
     this.redoButton = button("↷", "redo", () => this.undo(true));
     this.resetButton = button("reset", "back to the given values", () => this.change({}));
     this.form.append(element("span", { class: "history" }, this.undoButton, this.redoButton, this.resetButton));
-    place.addEventListener("keydown", (event) => this.key(event));
+    place.addEventListener("keydown", (event) => {
+      const letter = event.key.toLowerCase();
+      if (!(event.ctrlKey || event.metaKey) || event.target.type === "number" || !["z", "y"].includes(letter)) return;
+      event.preventDefault();
+      this.undo(letter === "y" || event.shiftKey);
+    });
     this.drag();
     const link = () => (hasLink ? location.hash.slice(1) : "");
     addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));
@@ -136,13 +141,6 @@ class Lesson {
     if (!from.length) return;
     to.push(this.state);
     this.restore(from.pop());
-  }
-
-  key(event) {
-    const letter = event.key.toLowerCase();
-    if (!(event.ctrlKey || event.metaKey) || event.target.type === "number" || !["z", "y"].includes(letter)) return;
-    event.preventDefault();
-    this.undo(letter === "y" || event.shiftKey);
   }
 
   // ---- the machine --------------------------------------------------------------------------

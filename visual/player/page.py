@@ -107,7 +107,13 @@ class Page:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar shows the delay
             progress = progress_bar([*self.grid.combinations.items()], "page", "machine")
-            runs = {link: _packed(combination) for link, combination in progress}
+            runs: dict[str, str | LabError] = {}
+            for link, combination in progress:
+                try:
+                    data = json.dumps(_run(combination), ensure_ascii=False, separators=(",", ":"))
+                    runs[link] = b64encode(zlib.compress(data.encode(), 9)).decode()
+                except LabError as error:
+                    runs[link] = error
         packed = [run for run in runs.values() if isinstance(run, str)]
         if not packed:
             raise next(run for run in runs.values() if isinstance(run, LabError))
@@ -153,15 +159,6 @@ class Page:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, which ends in .html, and return the path."""
         return save_page(path, self.page)
-
-
-def _packed(combination: Combination) -> str | LabError:
-    """Return the compressed machine of a combination, or the error if no machine is possible."""
-    try:
-        data = json.dumps(_run(combination), ensure_ascii=False, separators=(",", ":"))
-    except LabError as error:
-        return error
-    return b64encode(zlib.compress(data.encode(), 9)).decode()
 
 
 def _study(combination: Combination) -> Study:

@@ -75,7 +75,7 @@ class Words {
 
   /** Show the sentences about the group in progress. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
   describe(at, entry, withBuffers) {
-    const { results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
+    const { events, mistake, results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
     const sentences = parts.map((part) => part.by_entry[entry] ?? part).map(({ sentence, exact }) => this.line(sentence, exact));
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
@@ -83,22 +83,18 @@ class Words {
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     const values = results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.reason.textContent = this.reason.title = group ? group.reasons : values;
+    const reader = events[mistake?.first_read - 1];
+    const effects = { // of a faulty rule, by moment
+      [mistake?.first_wrong]: `first wrong number; ${reader ? `first step that reads a wrong number: ${reader.heading}` : "no step reads a wrong number"}`,
+      [mistake?.first_read]: "first read of a wrong number",
+    };
     this.more.textContent = [
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
-      at.group === many - 1 ? this.effect(at.number) : "",
+      at.group === many - 1 ? effects[at.number] : "",
       at.number === this.data.moments && at.group === many - 1 ? values : "",
     ].filter(Boolean).join(" · ");
-  }
-
-  /** Return a text if a faulty rule causes the first wrong number, or the first read of it, at a moment. @param {number} moment */
-  effect(moment) {
-    const { events, mistake } = this.data;
-    if (moment === mistake?.first_read) return "first read of a wrong number";
-    if (moment !== mistake?.first_wrong) return "";
-    const reader = events[mistake.first_read - 1];
-    return `first wrong number; ${reader ? `first step that reads a wrong number: ${reader.heading}` : "no step reads a wrong number"}`;
   }
 
   /** @param {Phrase[]} sentence @param {string=} exact */
