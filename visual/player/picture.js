@@ -232,11 +232,12 @@ class Picture {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
     const size = this.data.is_tall ? 13 : 11, line = size + 2, high = Math.max(cell.height, line * terms.length + 6);
-    const above = terms.map((text, n) => (n && text.startsWith("-") ? `(${text})` : text)).join(" + ");
-    const wide = Math.max(cell.width, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = cell.y - cell.height / 2, { is_tall, pitch, width } = this.data;
-    const x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
-    const fits = is_tall && wide <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
+    const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
+    const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
+    const top = cell.y - high / 2, { is_tall, pitch, width } = this.data;
+    const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
+    const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
+    const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
     shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
       const y = top + 3 + line * (n + 0.8);
@@ -275,4 +276,5 @@ Picture.count = 0;
 // Return whether the factor of a term is 1, whether the picture shows it, and the factor as text.
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
-const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
+const factorText = (move) => (move.factor ? `×${parenthesize(move.factor)}` : move.symbol);
+const parenthesize = (number) => (number.startsWith("-") ? `(${number})` : number);

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from lab.notation import parenthesize
 from lab.traces.program import Instruction
 from visual.layout.columns import Gap
 
@@ -115,7 +116,7 @@ class Movement:
     @property
     def label(self) -> str:
         """The text of the factor: a number after ``×``, or symbols, or an empty text."""
-        return f"×{self.factor}" if self.factor else self.symbol
+        return f"×{parenthesize(self.factor)}" if self.factor else self.symbol
 
 
 @dataclass(frozen=True)

@@ -140,15 +140,15 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         gap = arrangement.pitch - place.width
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
-    left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    inside: list[Shape] = [Box(left, place.area.top, wide, high, role)]
+    left, top = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1), place.y - high / 2
+    inside: list[Shape] = [Box(left, top, wide, high, role)]
     if share >= ADDED:
-        x, y = place.x, place.area.top + high - (high - 14) / 2 + size * 0.42
-        inside.append(fitted(x, place.area.top + 12, equation, wide - 6, 11, "middle", role=role))
+        x, y = place.x, top + high - (high - 14) / 2 + size * 0.42
+        inside.append(fitted(x, top + 12, equation, wide - 6, 11, "middle", role=role))
         inside.append(Text(x, y, part.new, size + 2, "middle", bold=True, role=role))
         return Shapes(tuple(inside))
     for n, text in enumerate(summands):
-        y = place.area.top + 3 + line * (n + 0.8)
+        y = top + 3 + line * (n + 0.8)
         if n:
             inside.append(Text(left + 6, y, "+", size, bold=True, role=role))
         inside.append(Text(left + wide - 7, y, text, size, "end", bold=True, role=role))
