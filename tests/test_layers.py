@@ -207,7 +207,7 @@ def test_only_three_modules_use_internals_of_pytensor(tmp_path):
 
 
 def undeclared_imports(root, project):
-    """Return top-level imports that the plain package does not install."""
+    """Return top-level imports that an installation of the plain package does not include."""
     declared = {re.split(r"[^\w-]", one)[0].lower() for one in project["dependencies"]}
     providers = packages_distributions()
     imported = {

@@ -399,7 +399,7 @@ def test_a_faulty_rule_can_be_selected_and_reset(opened):
     assert sentence["width"] > 400
     opened.bench.get_by_text(lab.BROKEN["accumulate-overwritten"].change).wait_for()
     assert opened.bench.get_by_role("tab", selected=True).inner_text() == "faulty rule"
-    # 4 steps, a filling and 4 steps, a filling, and step 0 of Scan 3: the first wrong number
+    # The first wrong number, after 4 steps, a fill and 4 steps, and a fill and step 0 of Scan 3.
     assert machine.locator(".counter").inner_text().startswith("11 / ")
     rule.select_option("swap two taps")
     machine.get_by_text("With the faulty rule, C′ is 0.1349 times its value").wait_for()

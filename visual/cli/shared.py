@@ -89,7 +89,8 @@ def drawing_arguments(
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
     The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
-    about the subject name the `option`. Raises ArgumentError for an input without a value.
+    about the subject name the `option`. Raises ArgumentError for an input without a value, and for
+    an option that a graph does not have.
     """
     subject, about = load(option, name), typed_options(options, DERIVATIVE.values())
     if isinstance(subject, Loop) or log_density(subject) is not None:

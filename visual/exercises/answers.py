@@ -77,7 +77,8 @@ class ExerciseTask:
     def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Return the verdict on an answer: a text, a number, or several numbers.
 
-        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint.
+        `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint. Raises
+        ArgumentError for other `tries`.
         """
         check_tries(tries)
         if isinstance(answer, str) and answer.strip() in self.choices:

@@ -225,7 +225,7 @@ class _Layout:
     def _lines(
         self, row: Row, area: PlacedPart, lines: Sequence[Line]
     ) -> tuple[list[Shape], float]:
-        """Return the cells of a row in one part, and the y of the lower edge of the cells."""
+        """Return the cells of a row in one part, and the y below the cells and their arrows."""
         named = next((line for line in row.lines if not line.low), None)
         inside, bottom = list[Shape](), self.y
         for number, line in enumerate(lines):

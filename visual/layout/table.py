@@ -25,7 +25,7 @@ Key = tuple[int, int]  # the number of a block, and the number of a column in th
 class Cell:
     """A cell with a quantity and its role. `value` is None for uninitialized memory.
 
-    The cell is in a `column` or, for None, at the left edge of a low line. It shows `label`, or
+    The cell is in a `column` or, for None, at the left edge of its part. It shows `label`, or
     `short` if a low cell is too narrow for the label and the value. The tooltip is `title`
     (default: `name` and the values). `lines` are further lines of a high cell. A cell with lines
     and no value shows only text. Edges refer to cells by `id`.

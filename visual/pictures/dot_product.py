@@ -164,7 +164,7 @@ class ProductTable(Table):
         yield Row(heading=heading(both, [difference], fold.sheet))
 
     def _gradients(self, step: int) -> Iterator[Cell]:
-        """Yield the gradient that a step of the pullback writes at the smallest tap of a tape."""
+        """Yield the gradient that a pullback step writes at the smallest tap of each tape."""
         named = NamedScan(self.test.backward, len(self.test.backward.scans) - 1)
         for n, tape in enumerate(self.tapes):
             access = min(tape.writes, key=lambda access: access.tap)

@@ -171,7 +171,7 @@ class Workbench(ChoiceTraits, Widget):
             self._show(shown)
 
     def _show(self, bench: Bench) -> None:
-        """Show a bench; `undo` can return to the previous bench, unless both benches are equal."""
+        """Show a bench. Unless the state is the same, `undo` can return to an earlier bench."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1

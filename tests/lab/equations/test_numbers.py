@@ -97,7 +97,7 @@ def test_the_check_rejects_a_false_line(line):
 
 
 def test_a_difference_of_large_numbers_has_the_digits_it_needs():
-    """With four digits, 1000.4 would be 1000, and the printed difference 0.6 instead of 1."""
+    """Four digits are not enough: 1000.4 would be 1000, but 1000 − 999.4 is not 1."""
     loop = lab.Loop.from_text("x[t] = x[t-1] - 999.4", {"x": 1000.4}, n_steps=1)
     (line,) = [line for *_, line in lines_of(loop.trace(order=0))]
     assert line == "1 = -999.4 + 1000.4"

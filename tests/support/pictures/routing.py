@@ -103,7 +103,7 @@ def expected(case):
 
 
 def kinks(case):
-    """Return the indices of the output of a clamp where x is on a bound."""
+    """Return the output indices of a clamp at which x is on a bound."""
     if case.name != "clamp":
         return set()
     x, lo, hi = np.broadcast_arrays(*case.inputs)

@@ -114,7 +114,7 @@ class EagerTable(Table):
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown operations in the order of the recording, and a note for each gap.
 
-        A long run shows the rows near the ends of the run and near the ends of two tapes.
+        A long run shows the rows near the ends of the run and near the ends of the first two tapes.
         """
         yield Row(heading=self._heading(fold.sheet))
         count, headed = len(self.operations), set[int]()
@@ -162,7 +162,7 @@ class EagerTable(Table):
         return heading(title, lines, sheet)
 
     def _lines(self, node: NodeEvents, is_first: bool) -> Iterator[Line]:
-        """Yield a line for the node, and a line for each of its gradients.
+        """Yield a line for the node and, if its tape is open, a line for each of its gradients.
 
         The lines of the first node of a tape include the heads of the columns.
         """
@@ -205,7 +205,7 @@ class EagerTable(Table):
             yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
 
     def _received(self, node: NodeEvents, number: int, moment: tuple[int, str], sent: Sent) -> Cell:
-        """Return the cell of the gradient that the node received as number `number`, from 0."""
+        """Return the cell of a received gradient of the node. `number` counts them from 0."""
         key = f"gradient of node {node.record.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {node.name} wrt itself"
         factor = ""

@@ -59,7 +59,7 @@ class PlacedEvents(Events):
             self._store(value, places)
 
     def place(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """Return the place of a number, of an entry, or of a norm, or None without a place."""
+        """Return the place of a number, of an entry, or of a norm; None if the value has none."""
         _, places = self.known.get(id(value), (None, None))
         if places is None:
             return None

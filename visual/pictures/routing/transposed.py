@@ -154,7 +154,7 @@ class StepTable(Table):
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step, its transpose, and the step of the backward Scan.
 
-        The rows contain the slots at both ends, the slots of the step, and the slots next to them.
+        If the tape is long, only its ends, the slots of the step, and their neighbors are shown.
         """
         named, tape, size = self.named, self.tape, len(self.before)
         near = {row + d for row in (*self.read, *self.written) for d in (-1, 0, 1)}

@@ -27,7 +27,7 @@ from visual.scene.theme import Role
 class Backward(Table):
     """The tapes of a Scan. Unless `loop` is None, the table of the loop is above the tapes.
 
-    With `all`, the table also contains outputs that no result needs.
+    With `all`, the table also contains outputs that no result needs, and its heading is longer.
     """
 
     parts = (TablePart(optional=1),)
@@ -72,7 +72,7 @@ class Backward(Table):
     # Rows.
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the tapes before the first step and after each shown step, then the results."""
+        """Yield the loop, if any, the tapes before and after the shown steps, and the results."""
         self.shown, items, column = shown[0], fold.steps(self.scan), self.slots.column
         self.shown_rows = {  # by argument; a total is in a shown column with all rows or with none
             tape.argument: [n for n in range(len(tape.final)) if column(tape, n) in self.shown]
@@ -110,7 +110,7 @@ class Backward(Table):
         return heading(title, lines, fold.sheet, self.named.numbered_name)
 
     def _row(self, step: int, first: int | None) -> Row:
-        """Return the tapes after a step or, for -1, before `first`, the first shown step."""
+        """Return the tapes after a step or, for -1, before all steps (`first`: the first shown)."""
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(h.label != h.place for line in lines for h in line.heads.values())
@@ -181,7 +181,8 @@ class Backward(Table):
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[Cell]:
         """Yield cells with the value that a step reads, above each slot that depends on the value.
 
-        If no slot depends on the value, the cell is in the column of the time of the value.
+        A seed, or a value on which no shown slot depends, is in the column of its time or, without
+        this column, above the first written slot.
         """
         slots, index = self.slots, int(sequence.axis.index[step])
         role = Role.SEED if sequence.is_outer_gradient else Role.READ

@@ -122,7 +122,7 @@ def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
 
 
 def _factor(write: Write, read: Read) -> str:
-    """Return the factor of the term that contains a read as text, or "" for an array."""
+    """Return the numeric factor of the term that contains a read as text, or "" if none exists."""
     term = write.term(read.argument, read.tap)
     is_number = term is not None and term.factor is not None and not term.value.ndim
     return f"·{parenthesize(number_text(term.factor))}" if term is not None and is_number else ""
