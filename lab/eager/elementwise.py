@@ -1,4 +1,4 @@
-"""Elementwise functions with their gradients.
+"""Define elementwise functions with their gradients.
 
 The arguments of a rule are the gradient g of the result, the result, and the arguments of the
 function.  Where a derivative does not exist, a convention applies.  The gradient of `absolute` at 0

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices.
+"""Define products of vectors and matrices with their gradients.
 
 For C = A·B, let G be the gradient wrt C.  Then the gradient wrt A is G·Bᵀ, and the gradient wrt B
 is Aᵀ·G.  A vector on the left is a row, and a vector on the right is a column.  The gradient wrt a

@@ -1,4 +1,4 @@
-"""Differentiable NumPy functions that reduce, copy, reshape, and index arrays.
+"""Define functions that reduce, copy, reshape, and index arrays, with their gradients.
 
 `broadcast_to` and `unbroadcast` are transposes of each other, and so are `take` and `untake`.  The
 gradients of products need `swapaxes` and `transpose`.  If several entries equal a maximum or

@@ -1,4 +1,4 @@
-"""Names of the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
+"""Name the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
 
 The letter d denotes a total gradient.  The letter ∂ denotes a direct contribution, from the cost or
 from one reader of the value.  Several contributions to one gradient are numbered, as in ∂₂C/∂x₃.

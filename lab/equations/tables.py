@@ -1,4 +1,4 @@
-"""Tables as text with aligned columns and a wrapped last column."""
+"""Write tables as text with aligned columns and a wrapped last column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -247,7 +247,7 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
 
 
 def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str | None) -> str:
-    """Write the cost as ``x₄`` or ``x₁ + … + x₄``; without indices if the loop can stop early."""
+    """Write the cost as ``x₄`` or ``x₁ + … + x₄``; omit indices if the loop can stop early."""
     of = choose_name("of", of, graph.outputs, OF)
     if graph.stops_early:
         known = {"last": "the last", "sum": "the sum of all"} if isinstance(cost, str) else {}

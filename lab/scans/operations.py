@@ -1,4 +1,4 @@
-"""Find the names of PyTensor's operations and indices in formulas."""
+"""Determine the names of PyTensor's operations, and the indices, in formulas."""
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise

@@ -1,4 +1,4 @@
-"""Functions of the four primitives, and their derivatives by the chain rule.
+"""Differentiate functions of the four primitives by the chain rule.
 
     >>> output, pullback = vjp(lambda x, y: cat([narrow(x, 0, 0, 2), clamp(y, 0, 1)], 0), [x, y])
     >>> pullback(cotangent)

@@ -1,4 +1,4 @@
-"""The rules of `where`, `cat`, `narrow`, and `clamp`: output, tangent map, and cotangent map.
+"""Define the rules of `where`, `cat`, `narrow`, and `clamp`: tangent map and cotangent map.
 
 `primitives` contains the primitives by name.  The docstrings of the functions in
 `lab.structural.chain` contain their equations.

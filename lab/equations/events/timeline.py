@@ -1,4 +1,4 @@
-"""The accesses to all slots in the order of the events, and the role of a slot at a moment."""
+"""List the accesses to all slots in the order of the events, and determine the roles of slots."""
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping

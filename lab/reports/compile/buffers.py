@@ -1,4 +1,4 @@
-"""The buffers of a rewritten Scan: the rows that the loop writes, and the rows that are stored."""
+"""Describe the buffers of a rewritten Scan: the rows that the loop writes, and the stored rows."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Known traps of Scan, with a function that finds and describes each trap.
+"""Find the known traps of Scan; a separate function finds and describes each trap.
 
     >>> for trap in traps(node): print(trap)
 

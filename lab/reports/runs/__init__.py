@@ -1,4 +1,4 @@
-"""Reports on a run: the step at which a value first occurs, influence over steps, and memory.
+"""Report the first step with a value such as nan, the influence over steps, and the memory.
 
 Start with `first`.  `influence` differentiates each value of a state wrt the earlier values.
 `memory` computes the size and lifetime of every buffer of a derivative.
