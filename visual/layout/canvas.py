@@ -8,7 +8,7 @@ from visual.layout.cells import on_one_scale, with_distinct_numbers
 from visual.layout.legend import EVERY_ROLE, legend_shapes, notes, scale_words
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
-from visual.scene.shapes import Box, Scene, Shape, Text, folded, walk
+from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, folded, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
@@ -22,13 +22,9 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for subtitle in subtitles for line in folded(subtitle, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
-    texts = [
-        *(
-            Text(0, BASELINE + 21 * n, line, 16, bold=True, title=more)
-            for n, line in enumerate(big)
-        ),
-        *(Text(0, last + 19 * n, line, 12, muted=True) for n, line in enumerate(small, start=1)),
-    ]
+    look = TextLook(bold=True, title=more)
+    texts = [Text(0, BASELINE + 21 * n, line, 16, **look) for n, line in enumerate(big)]
+    texts += [Text(0, last + 19 * n, line, 12, muted=True) for n, line in enumerate(small, 1)]
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 

@@ -6,28 +6,19 @@ graph with its labels, for other tools. The module imports pygraphviz on first u
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from lab.errors import LabError
 from visual.scene.combinators import Piece, over, shifted, sized
 from visual.scene.shapes import Arrow, Text, walk
 
 INCH = 72
+GraphEdge = tuple[str, str, int]  # the keys of two nodes, and their minimum distance in rows
 HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
 NO_HEADS = "edge [dir=none];"
 HOW_TO_INSTALL = (
     "This picture needs Graphviz. Run: pip install pygraphviz, or, without a wheel for your "
     "system, conda install -c conda-forge pygraphviz."
 )
-
-
-@dataclass(frozen=True)
-class GraphEdge:
-    """An edge between the nodes with the keys `tail` and `head`, at least `span` rows apart."""
-
-    tail: str
-    head: str
-    span: int = 1
 
 
 def draw_graph(
@@ -87,9 +78,9 @@ def dot_source(
         words = [s.content for s in walk(box.shapes) if isinstance(s, Text)] if labeled else []
         label = quote_label("\n".join(words))
         lines.append(f"{names[key]} [label={label} {size}];")
-    for number, edge in enumerate(edges):
-        span = f" minlen={edge.span}" if edge.span > 1 else ""
-        lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{span}];')
+    for number, (tail, head, rows) in enumerate(edges):
+        span = f" minlen={rows}" if rows > 1 else ""
+        lines.append(f'{names[tail]} -> {names[head]} [id="{number}"{span}];')
     for rank in sorted({ranks.get(key, "") for key in boxes} - {""}):
         members = " ".join(names[key] for key in boxes if ranks.get(key) == rank)
         lines.append(f"{{ rank=same; {members} }}")

@@ -13,7 +13,7 @@ from lab.notation import counted, primes, render
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
-from visual.layout.graphviz import GraphEdge, draw_graph
+from visual.layout.graphviz import draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, gap, over, piece
@@ -71,7 +71,7 @@ def _tree(trace: Trace, most: int, sheet: Sheet) -> tuple[Piece, str]:
     shown = [n for n, order in enumerate(orders) if orders[n + 1 :].count(order) < most]
     width = min(max(sheet.line / ACROSS - APART, NARROWEST), WIDEST)
     edges = [
-        GraphEdge(str(parent), str(n), orders[n] - orders[parent])
+        (str(parent), str(n), orders[n] - orders[parent])
         for n in shown
         if (parent := trace.scans[n].parent) is not None and parent in shown
     ]

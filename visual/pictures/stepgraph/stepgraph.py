@@ -21,7 +21,7 @@ from lab.traces.faults import values_of
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
 from visual.layout.cells import full_text, quantity, value_text, values_text
-from visual.layout.graphviz import GraphEdge, draw_graph
+from visual.layout.graphviz import draw_graph
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
@@ -62,7 +62,7 @@ def stepgraph(
         cards = StepCards(named, step, sheet, shared)
         boxes = {str(node.place): cards.draw(node, n) for n, node in enumerate(cards.nodes)}
         pairs = ((before, node) for node in cards.nodes for before in node.inputs)
-        edges = [GraphEdge(str(before.place), str(node.place)) for before, node in pairs]
+        edges = [(str(before.place), str(node.place), 1) for before, node in pairs]
         ranks = {str(node.place): "results" for node in cards.results}  # a single column
         part, dot = draw_graph(boxes, edges, ranks, rightwards=True)
         if part.envelope.width <= sheet.line:
