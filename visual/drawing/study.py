@@ -146,9 +146,8 @@ def _study_of_loop(
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
         if valued.steps != shaped.steps or [v.type for v in given] != [v.type for v in other.given]:
-            graph, differentiate = _cached_graph.__wrapped__(
-                valued, **about
-            )  # values change the graph
+            # The values change the graph.
+            graph, differentiate = _cached_graph.__wrapped__(valued, **about)
             given = graph.given
     return Study(
         lambda order: replace(differentiate(order), given=given),

@@ -7,13 +7,12 @@ of an edge is a text on its arrow, at a point where it touches no cell, other ar
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, pairwise, product
-from typing import NamedTuple
 
 import numpy as np
 
-from visual.scene.combinators import Envelope, envelope_of
+from visual.scene.combinators import Envelope, Piece, envelope_of, piece
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -170,13 +169,6 @@ def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
         yield fitted(end_x, y, label, room, LETTERS, "middle", mono=True, muted=True)
 
 
-class Label(NamedTuple):
-    """A rectangle that no other shape may touch, and the shapes of a label in this rectangle."""
-
-    room: Envelope
-    shapes: tuple[Shape, ...] = ()
-
-
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
@@ -191,50 +183,47 @@ def _factors(
     paths = [points if arrow.is_curve else arrow.points for arrow, points in pairs]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
     chips = {n: _chips(along[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
-    for number, (room, _) in place_labels(chips, paths, occupied).items():
-        x, y = (room.left + room.right) / 2, (room.top + room.bottom) / 2
-        chip = Box(room.left + 1, y - 6.5, room.width - 2, 13, Role.PANEL)
-        factor = edges[number].factor
-        yield Group((chip, Text(x, y + 4, factor, LETTERS, "middle", mono=True)))
+    for chip in place_labels(chips, paths, occupied).values():
+        yield Group(chip.shapes)
 
 
 def place_labels(
-    candidates: Mapping[int, Iterable[Label]],
+    candidates: Mapping[int, Iterable[Piece]],
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
-) -> dict[int, Label]:
+) -> dict[int, Piece]:
     """Map the number of each arrow to the first of its `candidates` that fits.
 
-    A label can touch the path of its own arrow, but no other path, no other label, and no
-    `occupied` rectangle. Arrows without a fitting candidate are omitted.
+    The envelope of a label can touch the path of its own arrow, but no other path, no other label,
+    and no `occupied` rectangle. Arrows without a fitting candidate are omitted.
     """
     # The padding gives a height to a horizontal path.
     rooms = [envelope_of(Polyline(tuple(path))).padded(1, 1) for path in paths]
-    occupied_rooms, labels_by_arrow = [*occupied], dict[int, Label]()
+    occupied_rooms, labels_by_arrow = [*occupied], dict[int, Piece]()
 
-    def is_free(label: Label, own: int) -> bool:
-        room = label.room
+    def is_free(room: Envelope, own: int) -> bool:
         if any(map(room.meets, occupied_rooms)):
             return False
         others = (n for n, other in enumerate(rooms) if n != own and room.meets(other))
-        return not any(meets(*piece, room) for n in others for piece in pairwise(paths[n]))
+        return not any(meets(*part, room) for n in others for part in pairwise(paths[n]))
 
     for number, labels in candidates.items():
-        free = next((label for label in labels if is_free(label, number)), None)
+        free = next((label for label in labels if is_free(label.envelope, number)), None)
         if free is not None:
-            occupied_rooms.append(free.room.padded(3, 1))
+            occupied_rooms.append(free.envelope.padded(3, 1))
             labels_by_arrow[number] = free
     return labels_by_arrow
 
 
-def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
-    """Yield rectangles for a factor on its arrow, from the middle of the arrow to its ends."""
+def _chips(path: Sequence[Point], factor: str) -> Iterator[Piece]:
+    """Yield labels for a factor on its arrow, from the middle of the arrow to its ends."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 4, len(path) // 2
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
         for aside in (0.0, (half - 1) / 2, (1 - half) / 2):
-            left = x + aside - half
-            yield Label(Envelope(left, y - 7.5, left + 2 * half, y + 7.5))
+            chip = Box(x + aside - half + 1, y - 6.5, 2 * half - 2, 13, Role.PANEL)
+            text = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
+            yield replace(piece(chip, text), envelope=envelope_of(chip).padded(1, 1))
 
 
 def points_along(arrow: Arrow) -> list[Point]:

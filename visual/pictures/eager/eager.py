@@ -45,23 +45,12 @@ WORDS = {
 
 @picture_function
 def eager(recording: Recording, tape: int | None = None, all: bool = False) -> Scene:
-    """Draw the eager tapes of a recording. Unless `all`, the picture is 840 pixels wide.
+    """Draw the eager tapes of a recording of `lab.eager`, 840 pixels wide.
 
-    Parameters
-    ----------
-    recording
-        A recording of `lab.eager`. The moments of the picture have the numbers of the events in
-        ``lab.events(recording)``; a total gradient appears with its last contribution.
-    tape
-        The number of the tape whose gradients are shown, by default 0, the tape of the result.
-    all
-        Whether to show the gradients of every tape, in a picture of any width.
-
-    Raises
-    ------
-    lab.ArgumentError
-        If the tape does not exist.
-
+    The picture shows the gradients of the `tape` with this number (default: 0, the tape of the
+    result) or, with `all`, the gradients of every tape, in any width. The moments of the picture
+    have the numbers of the events in ``lab.events(recording)``; a total gradient appears with its
+    last contribution. Raises ArgumentError if the tape does not exist.
     """
     check_type("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1

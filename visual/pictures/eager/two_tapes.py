@@ -66,22 +66,11 @@ def two_tapes(
 ) -> Scene:
     """Draw a loop and its first derivative on the eager tape, next to the tapes of its Scan.
 
-    Parameters
-    ----------
-    loop
-        The loop; the cost is the last value of its first state.
-    step
-        A step of a loop with more than 12 steps. The picture shows the step and its neighbors.
-    wrt
-        The variable of the derivative, by default the first state.
-    all
-        Whether all cells have their full width. The picture then has any width.
-
-    Raises
-    ------
-    lab.ArgumentError
-        If the variable does not exist, or the loop cannot be unrolled (see `lab.eager.unrolled`).
-
+    The cost is the last value of the first state, and `wrt` is the variable of the derivative
+    (default: the first state). A picture of a loop with more than 12 steps shows `step` and its
+    neighbors. With `all`, all cells have their full width, in a picture of any width. Raises
+    ArgumentError for an unknown variable, and for a loop that cannot be unrolled (see
+    `lab.eager.unrolled`).
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     unrolled(loop)  # raises an error before the runs

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 
 from lab.equations.events.events import events
 from lab.traces.trace import Trace
-from visual.layout.legend import legend_shapes
+from visual.layout.canvas import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.machine.arrange import LABELS, NARROW, NARROWEST, Arrangement, arrange
 from visual.pictures.machine.build import machine_of

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Phase
-from visual.layout.canvas import heading, scene_with_legend
-from visual.layout.legend import EVERY_ROLE
+from visual.layout.canvas import EVERY_ROLE, heading, scene_with_legend
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name

@@ -11,6 +11,7 @@ from lab.gradients.record import DerivationRecord, Item, Verdict
 from lab.notation import tap_symbol
 from visual.layout.names import NamedScan
 from visual.pictures.phases.sentences import LOOKS, NONE, decisions, tapes_of, written_slots
+from visual.pictures.tap_rules import role_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Text, fitted, folded, outline
@@ -36,9 +37,7 @@ class Pieces:
         self.roles = {i.subject: LOOKS[i.verdict][0] for n in (9, 7) for i in self.decisions[n]}
         for name, tape in self.tapes.items():
             for tap in tape.taps:
-                other = Role.PRESERVED if tap in tape.preserved else Role.INTERMEDIATE
-                role = Role.OVERWRITTEN if tap in tape.overwritten else other
-                self.roles[tap_symbol(name, tap)] = role
+                self.roles[tap_symbol(name, tap)] = role_of(tape, tap)
         names = sorted(self.roles, key=len, reverse=True)  # the longest name first
         ends = (re.escape(name) + r"(?!\w)" * (not name.endswith("]")) for name in names)
         self.names = re.compile(rf"(?<!\w)({'|'.join(ends) or '$.'})")

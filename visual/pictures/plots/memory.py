@@ -18,7 +18,7 @@ from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.reports.tables import size_text
 from lab.traces.trace import Trace
-from visual.layout.legend import legend_shapes
+from visual.layout.canvas import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.plots.series import PlottedQuantity, Series, plot_scene
 from visual.scene.combinators import Piece, above, gap, over, shifted, sized, words

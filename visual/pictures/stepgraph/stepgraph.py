@@ -19,10 +19,9 @@ from lab.reports.runs.first import nan_notes
 from lab.tape import Kind
 from lab.traces.faults import values_of
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
-from visual.layout.canvas import formula_lines, heading, scene_with_legend
+from visual.layout.canvas import EVERY_ROLE, formula_lines, heading, scene_with_legend
 from visual.layout.cells import full_text, quantity, value_text, values_text
 from visual.layout.graphviz import draw_graph
-from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import check_step, selected_scan

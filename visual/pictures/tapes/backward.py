@@ -172,11 +172,8 @@ class Backward(Table):
         return lines
 
     def _head(self, tape: TapeTrace, row: int) -> Head:
-        if tape.is_total:
-            return Head(self.named.tape_label(tape, None), tape.name)
-        label = self.named.tape_label(tape, row) or tape.name
-        place = f"pos {integers(tape.position(row))}"
-        return Head(label, place)
+        place = tape.name if tape.is_total else f"pos {integers(tape.position(row))}"
+        return Head(self.named.tape_label(tape, row) or tape.name, place)
 
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[Cell]:
         """Yield cells with the value that a step reads, above each slot that depends on the value.

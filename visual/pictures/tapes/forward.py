@@ -13,7 +13,7 @@ from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table
 from visual.pictures.tapes.headings import kind_text
-from visual.pictures.unrolled.overview import outputs_reached
+from visual.pictures.unrolled.graph import reached_rows
 from visual.scene.theme import Role
 
 MOST_PARAMETERS = 5
@@ -25,7 +25,9 @@ class Forward(Table):
     def __init__(self, named: NamedScan, all: bool = False) -> None:
         self.named, self.scan, self.all = named, named.scan, all
         self.time = timeline(named.root.scan)
-        self.outputs = outputs_reached(named)
+        self.reached = {  # the values with a nonzero direct gradient of the cost
+            named.row_key(tape, row) for tape in self.scan.held for row in reached_rows(named, tape)
+        }
         self.writers = {
             named.row_key(tape, int(row)): step
             for tape in self.scan.held
@@ -82,9 +84,8 @@ class Forward(Table):
             yield tape.name, zip(indices, roles, tape.final, strict=False)
 
     def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> Cell:
-        if (name, index) in self.outputs:
-            role = Role.SEED
         key = self.named.cell_key(name, index, 0)
+        role = Role.SEED if key in self.reached else role
         step, column = self.writers.get(key), (0, self.time.column(name, index))
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)

@@ -1,7 +1,7 @@
 """Local derivatives on the arrows between gradients, such as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lab.equations.events.events import Events
@@ -9,11 +9,11 @@ from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula
-from visual.layout.arrows import Label, Point, place_labels, points_along
+from visual.layout.arrows import Point, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
-from visual.scene.combinators import Envelope
+from visual.scene.combinators import Envelope, Piece, over, piece
 from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
@@ -101,7 +101,7 @@ def factor_labels(
     return {n: label.shapes for n, label in place_labels(candidates, paths, boxes).items()}
 
 
-def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
+def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Piece]:
     """Yield possible labels: above and below the arrow, on the arrow, then below its two boxes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
@@ -112,14 +112,14 @@ def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
     for line in (" = ".join(both), number or factor.name):
         for share in SHARES:
             label = _label([line], *path[round(share * last)], factor)
-            room = label.room
+            room = label.envelope
             ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-            yield Label(room, (ground, *label.shapes))
+            yield over(piece(ground), label)
     if path[0][1] == path[last][1] == y:
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
 
 
-def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
+def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Piece:
     """Return a label with its center at (x, y), and with `apart` pixels between its lines."""
     wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
     top = y - (LINE * len(lines) + apart) / 2
@@ -127,4 +127,5 @@ def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: floa
     for n, line in enumerate(lines):
         baseline = top + n * (LINE + apart) + 0.8 * LINE
         texts.append(Text(x, baseline, line, SIZE, "middle", title=factor.title))
-    return Label(Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top), tuple(texts))
+    room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)
+    return replace(piece(*texts), envelope=room)

@@ -2,11 +2,9 @@
 
 from lab.notation import counted, ranges_text
 from lab.tape import Kind
-from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.unrolled.graph import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
 from visual.scene.shapes import Box, Group, Text, fitted, folded, outline
 from visual.scene.theme import Role
@@ -74,13 +72,3 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
         (ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name
     )
     return sized(wide, HIGH, cell)
-
-
-def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
-    """Return the (name, index) of each value with a nonzero direct gradient of the cost."""
-    return {
-        (tape.name, int(tape.axis.index[row]))
-        for tape in of.scan.held
-        if tape.axis is not None
-        for row in reached_rows(of, tape)
-    }
