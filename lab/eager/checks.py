@@ -63,8 +63,7 @@ def check_real_number(function: object, value: object) -> None:
         kind = getattr(value, "dtype", type(value).__name__)
         what = f"an array of shape {shape}" if shape else f"of type {kind}"
         raise ArgumentError(
-            f"f not in R: {name_of(function)} returned {quote(value)}, {what}; only one real "
-            "number has a gradient."
+            f"{name_of(function)} returned {quote(value)}, {what}; expected one real number."
         )
 
 

@@ -192,7 +192,7 @@ def influence(
     names = [*scan_names(nodes)]
     check_type("trace", trace, Trace, "a Trace of the derivative")
     if [each.name.partition(", from step")[0] for each in trace.scans] != names:
-        raise argument_error("trace", trace, f"expected one of {listing(names)}.")
+        raise argument_error("trace", trace, f"expected a trace of {listing(names)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]

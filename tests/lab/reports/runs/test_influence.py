@@ -206,7 +206,7 @@ def test_a_pickled_trace():
     derivative = gallery.loops["square"].derivative()
     trace = pickle.loads(pickle.dumps(lab.trace(derivative)))
     assert lab.influence(derivative, trace=trace) == lab.influence(derivative)
-    with pytest.raises(ArgumentError, match="expected one of square and gradient of square"):
+    with pytest.raises(ArgumentError, match="expected a trace of square and gradient of square"):
         lab.influence(derivative, trace=gallery.loops["gap"].trace())
 
 
