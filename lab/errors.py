@@ -154,7 +154,7 @@ def check_type(
 
 
 def check_integer(argument: str, value: object, expected: str = "an integer") -> int:
-    """Return `value` as an integer of Python.
+    """Return `value` as a Python integer.
 
     Raise KindError for other types, booleans, and integers with more than 10,000 bits.
     """

@@ -72,8 +72,8 @@ class MovedCost:
     ) -> Estimate | None:
         """Estimate the derivatives of `order` wrt all entries of an input; None for too many.
 
-        `number` is the index of the input in `wrt`.  Each of the other `order` - 1 derivatives is
-        along (1, …, 1) in the inputs with the indices `summed`.
+        `number` is the index of the input in `wrt`.  The other `order` - 1 derivatives are along
+        the vector (1, …, 1) of the inputs with the indices `summed`.
         """
         shape, part = list(self.values.values())[number].shape, self.parts[number]
         if np.prod(shape, dtype=int) > MOST_ENTRIES:

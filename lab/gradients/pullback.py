@@ -1,10 +1,10 @@
 """Build the reverse derivative of a Scan, which is another Scan, in eleven phases.
 
 The derivative of a loop runs the steps backward.  Every backward step reads the gradients of the
-values that the forward step wrote, multiplies them by the local derivatives, and accumulates the
-products in the gradients of the values that the forward step read.  Every loop variable is a tape,
-and the reverse of a tape is a tape (`Tape.reverse`).  Therefore the result is a loop of the same
-kind, which can be differentiated again.
+values that the forward step wrote, and multiplies these gradients by the local derivatives.  The
+step accumulates the products in the gradients of the values that the forward step read.  Every loop
+variable is a tape, and the reverse of a tape is a tape (`Tape.reverse`).  Therefore the result is a
+loop of the same kind, which can be differentiated again.
 
 `derive` returns a `Derivation` with the results of each phase.  `pullback` returns the gradients
 only, with the arguments of ``Scan.pullback``.
@@ -98,9 +98,8 @@ def derive(
     The first four arguments are the arguments of `pullback`.  `rule` can be a faulty rule, for
     demonstrations; derivatives of the result follow the same rule.
 
-    Raises GradientError if no correct gradient can be computed: for a loop with an until condition
-    and no output that counts its steps, for a mit-mot with a write tap below all read taps, and for
-    a step that PyTensor fails to differentiate.
+    Raises GradientError for a loop with an until condition and no output that counts its steps, for
+    a mit-mot with a write tap below all read taps, and if PyTensor cannot differentiate the step.
     Raises BroadcastError if a step changes the broadcastable dimensions of a state, and
     ArgumentError for an invalid argument.
     """

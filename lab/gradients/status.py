@@ -1,9 +1,9 @@
 """The status of a gradient: connected, disconnected, or undefined.
 
-A gradient is *disconnected* if the cost does not depend on the variable, and *undefined* if the
-cost depends on the variable but has no derivative that PyTensor can compute.  PyTensor marks both
-with variables of special types, which `status_of` reads.  A gradient through an untraced state,
-such as a random generator, is undefined.
+A gradient is *disconnected* if the cost does not depend on the variable.  A gradient is *undefined*
+if the cost depends on the variable but has no derivative that PyTensor can compute.  PyTensor marks
+both with variables of special types, which `status_of` reads.  A gradient through an untraced
+state, such as a random generator, is undefined.
 """
 
 import re

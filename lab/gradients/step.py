@@ -1,8 +1,8 @@
 """Differentiate one step of a loop: phases 2 to 5 of a pullback.
 
 PyTensor's `grad` differentiates the step.  This module determines which results have a gradient,
-which arguments receive one, where a gradient is undefined, and which forward results the backward
-step can read instead of computing them again (`reuse`).
+which arguments receive a gradient, and where a gradient is undefined.  `reuse` finds the forward
+results that the backward step can read instead of computing them again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -192,7 +192,7 @@ class Numbering:
         return self.known[variable]
 
     def add_result(self, variable: Variable) -> None:
-        """Assign a number to a result by its operation, the input numbers, and the output index."""
+        """Number a result; equal operations on inputs with equal numbers receive equal numbers."""
         node = variable.owner
         key = node.op, tuple(self.number_of(v) for v in node.inputs), node.outputs.index(variable)
         self.known[variable] = self._seen.setdefault(key, len(self._seen))

@@ -48,10 +48,11 @@ class Loop(Declaration):
     ) -> "Loop":
         """Build a loop from the text of its step; `lab.loops.text.grammar` describes the grammar.
 
-        The variables are values by name, such as ``{"x": 0.95}``, with taps from the text; or
-        `State`, `Sequence`, and `Parameter` objects, whose taps must agree with the text.  Other
-        names that the text assigns are outputs.  `others` are fields of the loop, such as
-        `n_steps`.  ``str(loop.step)`` is the text.  Raise ArgumentError for an invalid text.
+        The variables are values by name, such as ``{"x": 0.95}``, and the text determines the taps.
+        The variables can also be `State`, `Sequence`, and `Parameter` objects, whose taps must
+        agree with the text.  Other names that the text assigns are outputs.  `others` are fields of
+        the loop, such as `n_steps`.  ``str(loop.step)`` is the text.  Raise ArgumentError for an
+        invalid text.
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """

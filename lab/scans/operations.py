@@ -107,7 +107,7 @@ def dimshuffle_index(node: Apply) -> tuple[bool, list[str]]:
 
 
 def is_row(variable: Variable) -> bool:
-    """Return whether `variable` is a vector with an added first axis, which formulas omit."""
+    """Return whether the first axis of `variable` was added to a vector; formulas omit it."""
     node = variable.owner
     if node is None:
         return isinstance(variable, Constant)

@@ -53,7 +53,7 @@ class Instructions:
     """A list of instructions without repetitions.
 
     An instruction is ``("constant", 2.0)``, ``("input", "x", 0)`` for an entry of an input, or the
-    name of an operation with the indices of its operands, which precede the instruction.
+    name of an operation with the indices of its operands.  Operands precede the instruction.
     """
 
     def __init__(self) -> None:

@@ -232,7 +232,7 @@ class ScanTrace:
     `order` is 0 for a loop and k for a Scan of a k-th derivative; `parent` is the index of the Scan
     that it differentiates.  `inside` are the operations of the step in topological order.
     `results` are the results of the step for all write taps, in the order of the arguments, and
-    last, the until condition; `formulas` are the results for all write taps in mathematical form.
+    then the until condition.  `formulas` are the results for the write taps in mathematical form.
     `feeds` link its arguments to the tapes and Scan outputs from which they are computed.  If the
     step contains Scans, `nested` contains a trace for each step of a loop of at most 500 steps.
     `first` is the number of the first recorded step.  `id` is the id of the Scan in the output of

@@ -59,8 +59,8 @@ def trace(
     FAST_COMPILE.  A run of more than a second shows its progress and can be interrupted.
 
     For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
-    range of the loop's steps (a slice, or "500:510") and the corresponding steps of its
-    derivatives.  PyTensor then compiles the graph in its mode `pytensor.config.mode`, and runs
+    range of the loop's steps (a slice, or "500:510").  A range includes the corresponding steps of
+    the derivatives.  PyTensor then compiles the graph in its mode `pytensor.config.mode`, and runs
     it; the recorded steps are recomputed from the contents of the buffers.
 
     Raises GraphError for a graph without Scans, and ArgumentError if a value is missing or has the

@@ -154,7 +154,7 @@ def run_side(
 def _run(
     variables: list[Variable], given: Values
 ) -> tuple[Trace | None, dict[Variable, np.ndarray], dict[Variable, str]]:
-    """Return the trace or None, the values, and the error messages of the other variables."""
+    """Return the trace or None, the values, and the errors of the variables without a value."""
     try:
         run = trace(variables, given)
         values = dict(zip(variables, run.outputs, strict=True))
