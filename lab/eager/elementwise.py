@@ -153,10 +153,7 @@ def where(
 
 
 def clip(x: object, lo: object = None, hi: object = None) -> Value:
-    """Limit `x` to the interval from `lo` to `hi`.
-
-    Raise ArgumentError if lo > hi.
-    """
+    """Limit `x` to the interval from `lo` to `hi`; raise ArgumentError if lo > hi."""
     lo, hi = (-numpy.inf if lo is None else lo), (numpy.inf if hi is None else hi)
     if numpy.any(value_of(lo) > value_of(hi)):
         raise ArgumentError(f"lo = {value_of(lo)}, hi = {value_of(hi)}: lo may not exceed hi.")

@@ -166,10 +166,7 @@ class StepValue:
 
 @dataclass(frozen=True)
 class StepResult:
-    """A result of a step; `target` is a variable and its write tap.
-
-    The until condition has target None.
-    """
+    """A result of a step; `target` is a variable and its write tap, None for an until condition."""
 
     target: Leaf | None
     source: Source

@@ -65,8 +65,8 @@ class Influence:
     ``rows[i]`` up to the next row and from ``columns[j]`` up to the next column.  Matrices are
     compared by their largest entries, and nan is larger than infinity.  ``last[j]`` is the
     derivative (for arrays, its spectral norm) of the last value of `of`, value `end`, wrt value
-    ``index[j]`` of `by`.  `index` contains the numbers of all values of `by`.  For a very long loop,
-    `index` contains the last values, and other values at equal distances.
+    ``index[j]`` of `by`.  `index` contains the numbers of all values of `by`; for a very long loop,
+    only of the last values, and of other values at equal distances.
     """
 
     loop: str
