@@ -141,8 +141,8 @@ def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
 def load(option: str, name: str) -> object:
     """Return a gallery loop, or the object that ``module:function`` names or returns.
 
-    Raises ArgumentError, which names the `option`, for an unknown name and for every error of the
-    user's module or function except LabError.
+    A loop without a name receives the name of the function. Raises ArgumentError, which names the
+    `option`, for an unknown name, and for every error of the user's code except LabError.
     """
     if name in loops:
         return loops[name]

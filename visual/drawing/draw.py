@@ -65,7 +65,8 @@ def draw(
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
     "3.4in". The text is then at least 7 points high, and the picture shows fewer columns. A width
     without a unit is in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the
-    legend. Raises ArgumentError for an unknown picture, theme, or option, and for a bad value.
+    legend. Raises ArgumentError for an unknown name or a bad value, and another LabError if the
+    picture is impossible.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")
@@ -101,7 +102,8 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     Figure 5 shows the same gradients as second partial derivatives of the first loop. Figure 6
     shows the backward Scan. Figure 7 shows the backward Scan with an external gradient for every
     step; only one external gradient is nonzero. Figure 8 shows the accumulation of the second
-    derivative. A value is faded if no path of arrows leads from the value to a result.
+    derivative. A value is faded if no path of arrows leads from the value to a result. Raises
+    ArgumentError for another number or a bad option.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")

@@ -148,7 +148,8 @@ def _check_answers(
 class Exercises(ExerciseSheet):
     """A series of questions with a score, as a widget.
 
-    A right answer scores 2 points at the first try, 1 at the second try, and 0 later.
+    A right answer scores 2 points at the first try, 1 at the second try, and 0 later. Raises
+    ArgumentError unless `members` are exercises.
     """
 
     def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:
@@ -172,7 +173,7 @@ class Exercises(ExerciseSheet):
     ) -> "Exercises":
         """Return a series with one exercise for each of the `kinds` that the trace allows.
 
-        Raises GraphError if the trace allows no kind.
+        Raises GraphError if the trace allows no kind, and ArgumentError for invalid arguments.
         """
         members, seed = [], check_integer("seed", seed)
         kinds = check_sequence("kinds", kinds, f"some of {listing(CANDIDATES)}")

@@ -106,7 +106,10 @@ class ExerciseSheet(Widget):
         return document(title, shown.theme if shown else LIGHT, body, MODULE, STYLE)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html, and return the path."""
+        """Write the page to `path`, which ends in .html, and return the path.
+
+        Raises ArgumentError for another suffix or a path that cannot be written.
+        """
         return save_page(path, self.page)
 
     @property

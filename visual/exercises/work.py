@@ -50,7 +50,8 @@ class Work:
     returns numbers as a list, tuple, array, generator, set (in any order), or a nested combination.
     The numbers of a `Trace` are the final values on the first tape of the last Scan that
     differentiates the loop, in reverse order. `also` contains other correct functions, and `slips`
-    maps feedback to functions with a typical mistake. Each wrong try receives the next of `hints`.
+    maps feedback to functions with a typical mistake. Each wrong try receives the next of `hints`,
+    or the last hint again. Raises ArgumentError for invalid arguments.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Work:
         check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
-        """Return the verdict on a function, and save the result of a right or a wrong function.
+        """Return the verdict on a function. Save a right result, and each wrong try before it.
 
         In nbgrader, raises AssertionError unless the function is right.
         """

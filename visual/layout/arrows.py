@@ -61,7 +61,7 @@ class Edge:
 def route(
     edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
 ) -> Iterator[Shape]:
-    """Yield the arrows, labels, and factors of edges. `cells` maps the ids of cells to boxes."""
+    """Yield the arrows, labels, and factors of edges between `cells`, which maps ids to boxes."""
     known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
     if not known:
         return

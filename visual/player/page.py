@@ -157,7 +157,10 @@ class Page:
         return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html, and return the path."""
+        """Write the page to `path`, which ends in .html, and return the path.
+
+        Raises ArgumentError for another suffix or a path that cannot be written.
+        """
         return save_page(path, self.page)
 
 

@@ -47,7 +47,7 @@ def as_text(state: Mapping[str, object]) -> str:
 def from_text(text: str) -> dict[str, object]:
     """Return the state in a text, or in a link that ends in ``#`` and a text.
 
-    Raises ArgumentError for a pair without ``=`` or for a text instead of a number, and
+    Raises ArgumentError for an invalid pair or for a text instead of a number, and
     UnknownNameError for a key that is not in `KEYS`.
     """
     state: dict[str, Any] = {}

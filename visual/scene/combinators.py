@@ -1,7 +1,7 @@
 """Arrange pieces of a picture in rows and stacks.
 
-A `Piece` consists of shapes and an envelope, the rectangle that the shapes occupy. Every function
-returns a new piece:
+A `Piece` consists of shapes and an envelope, the rectangle that the shapes occupy. All functions
+except `envelope_of` return a new piece:
 
     >>> row = beside(words("x₀", 12), gap(60), words("x₁", 12))
     >>> row.envelope.width

@@ -315,7 +315,10 @@ class Scene:
         return {step: named[step] for step in sorted(named)}
 
     def themed(self, theme: str | None) -> "Scene":
-        """Return the picture in the theme with this name, or unchanged for None."""
+        """Return the picture in the theme with this name, or unchanged for None.
+
+        Raises ArgumentError for an unknown name.
+        """
         return self if theme is None else replace(self, theme=THEMES[theme])
 
     def svg(self) -> str:

@@ -294,7 +294,7 @@ class GraphBench(Bench):
         return cls(state, state, name, usual, cost, wrt, inputs, model)
 
     def changed(self, **changes: object) -> Self:
-        """Return the bench with other choices; raise LabError if a graph has no such choice."""
+        """Return the graph's bench with other choices; raise LabError for an impossible choice."""
         for name in changes:
             if name not in GRAPH_CHOICES:
                 raise ArgumentError(

@@ -97,7 +97,10 @@ def short(number: float) -> str:
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, colors, rule, and named cost."""
+    """Return the bench of another loop, with the same order, view, theme, and rule.
+
+    `contributor` and a named cost also remain. Raises LabError for an unknown or impossible loop.
+    """
     loop = loop_of(loop) if isinstance(loop, str) else loop
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")

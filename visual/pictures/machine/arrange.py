@@ -1,8 +1,8 @@
 """The positions of the cells, the headings, and the gaps of a machine.
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
-and a row is a tape. A machine in which at most `MOST_TALL` rows are not low has `TALL` rows; other
-machines have `COMPACT` rows. The width of the sheet determines the distance between the columns.
+and a row is a tape. If at most `MOST_TALL` rows of a machine are not low, the rows are `TALL`;
+otherwise, they are `COMPACT`. The width of the sheet determines the distance between the columns.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -37,7 +37,7 @@ class Density:
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # a machine in which more rows are not low has `COMPACT` rows
+MOST_TALL = 3  # the maximum number of `TALL` rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: an arc, a lane of an arc, and a heading

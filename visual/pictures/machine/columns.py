@@ -54,7 +54,7 @@ class Columns:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of each Scan: tapes without unused results of derivatives, then sequences."""
+        """The rows of each Scan: tapes, except for unused tapes of derivatives, then sequences."""
         return tuple(row for named in Quantities.each(self.trace) for row in _rows(named))
 
     @cached_property
@@ -213,7 +213,7 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
 
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence with the nonzero initial gradients of the event that fills a tape."""
+    """Return the sentence with up to 3 nonzero initial gradients of the event that fills a tape."""
     nonzero = [w for w in event.writes if np.any(w.new)]
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(nonzero[:3]):

@@ -215,8 +215,8 @@ class PartGroup:
 class MachineEvent:
     """A step of the Scan with the number `scan`, or the filling of its tapes if `step` is None.
 
-    `number` is the number of the event in the run. An event without groups replaces a series of
-    events that affect only hidden columns.
+    `number` is the number of the event in the run. An event without groups is a pause of one of two
+    runs, or replaces a series of events that affect only hidden columns.
     """
 
     number: int

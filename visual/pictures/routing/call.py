@@ -85,8 +85,8 @@ class RoutedCall:
     """A call of a primitive: its linearization and its arrays. The output is named z.
 
     `visual.routing` explains the arguments. `arguments` are the inputs, then the condition, if any.
-    Vectors and numbers have a single column. Raises ArgumentError for an unknown primitive, for too
-    many inputs, and for an array that is too large for a picture.
+    If the output is a vector or a number, arrays have a single column. Raises ArgumentError for an
+    unknown primitive, for too many inputs, and for an array that is too large for a picture.
     """
 
     def __init__(

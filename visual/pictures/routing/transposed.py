@@ -46,8 +46,8 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     """Draw a step of a Scan as routing, its transpose, and the same step of the backward Scan.
 
     `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first of
-    these Scans that overwrites a slot (from order 2), otherwise the first Scan. `step` is a step of
-    this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an invalid
+    these Scans that overwrites a slot (from order 2), otherwise the first of them. `step` is a step
+    of this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an invalid
     `scan` or `step`.
     """
     known = differentiated_scans(trace)

@@ -49,7 +49,8 @@ def stepgraph(
 
     `scan` is the number of a Scan, counted from 1, as the headings show it (default: the Scan that
     computes the result). `step` is the number of a step, counted from 0 (default: the first step
-    that combines two nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step.
+    that combines two nonzero slots, or 0). Raises ArgumentError for an unknown Scan or step, and
+    LabError if pygraphviz is not installed.
     """
     number = selected_scan(trace, scan)
     first = first_sum(trace.scans[number])

@@ -91,7 +91,7 @@ def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
 def factor_labels(
     arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
 ) -> dict[int, tuple[Shape, ...]]:
-    """Return the label of each factor by the number of its arrow. Labels touch no other shapes.
+    """Return the labels that fit, by the number of their arrow. They touch no other shapes.
 
     If the name of a factor does not fit, the label shows only the number.
     """
