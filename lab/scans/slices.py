@@ -16,7 +16,7 @@ from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 
 def unwrap(bound: Variable) -> Variable:
-    """Return the tensor that the bound of a slice converts to a scalar, or else the bound."""
+    """Return the bound of a slice without conversions between tensors and scalars."""
     while bound.owner is not None and isinstance(
         bound.owner.op, ScalarFromTensor | TensorFromScalar
     ):

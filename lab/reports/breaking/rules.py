@@ -101,7 +101,7 @@ _BROKEN = (
         "The faulty rule reads forward values from a buffer of only the last rows, as after "
         "scan_save_mem: later values have overwritten the earlier ones.",
         "The derivative of a step needs the values of that step. Therefore all rows must exist "
-        "until the backward loop reads them. This is the memory that a gradient needs.",
+        "until the backward loop reads them. These rows are the memory that a gradient needs.",
         PullbackRule(recalls=shortened, replays=False),
     ),
     BrokenRule(

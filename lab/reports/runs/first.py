@@ -227,7 +227,7 @@ class _Run:
         self.trace, self.look = trace, look
 
     def matches(self) -> Iterator[Place]:
-        """Yield the first match of each Scan; yield each matching output after its last Scan."""
+        """Yield the first match of each Scan, and then the matching outputs without later Scans."""
         last = [
             max((feed.scan for feed in self.trace.feeds if feed.into == number), default=-1)
             for number in range(len(self.trace.outputs))
