@@ -290,7 +290,8 @@ class _Writer:
             self.remaining -= len(signs["Add"])
             factors = _negated_factors(term)
             if factors is None or (isinstance(term, Number) and not number):
-                text += f"{signs['Add'] if number else ''}{self._term(term, SUM)}"
+                needed = PRODUCT if number and isinstance(term, Leaf) else SUM
+                text += f"{signs['Add'] if number else ''}{self._term(term, needed)}"
             else:
                 self.operations.add(id(term))
                 text += signs["Sub"] if number else self.style.minus
