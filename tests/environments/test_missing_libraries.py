@@ -1,6 +1,6 @@
 """Scantape works without Graphviz, Typst, tqdm, Numba, threads, and processes, as in a browser.
 
-`FAILURES` and the page for lecturers list the functions that fail there. All other functions work.
+`FAILURES` and the page for lecturers list the functions that then fail. All other functions work.
 Widgets without anywidget are displayed, but no box can contain them.
 """
 

@@ -133,7 +133,7 @@ def seconds(lesson):
 
 
 def check_minutes(lesson, path):
-    """Check that a lesson takes the stated minutes, or one minute less."""
+    """Check that a lesson takes the stated minutes or one less, and that the index states them."""
     index = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
     lead = re.search(r"takes\s+about\s+(\d+)\s+minutes", path.read_text(encoding="utf-8"))
     stated, estimated = int(lead[1]), seconds(lesson) / 60

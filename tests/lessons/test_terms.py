@@ -37,7 +37,7 @@ def prose_of(lesson):
 
 
 def early_terms(lessons):
-    """Yield the terms that a lesson uses before their explanation, which is in bold and linked."""
+    """Yield the terms without an explanation (in bold, with a link), or with an earlier use."""
     for term, origin in TERMS.items():
         words, link = pattern(term), rf"\(glossary\.ipynb#{anchor(term)}\)"
         before = [name for name in lessons if name < origin]

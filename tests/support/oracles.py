@@ -281,7 +281,7 @@ def values_in(formula, numbers):
 
 
 def half_a_unit(number):
-    """Return half a unit of the last printed digit of a number with four digits or fewer."""
+    """Return half a unit of the last digit of a printed number, where 1 means 1.000."""
     mantissa, _, exponent = number.partition("e")
     whole, _, decimals = mantissa.lstrip("-").partition(".")
     digits = (whole + decimals).lstrip("0")

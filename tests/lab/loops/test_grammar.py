@@ -1,4 +1,4 @@
-"""Steps as text compute the same numbers as Python and NumPy; other texts raise errors."""
+"""Steps as text compute the same numbers as Python and NumPy; invalid texts raise errors."""
 
 import math
 from functools import partial

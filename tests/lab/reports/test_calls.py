@@ -20,7 +20,7 @@ from lab.traces.run import run
 
 
 def theirs(loop):
-    """Return PyTensor's own Scan for a loop, its values, and its results by name."""
+    """Return PyTensor's own Scan for a loop, the values of its inputs, and its results by name."""
     call = scan_call(loop)
     results = call.results()
     (node,) = scan_nodes([v for v in results.values() if hasattr(v.type, "dtype")])

@@ -79,7 +79,7 @@ RECORDS = {
 
 
 def texts(record):
-    """Yield the text of a record, and its page or picture."""
+    """Yield the text and the page of a record, and the picture of a faulty rule."""
     yield str(record)
     yield as_html(record.document)
     if isinstance(record, Breakage):

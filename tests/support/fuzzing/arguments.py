@@ -191,7 +191,7 @@ def call_of(function, arguments):
 
 
 def calls(chance):
-    """Yield calls with one or two odd arguments."""
+    """Yield random calls with one or two odd arguments, and descriptions of the calls."""
     while True:
         function = chance.choice(list(CALLS))
         names = parameters(function)

@@ -82,7 +82,7 @@ def jupyter_lab(folder):
     paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
     tracker.mkdir(parents=True)
-    all_cells = json.dumps({"windowingMode": "none"})  # also cells outside the window
+    all_cells = json.dumps({"windowingMode": "none"})  # render cells outside the window, too
     (tracker / "tracker.jupyterlab-settings").write_text(all_cells)
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)

@@ -128,7 +128,7 @@ def box_at(point, around):
 
 
 def overlap(first, second):
-    """Return the length in pixels along which two straight pieces overlap."""
+    """Return the length in pixels along which two horizontal or two vertical pieces overlap."""
     for i, j in ((0, 1), (1, 0)):
         (a, b), (c, d) = first, second
         if a[i] == b[i] and c[i] == d[i] and abs(a[i] - c[i]) < 1:

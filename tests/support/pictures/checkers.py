@@ -128,7 +128,7 @@ def sized(picture: Picture) -> Iterable[object]:
 
 
 def inside(picture: Picture) -> Iterable[object]:
-    """Texts and boxes stay in the picture, and texts of a cell stay in the box of the cell."""
+    """Texts and boxes stay within the width of the picture, and texts of a cell in its box."""
     right = picture.scene.width + 0.5
     for cell in (group.shapes for group in picture.scene.groups() if group.cell):
         if cell and isinstance(box := cell[0], Box):

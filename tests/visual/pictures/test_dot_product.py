@@ -20,7 +20,7 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 
 def numbers_in(scene, role, product=False):
-    """Return the values of all cells with a role, in drawing order: products, or other cells."""
+    """Return the values of the cells with a role: products if `product`, otherwise other cells."""
     titles = (group.title for group, _, cell_role in cell_groups(scene) if cell_role is role)
     return [float(t.rpartition(" = ")[2]) for t in titles if (" · " in t) == product]
 

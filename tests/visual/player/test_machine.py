@@ -151,7 +151,7 @@ def test_every_number_of_every_moment_is_on_the_tape(name, order):
 
 
 def check_equation(sentence):
-    """Return whether an equation is true to half a unit of the last digit of its left side."""
+    """Return the sign of an equation, and whether it is true to half a unit of its last digit."""
     left, sign, right = re.fullmatch(r"(\S+) ([=≈]) (.+)", sentence).groups()
     products = (product.split(" × ") for product in right.split(" + "))
     total = sum(prod(Fraction(factor.strip("()")) for factor in product) for product in products)

@@ -89,7 +89,7 @@ def swatches(theme):
 
 
 def similar_roles(theme, minimum):
-    """Yield pairs of roles whose boxes in a legend differ too little for a kind of vision.
+    """Yield pairs of roles whose legend boxes are too similar, a kind of vision, and the distance.
 
     The measure is the mean of CIEDE2000 over their pixels, with colors, edges, and hatches;
     in print, it uses only the lightness.

@@ -118,7 +118,7 @@ def test_a_text_restores_its_state(state):
     text = as_text(state)
     for link in (text, f"https://example.org/page.html#{text}"):
         items = {k: dict(v) if isinstance(v, Mapping) else v for k, v in from_text(link).items()}
-        assert repr(items) == repr(state)  # also the types of numbers, and nan
+        assert repr(items) == repr(state)  # `repr` distinguishes types of numbers; nan != nan
     assert text.isascii()
     assert " " not in text
 

@@ -167,7 +167,7 @@ def test_a_step_can_be_typed(text, values, like):
 
 
 def test_each_picture_has_its_own_options():
-    """Another view keeps only the Scan, and only if the view has this option."""
+    """A change of the view keeps only the option `scan`, and only if the new view has it."""
     loop, bench = gallery.loops["square"], Workbench(view="tapes")
     assert send(bench, ["options", "all"], True) == ""
     assert send(bench, ["options", "scan"], "1") == ""

@@ -77,7 +77,7 @@ def test_outcomes_and_rows(name, mode):
 
 
 def signatures(nodes):
-    """Return the step, the outputs written over inputs, and the shapes of inputs of each Scan."""
+    """Return the layout, the outputs written over inputs, and the input shapes of each Scan."""
     return [
         (
             node.op.info,
@@ -125,7 +125,7 @@ def test_a_compiled_function(mode):
 
 
 def effects(report):
-    """Map a part of a rewrite's name and a Scan to the effect of the rewrite."""
+    """Map pairs (a part of the name of a rewrite, a Scan) to the effect of the rewrite."""
     return {(part, scan): r.effect for r in report.rewrites for part in PARTS if part in r.name
             for scan in r.scans}  # fmt: skip
 
