@@ -74,7 +74,7 @@ class Loop(Declaration):
     def cost(
         self, graph: LoopGraph, cost: npt.ArrayLike = "last", of: str | None = None
     ) -> TensorVariable:
-        """Return a scalar cost of the state or output `of` (default: the first state).
+        """Return a scalar cost of the state or output `of` (default: the first of them).
 
         The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights are
         0, …, 0, 1 for "last", and 1, …, 1 for "sum"; otherwise `cost` contains a weight per step.
@@ -127,7 +127,7 @@ class Loop(Declaration):
     ) -> Trace:
         """Trace the derivatives of a cost of the loop, up to `order`.
 
-        `wrt` names the variable to differentiate with respect to (default: the first state).
+        `wrt` names the variable to differentiate with respect to (default: the first variable).
         `cost` and `of` are the arguments of the method `cost`.  `at` contains other values for
         variables, and `mode` is the mode of `lab.derivative`.  For a long loop, `keep` selects the
         recorded steps, as in `lab.trace`.

@@ -161,7 +161,7 @@ def program_of(
 
 
 class _Places(Ready):
-    """A run of a graph on indices of instructions; each operation appends its instructions."""
+    """A run of a graph with indices of instructions as values; operations append instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
         super().__init__()

@@ -63,8 +63,8 @@ def trace(
     the derivatives.  PyTensor then compiles the graph in its mode `pytensor.config.mode`, and runs
     it; the recorded steps are recomputed from the contents of the buffers.
 
-    Raises GraphError for a graph without Scans, and ArgumentError if a value is missing or has the
-    wrong type, or if a sequence is too short.
+    Raises GraphError for a graph without Scans.  Raises ArgumentError for an invalid argument, for
+    a missing value, for a sequence that is too short, and for a trace that needs too much memory.
     """
     derived = outputs if isinstance(outputs, Derivative) else None
     if isinstance(outputs, Derivative):

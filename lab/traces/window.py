@@ -84,7 +84,7 @@ def _bytes_per_step(node: Apply) -> int:
 
     A trace contains one array for a variable whose rows are never overwritten.  For every other
     tape, the trace contains the initial and final rows, the reads, the writes, and the old values
-    that no step reads.
+    that no step reads.  Parameters, untraced states, and rows of unknown shape are not counted.
     """
     parts = read_node(node)
     sizes = 0

@@ -23,7 +23,7 @@ def identifier(name: T) -> T:
 
 
 def choose_name(argument: str, name: object, known: Iterable[str], otherwise: str) -> str:
-    """Return the known name `name`, or for None the first known name; raise UnknownNameError."""
+    """Return `name`, or the first name in `known` for None; raise UnknownNameError for others."""
     known = list(known)
     return known[0] if name is None else check_choice(argument, identifier(name), known, otherwise)
 

@@ -102,8 +102,8 @@ def compiled(
         Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
         matched by name.  The values of a Loop are the default.
 
-    Raises ArgumentError for another subject, for `wrt` or `mode` with a compiled function, and for
-    `wrt` with a subject that is not one scalar.
+    Raises ArgumentError for an invalid argument, for `wrt` or `mode` with a compiled function, and
+    for `wrt` with a subject that is not one real scalar.  Raises GraphError if a rewrite fails.
 
     """
     values = checked_values({} if given is None else given)
