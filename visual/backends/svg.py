@@ -173,7 +173,7 @@ def _box(box: Box, theme: Theme) -> str:
 
 
 def _is_patch(shape: Shape) -> TypeGuard[Box]:
-    """Return whether a shape is a rectangle of a heat map. No shape is drawn on top of these."""
+    """Return whether a shape is a rectangle of a heat map, which no other shape covers."""
     return isinstance(shape, Box) and shape.heat is not None
 
 

@@ -150,7 +150,7 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return an arrow between facing sides. `heights` has the y of each source of the target."""
+    """Return an arrow between facing sides. `heights` are the y of the sources of the target."""
     way = 1 if source.x < target.x else -1
     x0 = source.x + source.width * (way > 0) + way
     x1 = target.x + target.width * (way < 0) - way

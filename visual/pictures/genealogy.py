@@ -21,7 +21,7 @@ from visual.scene.shapes import Box, Group, Scene, Text, folded, picture_functio
 from visual.scene.theme import Role
 
 TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # two font sizes; height and margin of a line
-# The minimum and maximum width of a box, the distance of boxes, and the maximum number in a row.
+# The minimum and maximum width of a box, the distance between boxes, and the maximum in a row.
 NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4
 ARROWS = "an arrow leads from a Scan to the Scan that computes its gradient"
 WORDS = {

@@ -179,7 +179,7 @@ def outline(x: float, y: float, wide: float, high: float) -> Polyline:
 class Group:
     """Shapes that belong together, such as the shapes of a moment or of a cell.
 
-    A moment is one state of a moving picture. `step` is its number, and `moment` is its name.
+    A moment is one state of a moving picture: `step` is its number, and `moment` is its name.
     Several groups can have the same moment. `title` is a tooltip. `cell` is the key of the quantity
     in a cell, and `value` is the value in the cell. `quantity` is the name of the quantity without
     its index. All cells of a quantity share a color scale.

@@ -194,7 +194,7 @@ class EagerTable(Table):
             yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
 
     def _received(self, node: NodeEvents, number: int, moment: tuple[int, str], sent: Sent) -> Cell:
-        """Return the cell of a received gradient of the node. `number` counts them from 0."""
+        """Return the cell of a received gradient of the node; `number` is its number, from 0."""
         key = f"gradient of node {node.record.number}"
         role, label, title = Role.SEED, "seed", f"the gradient of {node.name} wrt itself"
         factor = ""

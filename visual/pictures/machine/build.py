@@ -97,8 +97,8 @@ class Run:
     def ticks(self) -> dict[Tick, Event]:
         """The shown events, by tick.
 
-        A step that writes to no slot with a cell is hidden, unless a shown event or no event
-        follows it.
+        A step that writes to no slot with a cell is hidden, unless the next event is shown or the
+        step is the last event.
         """
         run, columns = self.wording.run, self.columns
         tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)

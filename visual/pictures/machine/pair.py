@@ -152,7 +152,7 @@ def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
 
 
 def _entry(breakage: Breakage) -> tuple[int, ...]:
-    """Return the index of the entry with the largest error, by default of the first entry."""
+    """Return the index of the entry with the largest error, or of the first if none is known."""
     row = breakage.rows[-1 if breakage.visible is None else breakage.visible - 1]
     if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
         return (0,) * row.true.ndim

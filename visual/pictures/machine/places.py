@@ -1,7 +1,8 @@
 """The instructions with which a page recomputes the numbers of a machine.
 
 The *place* of a number is the index of its instruction in the program of the run. The program has
-the same events as the run, with places instead of values. `PlacedEvents` pairs these events.
+the same events as the run, with places instead of values. `PlacedEvents` pairs each event of the
+run with its event of the program.
 """
 
 from collections.abc import Mapping, Sequence

@@ -45,10 +45,10 @@ Arrows = Sequence[tuple[str, str, Collection[int]]]  # two names of lines, the s
 def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     """Draw a step of a Scan as routing, its transpose, and the same step of the backward Scan.
 
-    `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first of
-    these Scans that overwrites a slot (from order 2), otherwise the first of them. `step` is a step
-    of this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an invalid
-    `scan` or `step`.
+    `scan` is the index of a differentiated Scan in ``trace.scans``. The default is the first such
+    Scan that overwrites a slot (from order 2), otherwise the first differentiated Scan. `step` is a
+    step of this Scan. Raises GraphError if no Scan is differentiated, and ArgumentError for an
+    invalid `scan` or `step`.
     """
     known = differentiated_scans(trace)
     if not known:
@@ -73,9 +73,9 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 
 
 def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Return for each differentiated Scan a tape, the backward Scan, and the tape of its gradient.
+    """Map each differentiated Scan to a tape, the backward Scan, and the tape of the gradient.
 
-    The tape is the first tape that overwrites a slot or, without such a tape, the first tape.
+    If several tapes have a gradient, the first that overwrites a slot is preferred.
     """
     result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
     for later, scan in enumerate(trace.scans):

@@ -110,7 +110,7 @@ class Backward(Table):
         return heading(title, lines, fold.sheet, self.named.numbered_name)
 
     def _row(self, step: int, first: int | None) -> Row:
-        """Return the tapes after a step or, for -1, before all steps (`first`: the first shown)."""
+        """Return the tapes after a step (-1: before all steps). `first` is the first shown step."""
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(h.label != h.place for line in lines for h in line.heads.values())

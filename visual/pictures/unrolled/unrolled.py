@@ -45,7 +45,7 @@ def unrolled(
     any size. Numbers of Scans start at 1, as in the headings.
 
     If a loop has more than 12 steps, or is too wide, the picture shows both ends and the steps next
-    to `step`. Raises ArgumentError for Scans that do not exist, and for both `scan` and `scans`.
+    to `step`. Raises ArgumentError for Scans that do not exist, or for `scan` and `scans` together.
     """
     one_or_more("step", step)  # raises an error before anything is drawn
     if scans is not None and scan is not None:
