@@ -165,7 +165,7 @@ def test_two_windows_store_the_answers_of_both(two_questions):
     answer(right, 1, "2")
     for page in (left, right):
         page.get_by_text("3 of 4 points; 2 of 2 answered.").wait_for()
-        page.reload()  # the browser may load the page before the stored answers of another window
+        page.reload()  # the page may load before it receives the answers of another window
         page.get_by_text("3 of 4 points; 2 of 2 answered.").wait_for()
 
 

@@ -147,7 +147,7 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """Return the pairs of sides of printed equations, the line of steps, and the t of each name."""
+    """Return both sides of each printed equation, the line of steps, and t for each name."""
     pairs, steps, starts = [], "", {}
     for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
         if line.startswith("for "):

@@ -49,7 +49,7 @@ def reference_tangent(case, tangents):
 
 
 def reference_gradients(case, cotangent):
-    """Return the transpose, from the tangents of all basis vectors."""
+    """Return the gradients: inner products of the cotangent and the tangents of basis vectors."""
     dtype = np.asarray(cotangent).dtype
     gradients, tangents = ([np.zeros(np.shape(v), dtype) for v in case.inputs] for _ in "ab")
     for gradient, tangent in zip(gradients, tangents, strict=True):

@@ -67,9 +67,9 @@ def two_tapes(
     """Draw a loop and its first derivative on the eager tape, next to the tapes of its Scan.
 
     The cost is the last value of the first state, and `wrt` is the variable of the derivative
-    (default: the first state). A picture of a loop with more than 12 steps shows `step` and its
-    neighbors. With `all`, all cells have their full width, in a picture of any width. Raises
-    ArgumentError for an unknown variable, and for a loop that cannot be unrolled (see
+    (default: the first state). A picture of a loop with more than 12 steps shows both ends, and
+    `step` with its neighbors. With `all`, all cells have their full width, in a picture of any
+    width. Raises ArgumentError for an unknown variable, and for a loop that cannot be unrolled (see
     `lab.eager.unrolled`).
     """
     check_type("loop", loop, Loop, "a lab.Loop")
