@@ -29,7 +29,7 @@ POINTS = 6.99  # on paper
 LONGEST = 200_000  # bytes
 ABOVE, BELOW = 0.93, 0.24  # the height of a line above and below its baseline, in sizes
 MARK = "×"  # a mark for nan and infinity on the lines of a plot
-SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
+SWATCH = 24, 15  # the size of the boxes of a legend, and of no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
 FREE = ("machine", "exercise", "phases")  # kinds whose arrows do not end at boxes of cells
 # In these pictures, heads of arrows may overlap.

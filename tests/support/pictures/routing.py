@@ -184,7 +184,7 @@ def check_marks(case, scene):
 
 
 def row_at(cells, prefix, y, right):
-    """Return the names of the cells in the row of an end of an arrow, on one side."""
+    """Return the names of the cells at the height y: of the output if `right`, else of inputs."""
     return frozenset(
         name
         for name, (_, _, box, *_) in cells.items()
