@@ -5,9 +5,9 @@
 
 A fault replaces an expression: it inverts a comparison, replaces a sum by a difference, adds 1 to a
 constant or to the bound of a slice, negates a condition, or removes an argument or a result. The
-tests run in a copy of the repository with the fault until a test fails. First run the test files
-that have the name of the faulty file or import it. Then run the tests of its package, and finally
-other tests of `lab` or `visual`. A fault is noticed if a test or an import fails within a number of
+tests run in a copy of the repository with the fault until a test fails. The test files that have
+the name of the faulty file or import it run first, then the tests of its package, and finally other
+tests of `lab` or `visual`. A fault is noticed if a test or an import fails within a number of
 processor seconds. Processor seconds do not depend on other processes.
 """
 

@@ -47,8 +47,8 @@ class Tape(list["Node"]):
     """The nodes of one run of `function`, in order of creation.
 
     If the operands of an operation are on two tapes, the tape of higher priority records the
-    operation first.  A new tape has the highest priority of all active tapes in all threads.  The
-    arguments do not determine it, because a function can use a node of an enclosing scope.
+    operation first.  A new tape has the highest priority of all active tapes in all threads.  This
+    priority does not depend on arguments, because a function can use nodes of an enclosing scope.
     """
 
     node: "type[Node]"

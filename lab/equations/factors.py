@@ -14,7 +14,7 @@ MOST_NAMES = 12  # largest number of named parts; with more, factors are unreada
 
 
 def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
-    """Return the factor of `leaf` in a sum of products; None if it is absent or not linear."""
+    """Return the factor of `leaf` in a sum; None if no term or a nonlinear term has it."""
     whole = without_names(expression)
     try:
         return None if whole is None else _factor(whole, leaf)

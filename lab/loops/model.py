@@ -42,7 +42,7 @@ class LogDensity:
         return values
 
     def resolve_wrt(self, wrt: object = None) -> tuple[TensorVariable, ...]:
-        """Return the inputs that `wrt` names or contains (default: all)."""
+        """Return the inputs that `wrt` names or contains (default: all inputs in `free`)."""
         if wrt is None:
             return tuple(dict.fromkeys(self.free.values()))
         keys = [wrt] if isinstance(wrt, str | Variable) else check_sequence("wrt", wrt, "variables")

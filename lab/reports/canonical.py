@@ -110,7 +110,7 @@ class Canonical(Report):
     `given` are pairs of an argument and its value.  PyTensor calls the step `calls` times, with
     the variables `call_arguments`.  `first_rows` names the first value in each result.  `inputs`,
     `outputs`, and `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).
-    `few_steps` is None for a step function, an until loop, and short sequences.
+    `few_steps` is None for a step function, and for some loops (see `_few_steps`).
     """
 
     given: tuple[tuple[str, str], ...]
@@ -311,7 +311,7 @@ def _few_steps(loop: Loop) -> Section | None:
     """Return a section on the graphs of `loop` for −1, 0, 1, and 2 steps.
 
     The cost is the sum of the first result, and the gradient is wrt the first variable.  Returns
-    None for a loop that stops on a condition, has no variable, or has too short sequences.
+    None for a loop that stops on a condition or has no variable, and for too short sequences.
     """
     lengths = [sequence.steps for sequence in loop.sequences]
     if not loop.values or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:

@@ -63,7 +63,7 @@ def step_values(
 ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
     """Return the operations and the results of a Scan's step.
 
-    `numbers` numbers the values of all Scans; process the `parent` of a Scan before the Scan.
+    `numbers` assigns numbers to the values of all Scans; process the `parent` of a Scan first.
     """
     parts = recording.parts
     if relation is not None and parent is not None:

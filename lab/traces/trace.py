@@ -330,7 +330,7 @@ class Input:
 
 @record_of_arrays
 class OuterFault:
-    """An operation outside of all Scans that computes nan or infinity from other values.
+    """An operation outside of all Scans that computes nan without nan, or inf from finite inputs.
 
     The names of its `inputs` are their formulas.  `cause` is the index in `Trace.outside` of the
     fault on which an input depends.  `reaches` lists the values that are not finite because of the
@@ -366,7 +366,7 @@ class Trace:
     to_json, from_json, untaken = RetiredAttribute(), RetiredAttribute(), RetiredAttribute()
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields; caches, such as the events of the trace, are computed again."""
+        """Return the fields for a pickle, without caches, such as the events of the trace."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Summand:
-    """A summand of a formula: `source` times `part`, or `part` only if `is_product` is false.
+    """A summand of a formula: `source` times `part`, or only `part` if `is_product` is false.
 
     A *source* is a leaf that is a gradient. If the summand is not a product, `source` is the only
     source in `part`, or None. `leaves` are the other leaves of `part`.

@@ -76,8 +76,8 @@ def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
 def _reason(error: Exception) -> str:
     """Return the first line of an error of a pullback.
 
-    An error that reports a lack of memory or time is raised again: it does not show that a pullback
-    is wrong.
+    A MemoryError or a TimeoutError is raised again, because it does not show that a pullback is
+    wrong.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -160,7 +160,7 @@ def _run(
         values = dict(zip(variables, run.outputs, strict=True))
         return run if _is_complete(run, variables, given) else None, values, {}
     except Exception as error:
-        _reason(error)  # raises a lack of memory or time again
+        _reason(error)  # raises a MemoryError or TimeoutError again
     values, failed = {}, dict[Variable, str]()
     for variable in variables:
         try:

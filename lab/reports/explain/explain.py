@@ -55,7 +55,7 @@ def explain(
         Real scalar to differentiate.  The cost of a PyMC model is its log-density.
     wrt : Variable, str, or sequence of these, optional
         Variables to differentiate with respect to.  Required for a graph.  For a model, variables
-        or their names (default: all free variables).
+        or their names (default: all continuous free variables).
 
     Returns
     -------

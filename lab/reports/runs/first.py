@@ -297,7 +297,7 @@ class _Run:
     def _first_on_tape(self, scan: int | None, into: int) -> Place | None:
         """Return the place of the first non-finite value on the tapes that determine an argument.
 
-        The argument is number `into` of a Scan, or of the outputs if `scan` is None.
+        `into` is the number of an argument of Scan `scan`, or of an output if `scan` is None.
         """
         feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
         for feed in (feed for feed in feeds if feed.into == into):
