@@ -101,12 +101,15 @@ class Choice:
         except (ValueError, RecursionError):
             raise option_error(self.option, text, f"expected {self.expected}.") from None
 
-    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Return the form control that shows `value`; `names` replace `known` in its list."""
-        control = {"kind": self.kind, "label": self.label, "value": value}
+    def control(self, value: Value, names: Iterable[str] = (), **more: Value) -> Control:
+        """Return the form control that shows `value`, with the fields `more`.
+
+        `names` replace `known` in the list of the control.
+        """
+        control = {"key": [self.name], "kind": self.kind, "label": self.label, "value": value}
         if self.kind == "select":
             control["options"] = [[name, name] for name in names or self.known]
-        return control
+        return control | more
 
     def from_form(self, entry: object) -> object:
         """Return the form entry as a value for `check`, which rejects invalid values."""
@@ -135,9 +138,9 @@ class Whole(Choice):
             return number
         raise argument_error(self.name, value, f"expected {expected}.")
 
-    def control(self, value: object, names: Iterable[str] = ()) -> Control:
+    def control(self, value: object, names: Iterable[str] = (), **more: Value) -> Control:
         """Return buttons if `most` is at most 8, otherwise a number field (empty for None)."""
-        control, most = super().control("" if value is None else value), self.most or MOST
+        control, most = super().control("" if value is None else value, **more), self.most or MOST
         if most < 9:
             return control | {"kind": "buttons", "options": [*range(self.least, most + 1)]}
         return control | {"min": self.least, "max": most}

@@ -155,9 +155,7 @@ export function start(root, answers, results = store) {
 
 // If a page contains several sheets, the first module starts all questions. The score of all sheets
 // is below the last question, or at the end of the article.
-/** @type {NodeListOf<HTMLElement>} */
-const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
-const sheets = [...unstarted];
+const sheets = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-exercises]:not([data-started])"))];
 if (sheets.length) {
   for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();
   document.querySelector("article")?.append(sheets.at(-1).querySelector(".scored"));

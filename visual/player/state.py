@@ -16,6 +16,8 @@ from typing import Any
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote
 
+import numpy as np
+
 from lab.errors import ArgumentError, argument_error, check_choice, check_type, quote
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
@@ -70,18 +72,12 @@ def link_text(value: object, depth: int | None = None) -> str:
     """Return a value as text. Commas separate numbers; semicolons and bars separate tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
-    depth = _depth(value) if depth is None else depth
+    depth = np.ndim(value) if depth is None else depth
     if depth > len(SEPARATORS):
         raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
     written = separator.join(link_text(inner, depth - 1) for inner in value)
     return written + separator * (len(value) < 2)
-
-
-def _depth(value: object) -> int:
-    if not isinstance(value, tuple | list):
-        return 0
-    return 1 + max(map(_depth, value), default=0)
 
 
 def _read(key: str, text: str, is_word: bool) -> object:

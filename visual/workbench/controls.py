@@ -6,7 +6,7 @@ declares labels and ranges. `draw_ahead` draws the pictures of probable next cha
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -44,36 +44,29 @@ def equation(bench: Bench) -> str:
     return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
-def _control(
-    group: str, choice: Choice, value: object, names: Iterable[str] = (), **more: object
-) -> Control:
-    """Return the control of a choice; `more` contains additional fields."""
-    return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
-
-
 def controls(bench: Bench) -> Iterator[Control]:
     """Yield all controls, with the present values: tabs, values, subject, rule, options, theme."""
     state, loop = bench.state, bench.chosen if isinstance(bench, LoopBench) else None
     tabs = [[kind.name, f"{kind.name}: {kind.about}"] for kind in PICTURES.values()]
     about = f"{FAULTY_RULE}: the correct and the faulty run of a rule with a mistake"
     tabs.insert(1, [FAULTY_RULE, about])
-    yield _control("views", VIEW, FAULTY_RULE if state.rule else state.view, options=tabs)
+    yield VIEW.control(FAULTY_RULE if state.rule else state.view, group="views", options=tabs)
     for slider in sliders(bench.values, bench.given, loop.variables if loop else {}):
         yield {**slider, "group": "values"}
     if isinstance(bench, LoopBench):
         yield from _loop(bench)
     else:
-        yield _control("loop", ORDER, state.order)
+        yield ORDER.control(state.order, group="loop")
         if state.wrt:
-            yield _control("derivative", WRT, state.wrt, bench.values)
+            yield WRT.control(state.wrt, bench.values, group="derivative")
     rules = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
     about = bench.breakage.rule.change if bench.breakage else ""
-    yield _control("rule", RULE, state.rule or CORRECT, options=rules, about=about)
+    yield RULE.control(state.rule or CORRECT, group="rule", options=rules, about=about)
     for option in view_options(state.view) if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name, option.default)
-            yield _control("options", option, value, key=["options", option.name])
-    yield _control("look", THEME, state.theme)
+            yield option.control(value, group="options", key=["options", option.name])
+    yield THEME.control(state.theme, group="look")
 
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
@@ -84,27 +77,27 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     about = loop.reason
     if about and (state.taps or state.steps):
         about = f"Without changes: {about}"
-    yield _control("loop", Choice("loop", "", "loop"), state.loop, options=options, about=about)
-    yield _control("loop", ORDER, state.order)
+    yield Choice("loop", "", "loop").control(state.loop, group="loop", options=options, about=about)
+    yield ORDER.control(state.order, group="loop")
     weights = None if isinstance(state.cost, str) else " ".join(map(short, state.cost))
-    yield _control("loop", COST, WEIGHTS if weights else state.cost, (*COST.known, WEIGHTS))
+    yield COST.control(WEIGHTS if weights else state.cost, (*COST.known, WEIGHTS), group="loop")
     if texts := text_of(bench.chosen) or text_of(loop):
-        yield _control("written", STEP, list(texts), about=STEP_HELP)
-    yield _control(group, STEPS, bench.chosen.steps)
-    yield _control(group, WRT, state.wrt or next(iter(bench.values)), bench.values)
+        yield STEP.control(list(texts), group="written", about=STEP_HELP)
+    yield STEPS.control(bench.chosen.steps, group=group)
+    yield WRT.control(state.wrt or next(iter(bench.values)), bench.values, group=group)
     if weights:
-        yield _control(group, Choice(WEIGHTS, "", "weights of the steps", kind="text"), weights)
+        yield Choice(WEIGHTS, "", "weights of the steps", kind="text").control(weights, group=group)
     results = [*(state.name for state in loop.states), *loop.outputs]
     if len(results) > 1:
-        yield _control(group, OF, state.of or results[0], results)
-    yield _control(group, KEEP, state.keep, about="all, last, or a range such as 500:510")
+        yield OF.control(state.of or results[0], results, group=group)
+    yield KEEP.control(state.keep, group=group, about="all, last, or a range such as 500:510")
     for name, variable in bench.chosen.variables.items():
         if isinstance(variable, State | Series):
             is_state = isinstance(variable, State)
             offered = {*(range(OLDEST_TAP, 0) if is_state else range(-2, 3)), *variable.taps}
             boxes = Choice(TAPS.name, "", f"{TAPS.label} of {name}", kind="checks")
-            taps = _control("taps", boxes, [*variable.taps], options=sorted(offered))
-            yield {**taps, "key": [TAPS.name, name], "makes": is_state}
+            taps = boxes.control([*variable.taps], group="taps", options=sorted(offered))
+            yield taps | {"key": [TAPS.name, name], "makes": is_state}
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
