@@ -1,12 +1,11 @@
 """The checked choices of a page: loops, taps, orders, costs, and rules.
 
-Start with `choice_grid`. `CHOICES` declares the orders, costs, and rules.
+Start with `ChoiceGrid`. `CHOICES` declares the orders, costs, and rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from types import MappingProxyType
 from typing import TypeVar
 
 from lab.errors import (
@@ -100,15 +99,6 @@ def _loop(given: object) -> Loop:
     return gallery.loops[check_choice("loops", given, gallery.loops, expected)]
 
 
-def patterns_by_loop(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
-    """Return a dictionary from loop names to tap patterns; raise ArgumentError if invalid."""
-    expected = "a dictionary from loop names to tap patterns, such as {'square': [(-1,)]}"
-    patterns = check_type("taps", given, Mapping, expected)
-    for name in patterns:
-        check_choice("taps", name, [loop.name for loop in loops], "the loops of this page are {}.")
-    return MappingProxyType({loop.name: _patterns(loop, patterns.get(loop.name)) for loop in loops})
-
-
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     """Return the tap patterns of a loop. Each pattern contains the variables of all patterns."""
     if given is None:
@@ -145,16 +135,25 @@ CHOICES = (
 )
 
 
-@dataclass(frozen=True)
 class ChoiceGrid:
-    """All choices of a page, in order."""
+    """All choices of a page, in order. None means a default.
 
-    loops: tuple[Loop, ...]
-    taps: Mapping[str, tuple[Pattern, ...]]
-    orders: tuple[int, ...]
-    costs: tuple[str, ...]
-    rules: tuple[str, ...]
-    title: str
+    Raises ArgumentError for an invalid choice.
+    """
+
+    def __init__(self, loops: Value, taps: Value, title: str, **chosen: Value) -> None:
+        self.loops = loops_of(loops, LOOPS)
+        expected = "a dictionary from loop names to tap patterns, such as {'square': [(-1,)]}"
+        given = check_type("taps", {} if taps is None else taps, Mapping, expected)
+        for name in given:
+            names = [loop.name for loop in self.loops]
+            check_choice("taps", name, names, "the loops of this page are {}.")
+        self.taps = {loop.name: _patterns(loop, given.get(loop.name)) for loop in self.loops}
+        checked = (choice.check(chosen[choice.name]) for choice in CHOICES)
+        self.orders, self.costs, self.rules = checked
+        if not isinstance(title, str) or not title.strip():
+            raise argument_error("title", title, "expected a text, not empty.")
+        self.title = title
 
     @property
     def combinations(self) -> Mapping[str, Combination]:
@@ -188,13 +187,3 @@ def _options(
 def _link(field: str, value: object) -> str:
     """Return the part of a link for a choice. A link without a rule chooses the correct rule."""
     return "" if (field, value) == ("rule", CORRECT) else as_text({field: value})
-
-
-def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
-    """Return the choices of `visual.Page`; None means a default. Raise ArgumentError if invalid."""
-    loops = loops_of(loops, LOOPS)
-    taps = patterns_by_loop(loops, {} if taps is None else taps)
-    checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}
-    if not isinstance(title, str) or not title.strip():
-        raise argument_error("title", title, "expected a text, not empty.")
-    return ChoiceGrid(loops, taps, title=title, **checked)

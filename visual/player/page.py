@@ -33,7 +33,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CORRECT, TITLE, Combination, choice_grid
+from visual.player.grid import CORRECT, TITLE, ChoiceGrid, Combination
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
@@ -92,7 +92,7 @@ class Page:
         rules: Value = None,
         title: str = TITLE,
     ) -> None:
-        self.grid = choice_grid(loops, taps, title, orders=orders, costs=costs, rules=rules)
+        self.grid = ChoiceGrid(loops, taps, title, orders=orders, costs=costs, rules=rules)
 
     def __repr__(self) -> str:
         return f"<Page: {self.grid.title}>"
