@@ -84,20 +84,19 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
     """
     file = path()
     try:
-        with FileLock(file.with_name(f".{file.name}.lock"), timeout=WAIT):
-            before = load(file)
-            after = {name: record for name, record in before.items() if name not in removed}
-            for name, record in records.items():
-                rank = attrgetter("done", "points", "tries")
-                after[name] = max(record, after.get(name, record), key=rank)
-            if after != before:
-                answers = {name: asdict(record) for name, record in after.items()}
-                data = {"scantape": 1, "answers": answers}
-                write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
-    except ArgumentError:
-        raise
+        lock = FileLock(file.with_name(f".{file.name}.lock")).acquire(timeout=WAIT)
     except (OSError, ValueError) as error:  # the Timeout of FileLock is an OSError
         raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
+    with lock:
+        before = load(file)
+        after = {name: record for name, record in before.items() if name not in removed}
+        for name, record in records.items():
+            rank = attrgetter("done", "points", "tries")
+            after[name] = max(record, after.get(name, record), key=rank)
+        if after != before:
+            answers = {name: asdict(record) for name, record in after.items()}
+            data = {"scantape": 1, "answers": answers}
+            write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:

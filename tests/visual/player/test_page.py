@@ -125,7 +125,8 @@ def test_repeated_choices_occur_once():
     page = visual.Page("square", orders=[1, 1], costs="sum")
     assert page.grid.orders == (1,)
     assert len(page.runs) == 4
-    assert page.grid == visual.Page(["square"], orders=1, costs=["sum"]).grid
+    usual = visual.Page(["square"], orders=1, costs=["sum"]).grid
+    assert vars(page.grid) == vars(usual)
     assert page.page() == page.page()
 
 
