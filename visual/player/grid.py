@@ -157,7 +157,7 @@ class ChoiceGrid:
 
     @property
     def combinations(self) -> Mapping[str, Combination]:
-        """The combinations of choices by link, such as ``loop=square&taps.x=-1,&order=1``."""
+        """The combinations by link, such as ``loop=square&taps.x=-1,&order=1&cost=sum``."""
         result = {}
         for loop in self.loops:
             for values in product(self.taps[loop.name], self.orders, self.costs, self.rules):

@@ -3,7 +3,7 @@
     >>> written_loop("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
     >>> bench, moment = bench_of("loop=square&order=2&taps.x=-2,-1&moment=7")
     >>> link_of(bench, moment)
-    'loop=square&order=2&taps.x=-2,-1&moment=7'
+    'loop=square&taps.x=-2,-1&order=2&moment=7'
 
 The two texts are the formula of the step, and the values of the variables. A variable that the step
 assigns is a state if it has a value; otherwise it is an output. Another variable is a parameter if
