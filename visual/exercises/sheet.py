@@ -4,7 +4,6 @@ The trait `progress` of a sheet maps the text of each question to its result. Th
 and `answered` are computed from `progress`.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -20,14 +19,14 @@ from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.progress import AnswerRecord, load, path, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.widget import DARK_NOTEBOOK, Widget, bundle, in_notebook, save_page
+from visual.widgets.widget import DARK_NOTEBOOK, SavedAsPage, Widget, bundle, in_notebook
 
 FILE = Path(__file__).with_name("exercise.js")
 MODULE = bundle(FILE)  # the script that checks answers in a page
 STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
 
 
-class ExerciseSheet(Widget):
+class ExerciseSheet(SavedAsPage, Widget):
     """One or several questions as a widget, or as a page without Python.
 
     Observe the traits `points` (the score) and `answered` (the number of finished questions).
@@ -104,13 +103,6 @@ class ExerciseSheet(Widget):
         )
         shown = self.tasks[0].shown
         return document(title, shown.theme if shown else LIGHT, body, MODULE, STYLE)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html, and return the path.
-
-        Raises ArgumentError for another suffix or a path that cannot be written.
-        """
-        return save_page(path, self.page)
 
     @property
     def _title(self) -> str:

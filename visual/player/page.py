@@ -9,7 +9,6 @@ the instructions again.
 """
 
 import json
-import os
 import warnings
 import zlib
 from base64 import b64encode
@@ -38,7 +37,7 @@ from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
 from visual.widgets.sliders import sliders
-from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, bundle, read, save_page
+from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, SavedAsPage, bundle, read
 
 HERE = Path(__file__).parent
 PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
@@ -53,7 +52,7 @@ GUIDANCE = (
 )
 
 
-class Page:
+class Page(SavedAsPage):
     """A page with a tape machine for each combination of choices.
 
     The page needs neither Python nor a network.
@@ -155,13 +154,6 @@ class Page:
         """Return the page as HTML. The page loads no other file."""
         head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
         return document(self.grid.title, LIGHT, head + self.content, PAGE_MODULE, PAGE_STYLE + DARK)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html, and return the path.
-
-        Raises ArgumentError for another suffix or a path that cannot be written.
-        """
-        return save_page(path, self.page)
 
 
 def _study(combination: Combination) -> Study:

@@ -33,7 +33,7 @@ from visual.player.data import as_data
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.widget import Widget, bundle, read, save_page
+from visual.widgets.widget import SavedAsPage, Widget, bundle, read
 
 Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent
@@ -124,7 +124,7 @@ def machine(
     return shown if moment is None else shown.scene(moment)
 
 
-class Machine(Widget):
+class Machine(SavedAsPage, Widget):
     """A widget that plays a machine. The trait `moment` is the number of the displayed moment.
 
     The left and right arrow keys move by one sum, Home and End show the first and last moment, and
@@ -167,7 +167,7 @@ class Machine(Widget):
         present moment, or the final moment if the present moment is 0.
         """
         if as_path(path).suffix.lower() == ".html":
-            return save_page(path, self.page)
+            return super().save(path)
         return self.scene(self.moment or self.content.moments).save(path, animate=animate)
 
     def page(self) -> str:

@@ -112,7 +112,16 @@ class Widget(Base):
         return shown
 
 
-def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to the .html file `path`; return the path. If `page` fails, write nothing."""
-    path = report_path(path, (".html",), "a page ends in .html")
-    return write_whole(path, page())
+class SavedAsPage:
+    """An object with a method `page`, which returns an HTML page."""
+
+    page: Callable[[], str]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to `path`, which ends in .html, and return the path.
+
+        Raises ArgumentError for another suffix or a path that cannot be written. If `page` fails,
+        writes nothing.
+        """
+        path = report_path(path, (".html",), "a page ends in .html")
+        return write_whole(path, self.page())
