@@ -134,8 +134,8 @@ Pullback = Callable[..., list[Variable]]
 class TapeScan(Scan):
     """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
-    `rule` is the `PullbackRule` that its derivative follows.  `derivation` is the `lab.Derivation`
-    that built this Scan; None if the Scan is not a derivative.
+    `rule` is the `PullbackRule` that its derivative follows.  `derivation` is the `Derivation` that
+    built this Scan; None if the Scan is not a derivative.
     """
 
     rule: object | None = None
@@ -177,7 +177,7 @@ def with_initial_values(
 
 
 def label(op: Scan, names: tuple[str, ...], derivation: object | None = None) -> None:
-    """Attach the names of the loop variables and the `lab.Derivation` to a Scan of any class.
+    """Attach the names of the loop variables and the `Derivation` to a Scan of any class.
 
     The names are in the order of `OUTER_INPUTS`.
     """
