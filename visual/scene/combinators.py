@@ -9,7 +9,6 @@ except `envelope_of` return a new piece:
 The design follows https://github.com/chalk-diagrams/chalk, whose envelopes can have any form.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Unpack
@@ -127,28 +126,21 @@ def over(*parts: Piece) -> Piece:
     )
 
 
-def beside(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Return the pieces from left to right. `align` 0 aligns their upper edges, ½ their middles."""
-    return _in_a_row(parts, apart, align, across=True)
-
-
-def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """Return the pieces from top to bottom. `align` 0 aligns their left edges, ½ their middles."""
-    return _in_a_row(parts, apart, align, across=False)
-
-
-def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) -> Piece:
-    """Return the pieces from left to right if `across`, otherwise from top to bottom."""
+def beside(*parts: Piece, apart: float = 0.0) -> Piece:
+    """Return the pieces from left to right, `apart` pixels from each other, with equal tops."""
     pieces = list(parts[:1])
     for part in parts[1:]:
         before, own = pieces[-1].envelope, part.envelope
-        right = before.left - own.left + align * (before.width - own.width)
-        down = before.top - own.top + align * (before.height - own.height)
-        if across:
-            right = before.right + apart - own.left
-        else:
-            down = before.bottom + apart - own.top
-        pieces.append(shifted(part, right, down))
+        pieces.append(shifted(part, before.right + apart - own.left, before.top - own.top))
+    return over(*pieces)
+
+
+def above(*parts: Piece, apart: float = 0.0) -> Piece:
+    """Return the pieces from top to bottom, `apart` pixels from each other, with equal lefts."""
+    pieces = list(parts[:1])
+    for part in parts[1:]:
+        before, own = pieces[-1].envelope, part.envelope
+        pieces.append(shifted(part, before.left - own.left, before.bottom + apart - own.top))
     return over(*pieces)
 
 

@@ -26,7 +26,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import check_step, selected_scan
 from visual.pictures.stepgraph.nodes import StepNode, StepNodes
-from visual.scene.combinators import Piece, above, gap, piece
+from visual.scene.combinators import Piece, above, gap, over, piece, shifted
 from visual.scene.fonts import MONO_WIDTH, text_width
 from visual.scene.shapes import Box, Group, Scene, Text, TextLook, fitted, picture_function
 from visual.scene.theme import Role
@@ -68,8 +68,9 @@ def stepgraph(
         if part.envelope.width <= sheet.line:
             break
     head = heading(f"{name}: step {step} as a graph", _lines(named, why), sheet, name)
+    centered = shifted(part, (sheet.line - part.envelope.width) / 2, 0)
     return scene_with_legend(
-        above(head, above(gap(sheet.line), part, align=0.5), apart=8),
+        above(head, over(gap(sheet.line), centered), apart=8),
         LEGEND,
         sheet=sheet,
         title=f"Step {step} of {named.scan.name} as a graph of operations",

@@ -10,9 +10,10 @@ from itertools import chain, count
 from math import inf
 
 from lab.traces.scan_of import ScanOf
-from visual.layout.columns import Gap, numbers, shown_steps, timeline, touched_columns, with_gaps
+from visual.layout.columns import Gap, numbers, timeline, touched_columns, with_gaps
 from visual.layout.routes import TRACK, Spot
 from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.table import Fold
 from visual.pictures.unrolled.graph import Lane, Unrolling
 
 FOLD = 34  # the width of a gap, in pixels
@@ -119,16 +120,10 @@ def _shown_columns(
     graph: Unrolling, requested: tuple[int, ...], sheet: Sheet, ends: int | None
 ) -> set[int]:
     """Return the columns that the shown steps of the chosen Scans read or write."""
-    trace, chosen, only = graph.trace, graph.chosen, sheet.steps
-    for number in chosen:
-        sheet.steps_of(trace.scans[number].steps, trace.scans[number].name)
-    if ends == 0 and only is None:
-        first = (*requested, 0)[0]
-        only = range(first, first + 1)
-    columns: set[int] = set()
-    for of in (ScanOf(trace, number) for number in (chosen[-1:] if ends == 0 else chosen)):
-        every = shown_steps(of.scan.steps, requested, ends)
-        steps = numbers(every if only is None else only)
+    last, columns = ends == 0, set[int]()
+    fold = Fold(ends, requested[:1] if last else requested, sheet)
+    for of in (ScanOf(graph.trace, n) for n in (graph.chosen[-1:] if last else graph.chosen)):
+        steps = numbers(fold.steps(of.scan))
         columns |= touched_columns(of.scan, timeline(of.root.scan), steps)
     return columns
 
