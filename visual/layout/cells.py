@@ -45,20 +45,13 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
     """Return a number or a norm as text with the most digits that fit: 4 to 1, or ``-9e-3``."""
-    bar, text = "‖" * (value.ndim > 0), ""
-    for written in _texts(norm(value) if value.ndim else value.item()):
-        text = f"{bar}{written}{bar}"
-        if text_width(text, size, mono=True) <= room:
-            break
-    return text
-
-
-def _texts(number: float) -> Iterator[str]:
-    """Yield the texts of a number with four to one digits, then with an exponent."""
-    yield from (number_text(number, digits) for digits in (4, 3, 2, 1))
+    number, bar = norm(value) if value.ndim else value.item(), "‖" * (value.ndim > 0)
+    texts = [number_text(number, digits) for digits in (4, 3, 2, 1)]
     mantissa, e, exponent = f"{number:.0e}".partition("e")
     if isinstance(number, float) and e:
-        yield f"{mantissa}e{int(exponent)}"
+        texts.append(f"{mantissa}e{int(exponent)}")
+    texts = [f"{bar}{text}{bar}" for text in texts]
+    return next((t for t in texts if text_width(t, size, mono=True) <= room), texts[-1])
 
 
 def values_text(value: np.ndarray) -> str:
@@ -155,11 +148,11 @@ def _array_inside(
         room = max(text.width, least) + 4
         yield text
     yield from strip(box, value, room)
-    words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
-    if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:
+    words, room = f"{value_text(value)} {'×'.join(map(str, value.shape))}", box.width - 6
+    if text_width(words, SMALL_SIZE, mono=True) > room:
         words = words.replace("‖ ", "‖")
-    if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:  # the strip shows the shape
-        words = value_within(value, box.width - 6, SMALL_SIZE)
+    if text_width(words, SMALL_SIZE, mono=True) > room:  # the strip shows the shape
+        words = value_within(value, room, SMALL_SIZE)
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
 
