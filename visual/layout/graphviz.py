@@ -44,10 +44,8 @@ def draw_graph(
     _, _, width, height = _numbers(output["bb"])
     centers = {item["name"]: item["pos"] for item in output.get("objects", ()) if "pos" in item}
     curves = {int(item["id"]): item["pos"].split() for item in output.get("edges", ())}
-    arrows = (
-        Arrow(tuple((x, height - y) for x, y in map(_numbers, curves[number])))
-        for number in range(len(edges))
-    )
+    corners = (map(_numbers, curves[number]) for number in range(len(edges)))
+    arrows = (Arrow(tuple((x, height - y) for x, y in each)) for each in corners)
     placed = []
     for number, box in enumerate(boxes.values()):
         x, y = _numbers(centers[f"n{number}"])

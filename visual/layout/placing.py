@@ -300,12 +300,10 @@ class _Layout:
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
-            labels = {
-                x: cell.short
-                if cell.short and low_width(values[x], cell.label) > area.cell
-                else cell.label
-                for x, cell in row.items()
-            }
+            labels = {x: cell.label for x, cell in row.items()}
+            for x, cell in row.items():
+                if cell.short and low_width(values[x], cell.label) > area.cell:
+                    labels[x] = cell.short
             # Without `all`, values do not affect the layout.
             needs = (low_width(v, labels[x], is_typical=not self.all) for x, v in values.items())
             high = TWO_LINES if max(needs, default=0.0) > most else LOW

@@ -123,10 +123,8 @@ class Ssa(Table):
         for tape in self.slots.tapes:
             cells = list[Cell]()
             for row in (row for argument, row in self.letters if argument == tape.argument):
-                name = self._name(self._value(tape, row, step))
-                cells.append(
-                    replace(self.slots.cell(tape, row, step), old=None, label=name, id=None)
-                )
+                cell, value = self.slots.cell(tape, row, step), self._value(tape, row, step)
+                cells.append(replace(cell, old=None, label=self._name(value), id=None))
             lines.append(Line(cells, blocks=sorted({c.column[0] for c in cells if c.column})))
         now = {value: w for value, w in self.writes.items() if w.step == step}
         values, heads = list[Cell](), dict[Key, Head]()
@@ -145,9 +143,8 @@ class Ssa(Table):
                 values.append(replace(look, column=key))
         blocks = sorted({block for block, _ in self.columns}) if step < 0 else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
-        formulas = [
-            (self._formula(v, w), "") for v, w in now.items() if (v.argument, v.row) in self.letters
-        ]
+        named = ((v, w) for v, w in now.items() if (v.argument, v.row) in self.letters)
+        formulas = [(self._formula(value, write), "") for value, write in named]
         edges = [Edge(source, value) for value, w in now.items() for source in w.sources]
         if step < 0:
             return Row("initial", lines)

@@ -113,20 +113,15 @@ class TapsTable(Table):
             cell = Cell(role, title, None, column=(0, time), key=key, label=label, id=id)
             cells.append(replace(cell, lines=(access,)))
             if not order:
-                heads[0, time] = Head(
-                    f"t{integers(time) if time < 0 else f'+{time}' * (time > 0)}", ""
-                )
+                offset = integers(time) if time < 0 else f"+{time}" * (time > 0)
+                heads[0, time] = Head(f"t{offset}", "")
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
         line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
-        edges = [
-            Edge(
-                (number, order, sign * read),
-                (number, order, sign * write),
-                over=not order,
-                title=f"{tap_symbol(each.name, read)} goes into {tap_symbol(each.name, write)}",
-            )
-            for read, write in each.arcs
-        ]
+        edges = list[Edge]()
+        for arc in each.arcs:
+            source, target = ((number, order, sign * tap) for tap in arc)
+            title = " goes into ".join(tap_symbol(each.name, tap) for tap in arc)
+            edges.append(Edge(source, target, over=not order, title=title))
         return Row(each.name, [line], edges, moment=(order, each.name))
 
 

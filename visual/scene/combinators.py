@@ -50,12 +50,8 @@ class Envelope:
 
     def around(self, other: "Envelope") -> "Envelope":
         """Return the smallest rectangle that contains both rectangles."""
-        return Envelope(
-            min(self.left, other.left),
-            min(self.top, other.top),
-            max(self.right, other.right),
-            max(self.bottom, other.bottom),
-        )
+        left, top = min(self.left, other.left), min(self.top, other.top)
+        return Envelope(left, top, max(self.right, other.right), max(self.bottom, other.bottom))
 
 
 @dataclass(frozen=True)
@@ -120,10 +116,8 @@ def over(*parts: Piece) -> Piece:
     """Return the pieces as one piece. Later pieces cover earlier pieces."""
     if not parts:
         return Piece()
-    return Piece(
-        tuple(placed for part in parts for placed in part.placed),
-        reduce(Envelope.around, (part.envelope for part in parts)),
-    )
+    placed = tuple(placed for part in parts for placed in part.placed)
+    return Piece(placed, reduce(Envelope.around, (part.envelope for part in parts)))
 
 
 def beside(*parts: Piece, apart: float = 0.0) -> Piece:

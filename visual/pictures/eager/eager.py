@@ -140,9 +140,7 @@ class EagerTable(Table):
         linked = [n for n in self.recording.nodes if n.value.node is not None]
         for node in linked[:1]:
             name, outer = node_name(node.number), node_name(node.value.node or 0)
-            lines.append(
-                f"{name}{same_as(node.value)}: the value of {name} is {outer}, on an outer tape."
-            )
+            lines.append(f"{name} ≡ {outer}: the value of {name} is {outer}, on an outer tape.")
         if self.opened is not None:
             other = (self.opened + 1) % tapes
             hint = f"tape={other} shows another tape, all=True shows all tapes"

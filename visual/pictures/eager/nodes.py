@@ -106,10 +106,8 @@ class NodeEvents:
             return 4
         values = [*(sent.gradient.value for _, sent in self.received), self.end.total.value]
         numbers = [v for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "fiu"]
-        is_exact = len(numbers) == len(values) and all(
-            not v.ndim and np.isfinite(v) for v in numbers
-        )
-        for digits in (4, 5) if is_exact else ():
+        are_finite = all(not v.ndim and np.isfinite(v) for v in numbers)
+        for digits in (4, 5) if are_finite and len(numbers) == len(values) else ():
             *parts, total = (Decimal(number_text(value, digits)) for value in numbers)
             if sum(parts) == total:
                 return digits

@@ -53,10 +53,8 @@ def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
 
 def decisions(record: DerivationRecord) -> list[list[Item]]:
     """Return the decisions of each phase, without decisions about absent variables."""
-    return [
-        [item for item in phase.items if item.verdict is not Verdict.ABSENT]
-        for phase in record.phases
-    ]
+    phases = (phase.items for phase in record.phases)
+    return [[item for item in each if item.verdict is not Verdict.ABSENT] for each in phases]
 
 
 def written_slots(tapes: Sequence[Item]) -> list[str]:

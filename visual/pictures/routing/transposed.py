@@ -141,9 +141,8 @@ class StepTable(Table):
         self.gradient_written = dict(zip(writes, gradient_written, strict=True))
         self.traced, unread = reverse.contents(self.back)[::-1], {*taps.writes} - {*taps.reads}
         self.spent = {taps.row(n, tap) for n in range(step, steps) for tap in unread}
-        self.used = {
-            row: Role.OVERWRITTEN if row in writes else Role.PRESERVED for row in self.read
-        }
+        self.used = dict.fromkeys(reads, Role.PRESERVED)
+        self.used |= dict.fromkeys({*reads} & {*writes}, Role.OVERWRITTEN)
 
     def _initialized(self, values: np.ndarray, steps: int) -> Values:
         """Return the values by row, with None for slots that `steps` steps leave uninitialized."""

@@ -68,7 +68,8 @@ def stepgraph(
         if part.envelope.width <= sheet.line:
             break
     head = heading(f"{name}: step {step} as a graph", _lines(named, why), sheet, name)
-    centered = shifted(part, (sheet.line - part.envelope.width) / 2, 0)
+    area = part.envelope
+    centered = shifted(part, (sheet.line - area.width) / 2 - area.left, -area.top)
     return scene_with_legend(
         above(head, over(gap(sheet.line), centered), apart=8),
         LEGEND,

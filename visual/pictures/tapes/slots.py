@@ -1,7 +1,6 @@
 """The slots of the tapes of a Scan: their columns, their states at every step, and the arrows."""
 
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class Slots:
         self.named, self.run, self.time = named, run, timeline(named.root.scan)
         self.tapes = [tape for tape in named.scan.tapes if not tape.is_total]
         self.totals = [tape for tape in named.scan.tapes if tape.is_total]
-        self._names = cache(self._find_names)
+        self._names: dict[tuple[int, int], tuple[str, str]] = {}
 
     def column(self, tape: TapeTrace, row: int) -> Key:
         """Return the column of a row: in block 1 for a total, otherwise in block 0 by time."""
@@ -64,15 +63,12 @@ class Slots:
     def cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
         """Return the cell of a slot after a step (see `state`)."""
         role, value, old = self.state(tape, row, step)
-        name, key = self._names(tape.argument, row)
+        slot = tape.argument, row
+        if slot not in self._names:
+            self._names[slot] = self.named.slot_label(tape, row), self.named.row_key(tape, row)
+        name, key = self._names[slot]
         place = self.named.number, step, tape.argument, row
         return Cell(role, name, value, column=self.column(tape, row), old=old, key=key, id=place)
-
-    def _find_names(self, argument: int, row: int) -> tuple[str, str]:
-        """Return the name of a slot, and the key of its cell."""
-        tape = self.named.scan.tape(argument)
-        assert tape is not None, "a slot has a tape"
-        return self.named.slot_label(tape, row), self.named.row_key(tape, row)
 
     def state(self, tape: TapeTrace, row: int, step: int) -> State:
         """Return the role, the value, and the old value of a slot after a step.

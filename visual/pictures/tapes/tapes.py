@@ -42,9 +42,8 @@ def tapes(
     the requested `step` or steps with their neighbors. With `all`, all Scans are open, in a picture
     of any size. Raises ArgumentError for an unknown Scan or step.
     """
-    number = selected_scan(
-        trace, scan, [n for n, each in enumerate(trace.scans) if _has_tape(each)]
-    )
+    with_tapes = [n for n, each in enumerate(trace.scans) if _has_tape(each)]
+    number = selected_scan(trace, scan, with_tapes)
     requested = one_or_more("step", step)
     for each in requested if not all else ():
         check_step(trace.scans[number], each)

@@ -60,15 +60,14 @@ def goes_back(of: NamedScan) -> bool:
 
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """Draw a card with the number, the name, the direction, and the number of steps of a Scan."""
-    is_open, first, count = of.number == opened, of.scan.first, of.scan.steps
+    is_open, name = of.number == opened, of.numbered_name
+    first, count = of.scan.first, of.scan.steps
     words = f"step {first:,}" if first and count == 1 else counted(count, "step")
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
     lines = 2 if is_open else int(is_read)
     frame = [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
-    title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
+    title = fitted(10, 19, name, wide - 16, 12, bold=is_open)
     steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {words}", 11, muted=True)
     ground = Box(0, 0, wide, HIGH, Role.PANEL)
-    cell = Group(
-        (ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name
-    )
+    cell = Group((ground, *frame, title, steps), cell=f"scan:{of.number + 1}", title=name)
     return sized(wide, HIGH, cell)
