@@ -209,6 +209,25 @@ def test_a_faulty_rule_is_played_next_to_the_correct_one(page, opened):
     assert "first wrong number" in page.locator(".more").inner_text()
 
 
+SOURCES = f"""() => {FIND}.picture.cells.flatMap(({{ group }}, number) => {{
+    const machine = {FIND};
+    machine.forget();
+    machine.pick(group);
+    const moves = machine.picture.parts.flatMap(({{ moves }}) => moves.map(({{ move }}) => move));
+    return moves.filter(({{ source }}) => source !== null && source !== number)
+        .map((move) => [move.value, machine.picture.cells[move.source].value.textContent]);
+}})"""
+
+
+def test_the_sources_of_a_clicked_number_show_the_values_that_the_step_read(page, opened):
+    """In the faulty run, later steps replace values that a step has read."""
+    run = lab.break_rule(gallery.loops["square"], HISTORICAL, order=3)
+    go(page, opened(run).moments)
+    pairs = page.evaluate(SOURCES)
+    assert len(pairs) > 40
+    assert [pair for pair in pairs if pair[0] != pair[1]] == []
+
+
 def test_two_loops_are_played_one_above_the_other(page, opened):
     square = gallery.loops["square"]
     machine = opened((square.trace(), square.with_taps((-2, -1)).trace()))

@@ -115,16 +115,20 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** If the picture scrolls, scroll to the slots that the current group writes. @param {Place} at */
+  /** If the picture scrolls, scroll to the slots that the current group writes, and to those that it reads if there is space. @param {Place} at */
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
-    const targets = at.parts.map((part) => this.picture.cells[part.target].group.getBoundingClientRect());
+    const areas = (numbers) => numbers.map((number) => this.picture.cells[number]?.group.getBoundingClientRect()).filter(Boolean);
+    const written = areas(at.parts.map((part) => part.target));
+    const all = [...written, ...areas(at.parts.flatMap((part) => part.terms.flatMap(({ source, saved }) => [source, ...saved])))];
+    const extent = (cells) => [Math.min(...cells.map((cell) => cell.top)), Math.max(...cells.map((cell) => cell.bottom))];
+    const [highest, lowest] = extent(all), isReadInView = lowest - highest < frame.height - 80;
     const isWhole = stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1;
-    if (!targets.length || isWhole) return;
-    const top = Math.min(...targets.map((cell) => cell.top)), bottom = Math.max(...targets.map((cell) => cell.bottom));
-    const { left, right } = targets[0];
-    if (top < frame.top + 40) stage.scrollTop += top - frame.top - 120;
-    else if (bottom > frame.bottom - 20) stage.scrollTop += bottom - frame.bottom + 60;
+    if (!written.length || isWhole) return;
+    const [top, bottom] = extent(isReadInView ? all : written), { left, right } = written[0];
+    const margin = Math.max(20, Math.min(100, (frame.height - bottom + top) / 2));
+    if (top < frame.top + 40) stage.scrollTop += top - frame.top - margin;
+    else if (bottom > frame.bottom - 20) stage.scrollTop += bottom - frame.bottom + margin;
     if (left < frame.left + 60) stage.scrollLeft += left - frame.left - 100;
     else if (right > frame.right - 60) stage.scrollLeft += right - frame.right + 100;
   }
@@ -270,7 +274,7 @@ class Machine {
   /** @param {number} number */
   explain(number) {
     const story = provenance(this.data, number, locate(this.data, this.p));
-    this.picture.explain(number, story.part, story.readers);
+    this.picture.explain(number, story, this.p);
     this.words.explain(story);
   }
 

@@ -162,7 +162,8 @@ class Lesson {
     this.note.textContent = this.unknown + run.why;
     if (isOther) this.sliders();
     this.live.compute(this.values); // the machine draws these numbers
-    const at = moment ?? this.machine?.moment ?? data.first;
+    const isNewRule = isOther && data.mistake && !this.machine?.data.mistake; // show the first wrong number
+    const at = moment ?? (isNewRule ? data.first : this.machine?.moment) ?? data.first;
     if (!this.machine) {
       const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;

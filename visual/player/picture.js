@@ -185,17 +185,23 @@ class Picture {
 
   /**
    * Instead of the event, show the sum that computed a number, and the cells that read the number.
-   * @param {number} number @param {Part} part @param {Set<number>} readers
+   * A source shows the value that the sum read, at the moment `before`.
+   * @param {number} number @param {any} story a result of `provenance` @param {number} p
    */
-  explain(number, part, readers) {
+  explain(number, { part, before, readers }, p) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
     for (const { source, saved } of part?.terms ?? []) {
       for (const n of saved) kinds.set(n, "saved named");
       if (source !== null) kinds.set(source, "preserved named");
     }
+    const sources = new Set([...kinds.keys()].filter((n) => n !== number && !readers.has(n)));
     kinds.set(number, "picked named");
     this.forget();
-    for (const [n, { group }] of this.cells.entries()) group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}`);
+    for (const [n, node] of this.cells.entries()) {
+      const moment = sources.has(n) ? before : p, from = node.cell.wrong_from;
+      this.showCell(node, { ...keyAt(node.cell, moment), role: keyAt(node.cell, p).role }, []);
+      node.group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}${from !== null && from <= moment ? " wrong" : ""}`);
+    }
     this.drawParts(part ? [part] : []);
     for (const drawn of this.parts) this.movePart(drawn, 1);
     for (const { adder } of this.parts) adder?.group.remove(); // the slot can contain a later number

@@ -11,8 +11,9 @@ const LEGEND = [
   ["read", "read", "value of a sequence"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
-  ["pending", "pending", "nothing added yet"],
+  ["pending", "pending", "not read yet"],
   ["written", "new or result", "written now, used by the cost, or returned"],
+  ["wrong", "wrong", "differs from the correct rule"],
 ];
 
 /**
@@ -33,7 +34,7 @@ function provenance(data, number, at) {
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const key = keyAt(cell, moment), { text } = key, isDerivative = data.scans[cell.scan - 1].order > 0;
   const history = [
-    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" ? "used by the cost, or returned" : "no later step reads this number",
+    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? "used by the cost, or returned" : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
@@ -42,7 +43,7 @@ function provenance(data, number, at) {
   const given = text ? start : `${cell.name} has no value yet.`;
   const computed = write?.part, isSum = computed?.kind !== "fill" || computed.terms.length > 1;
   const sentence = computed && isSum ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
-  return { part: computed, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
+  return { part: computed, before: write ? write.end - 1 : 0, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
 }
 
 /** The title, the words above and below the picture, and the legend. */
@@ -57,7 +58,7 @@ class Words {
   /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} showExample  returns the function that shows an example, or nothing */
   open(data, showExample) {
     this.title.textContent = data.title;
-    const roles = new Set(data.cells.flatMap(({ keys }) => keys.map(({ role }) => role)));
+    const roles = new Set(data.cells.flatMap(({ keys, wrong_from }) => [...keys.map(({ role }) => role), ...(wrong_from === null ? [] : ["wrong"])]));
     this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
       element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))));
     this.data = data;
@@ -81,7 +82,7 @@ class Words {
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
-    const values = results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    const values = mistake ? "" : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.reason.textContent = this.reason.title = group ? group.reasons : values;
     const reader = events[mistake?.first_read - 1];
     const effects = { // of a faulty rule, by moment
@@ -92,9 +93,15 @@ class Words {
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
-      at.group === many - 1 ? effects[at.number] : "",
+      at.group === many - 1 || parts.some((part) => this.isWrong(part, at.number)) ? effects[at.number] : "",
       at.number === this.data.moments && at.group === many - 1 ? values : "",
     ].filter(Boolean).join(" · ");
+  }
+
+  /** Return whether a part of an event reads a wrong number. @param {Part} part @param {number} moment */
+  isWrong(part, moment) {
+    const { cells } = this.data, read = part.terms.flatMap(({ source, saved }) => [source, ...saved]);
+    return read.some((number) => (cells[number]?.wrong_from ?? moment) < moment);
   }
 
   /** @param {Phrase[]} sentence @param {string=} exact */

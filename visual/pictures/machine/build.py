@@ -217,7 +217,7 @@ class Run:
             named = self.wording.named[event.scan]
             order = named.scan.order
             cost = () if named.seeded_by() else named.trace.names[order - 1 : order]
-            origin = " ".join([named.seeds, *cost])
+            origin = " ".join(filter(None, [named.seeds, *cost]))
             is_seeded = any(np.any(write.new) for write in event.writes)
             reason = f"{'Initial gradients' if is_seeded else 'The steps add gradients'}: {origin}."
             yield PartGroup(tuple(parts.values()), summary, reason)

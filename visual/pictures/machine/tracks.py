@@ -21,7 +21,17 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
 
-TURNS = (0.5, 0.3, 0.7, 0.2, 0.8)  # other positions of a factor, as fractions of its line
+TURNS = (
+    0.5,
+    0.3,
+    0.7,
+    0.2,
+    0.8,
+    0.6,
+    0.4,
+    0.9,
+    0.1,
+)  # other positions of a factor, as fractions of its line
 
 
 @dataclass(frozen=True)
@@ -45,10 +55,12 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
     """Return the tracks of each part of a group. Factors do not cover each other.
 
-    A factor that would cover a cell or another factor is at another position of its line, if there
-    is space. Otherwise, of two overlapping factors, only the first is shown.
+    A factor is next to its line, but not between two cells of another row than its target, and not
+    above a cell or another factor, if there is space. Otherwise, of two overlapping factors, only
+    the first is shown.
     """
     boxes = [box.area for box in arrangement.boxes]
+    bands = {b.row: replace(b.area, left=0.0, right=arrangement.width) for b in arrangement.boxes}
     factors = list[Envelope]()
 
     def placed(part: Part, term: Movement) -> Track:
@@ -58,8 +70,14 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
             return _with_drops(arrangement, term, way)
         is_on_line = term.source not in (None, part.target)
         others = [_bent(*way.points, turn=turn) for turn in TURNS if is_on_line]
-        choices = [(each, (*factors, *boxes)) for each in (way, *others)]
-        for each, taken in [] if group.hides_factors else [*choices, (way, (*factors,))]:
+        row, tracks = arrangement.boxes[part.target].row, (way, *others)
+        away = [band for number, band in bands.items() if number != row]
+        choices = [
+            *((each, (*factors, *boxes, *away)) for each in tracks),
+            *((each, (*factors, *boxes)) for each in tracks),
+            (way, (*factors,)),
+        ]
+        for each, taken in [] if group.hides_factors else choices:
             area = envelope_of(factor_pill(arrangement, term, each.chip or way.chip)[0])
             if not any(map(area.meets, taken)):
                 factors.append(area)
@@ -119,7 +137,8 @@ def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
         return Track(entrance, entrance[0], 0.3)
     start = sheet.boxes[term.source]
     if term.source == part.target:
-        return Track(((to.x, to.area.top - 14), (to.x, to.area.top)), (side, to.y))
+        high = 14.0 if sheet.is_tall else 6.0  # below the name of the cell
+        return Track(((to.x, to.area.top - high), (to.x, to.area.top)), (side, to.y))
     way = 1 if to.column > start.column else -1
     apart, is_level = abs(to.column - start.column), start.row == to.row
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
