@@ -129,7 +129,7 @@ class Question(Single):
 def _check_answers(
     choices: tuple[str, ...], answers: tuple[object, ...], mistakes: Iterable[object]
 ) -> None:
-    """Raise ArgumentError for invalid choices, or if an answer is not a choice (or a number)."""
+    """Raise ArgumentError for invalid choices, and for an answer that is no choice (or number)."""
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
             raise ArgumentError(

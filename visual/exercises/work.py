@@ -100,7 +100,7 @@ class Work:
     def _find_mistake(
         self, written: Function, case: tuple[object, ...], tries: int
     ) -> AnswerVerdict | None:
-        """Return the verdict on a wrong result in one case; None if the result is right."""
+        """Return the verdict on a wrong or missing result in one case, or None if it is right."""
         wrong = partial(AnswerVerdict, AnswerOutcome.WRONG)
         try:
             returned = written(*deepcopy(case))

@@ -87,7 +87,7 @@ def _entries(values: object) -> str:
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
-    """Return a box with the value of a cell. The old value or the label is above the value.
+    """Return a box with the value of a cell, or a dash. The old value or the label is above it.
 
     A box that is too low for a value contains only the label. A cell with `lines` shows the label,
     the value, and the lines.
@@ -240,8 +240,8 @@ def _rounded(start: float, stop: float, count: int) -> list[int]:
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
     """Yield the frame and the patches of an array, `indent` pixels from the left margin of a box.
 
-    The frame is necessary because values near zero have the color of the page. `on_one_scale`
-    scales the colors of the patches.
+    At most 8 × 8 entries, at nearly equal distances, have patches. The frame is necessary because
+    values near zero have the color of the page. `on_one_scale` scales the colors of the patches.
     """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:

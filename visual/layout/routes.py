@@ -113,7 +113,7 @@ class Routes:
 
 
 def _is_straight(source: Spot, target: Spot, taken: Set[Spot]) -> bool:
-    """Return whether a straight arrow between two spots touches no other box."""
+    """Return whether two spots are neighbors, or in one column without a box between them."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
     low, high = sorted((source.lane, target.lane))

@@ -156,7 +156,10 @@ class Machine(SavedAsPage, Widget):
         return moment
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
-        """Return the picture at the end of event `moment` (default: the present moment)."""
+        """Return the picture at the end of event `moment` (default: the present moment).
+
+        Raises ArgumentError for another moment or theme.
+        """
         event_number = self.moment if moment is None else self._check_moment({"value": moment})
         return still(arrange(self.content, width), event_number, self.trace).themed(theme)
 
@@ -164,7 +167,8 @@ class Machine(SavedAsPage, Widget):
         """Write the machine to a file, and return the path. A .html file plays without Python.
 
         A .gif file is a film. With `animate`, an .svg file is also a film. Any other file shows the
-        present moment, or the final moment if the present moment is 0.
+        present moment, or the final moment if the present moment is 0. Raises ArgumentError like
+        `Scene.save`.
         """
         if as_path(path).suffix.lower() == ".html":
             return super().save(path)

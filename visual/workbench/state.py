@@ -182,7 +182,7 @@ class Bench(ABC):
 
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view. Raises LabError if the picture is impossible."""
+        """The picture of the view (faulty rule: of both runs). Raises LabError if impossible."""
         if self.breakage is not None:
             machine = pair_of(self.breakage)
             return still(arrange(machine), machine.moments).themed(self.state.theme)
@@ -198,7 +198,7 @@ class Bench(ABC):
 
     @cached_property
     def machine(self) -> Mapping[str, object]:
-        """The data of the machine for the page; empty if the view is another picture."""
+        """The data of the machine for the page; empty for another view without a faulty rule."""
         if self.breakage is not None:
             return as_data(pair_of(self.breakage))
         trace = self.picture.trace

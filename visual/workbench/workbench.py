@@ -128,7 +128,7 @@ class Workbench(ChoiceTraits, Widget):
 
     @property
     def picture(self) -> Scene:
-        """The picture of the view."""
+        """The picture of the view or, with a faulty rule, the machine of both runs."""
         return self._bench.picture
 
     @property
@@ -202,7 +202,7 @@ class Workbench(ChoiceTraits, Widget):
 
     @traitlets.observe("is_shown")
     def _look_ahead(self, _: object = None) -> None:
-        """Draw the pictures of probable next requests after `QUIET` seconds without a request."""
+        """If a page shows the widget, draw probable next pictures after `QUIET` seconds of rest."""
         if self.is_shown and self._requested is self._bench and event_loop():
             self._job.cancel()
             self._job, bench = Job(), self._bench

@@ -172,7 +172,7 @@ class EagerTable(Table):
     # Gradients.
 
     def _gradients(self, node: NodeEvents) -> Iterator[Cell]:
-        """Yield cells with the gradients of a node in their order, then a cell with their sum."""
+        """Yield cells with the shown gradients of a node, then a cell with the sum, if any."""
         for item in shown_numbers(len(node.received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):
                 label = f"⋯ {counted(item.hidden, 'gradient')} hidden"

@@ -188,7 +188,7 @@ def eager_side(recording: Recording, steps: int) -> TapeSide:
 
 
 def scan_side(trace: Trace) -> TapeSide:
-    """Return the initial values and the results of the steps of a loop, with gradients."""
+    """Return the values on the tapes of a loop and its other values with a gradient."""
     back = next(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
     forward, backward = (NamedScan(trace, number) for number in (0, back))
     graph, last = Unrolling(trace, (0, back)), trace.scans[0].steps - 1

@@ -159,7 +159,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
 
 
 def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the shapes of a group's sentences and reason, and of the name of the moment."""
+    """Yield the shapes of a group's sentences and reason (or of the results), and the heading."""
     y, room = arrangement.height + 14, arrangement.width - 16
     machine, group = arrangement.machine, moment.group
     lines = group.summary or [group.parts[n].sentence for n in group.shown] if group else ()

@@ -245,7 +245,7 @@ class Wording:
         return Equation((*left, Phrase(sign), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
-        """Return the reason for a write, such as the forward step that the write differentiates."""
+        """Return the reason for a write, such as the differentiated forward step, or ""."""
         if event.step is None:
             return ""
         named = self.named[event.scan]

@@ -105,7 +105,7 @@ def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item])
 
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Return a sentence about the first slot whose tap differs from the tap of its variable."""
+    """Return a sentence about the first slot, if any, whose tap differs from its variable's tap."""
     for item, slot in zip(added, written_slots(tapes), strict=False):
         argument = item.subject.rpartition(", ")[0]
         if argument.partition("[")[2] != slot.partition("[")[2]:

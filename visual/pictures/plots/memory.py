@@ -96,7 +96,7 @@ def _draw_scans(axes: "Axes", theme: Theme, report: Memory) -> None:
 
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
-    """Yield the panel of the live bytes over the steps, then a bar for each buffer."""
+    """Yield the panel of the live bytes over the steps, then bars of at most 14 buffers."""
     from visual.pictures.plots.axes import LABELS, draw_panel
 
     names = min(NAMES, line / 3)

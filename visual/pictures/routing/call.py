@@ -153,7 +153,7 @@ class RoutedCall:
         return self.inputs[int(numbers[entry])], int(entries[entry])
 
     def label(self, array: RoutedArray) -> str:
-        """Return the name of an input, and the entries of the output that copy the input."""
+        """Return the name of an input and, if known, which entries of the output copy it."""
         region = REGIONS.get((self.linear.primitive, array.name))
         return array.name if region is None else f"{array.name}: {region}"
 

@@ -29,7 +29,7 @@ def scan_heading(named: NamedScan, in_full: bool = False) -> tuple[str, str]:
 
 
 def tape_lines(named: NamedScan, tapes: Iterable[TapeTrace], in_short: bool) -> Iterator[str]:
-    """Yield a line for each name of `tapes`, with the values and the kind of the tapes."""
+    """Yield a line for each name of `tapes`, with the quantities and the kind of the tapes."""
     groups: dict[tuple[str, str, str], list[str]] = {}  # a sequence has an output for each tap
     for tape in tapes:
         is_part = named.share(tape) is not None and not tape.collects

@@ -99,7 +99,7 @@ class Slots:
 
 
 def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
-    """Yield arrows from the slots that a write reads to the slot that the step writes."""
+    """Yield arrows from the other slots that a write reads to the slot of the write."""
     tape, slot = scan.tape(write.slot.argument), write.slot
     if tape is None or tape.kind is Kind.NIT_SOT:
         return
