@@ -130,7 +130,7 @@ class Quantities(ScanOf):
             return value_symbol(tape.name, index)
         held = self.parent.quantity_name(tape.gradient_of, index)
         share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # only gradients of initial values are parts
+        if share and tape.collects:  # in other rows, the tape contains total gradients
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, share is not None, share or 0)

@@ -25,7 +25,7 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
     """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
 
-    The index at step 0 is `first`, or `length` + `first`, and changes by `way` per step.
+    The index at step 0 is `first`, added to `length` if given, and changes by `way` per step.
     """
     distance = "k" if abs(way) == 1 else f"{abs(way)}k"
     start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")

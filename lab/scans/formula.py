@@ -37,7 +37,7 @@ SPREADING = (
 # grows exponentially.  With more than MOST operands, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# The maximum number of operations in a graph to simplify.
+# The maximum number of operations in a graph that is simplified.
 MOST_OPERATIONS = 500
 
 

@@ -7,8 +7,8 @@
       0.5/sqrt(x₀) = 0.5/0 = inf
 
 The search examines values in the order of computation: the inputs of a Scan, then the operations of
-each step, then the backward Scans.  The chain of causes leads from a value that is not finite to an
-input of it that is not finite, and so on.
+each step, then the backward Scans.  The chain of causes leads from a value that is not finite to
+the input that is not finite, from there to its input that is not finite, and so on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
