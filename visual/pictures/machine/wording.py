@@ -263,10 +263,13 @@ class Wording:
                 f"Step {step} of {scan} adds to {quantity or 'a slot'}: the gradient of the old "
                 "value equals that of the new value, and no later step read the old value."
             )
+        held = parent.scan.held if parent.parent else ()
+        unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
         readers = [
             w
             for w in self.run.step(parent.number, step).writes
             if any(quantity in (r.name, r.slot and r.slot.quantity) for r in w.reads)
+            and w.slot.argument not in unused
         ]
         if not quantity or not readers:
             return ""
