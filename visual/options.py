@@ -102,7 +102,7 @@ class Choice:
             raise option_error(self.option, text, f"expected {self.expected}.") from None
 
     def control(self, value: Value, names: Iterable[str] = (), **more: Value) -> Control:
-        """Return the form control that shows `value`, with the fields `more`.
+        """Return the form control that shows `value`, with additional fields `more`.
 
         `names` replace `known` in the list of the control.
         """

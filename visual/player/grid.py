@@ -136,7 +136,7 @@ CHOICES = (
 
 
 class ChoiceGrid:
-    """All choices of a page, in order. None means a default.
+    """All choices of a page, in order. A choice None means its default.
 
     Raises ArgumentError for an invalid choice.
     """

@@ -158,7 +158,7 @@ class Machine(SavedAsPage, Widget):
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
         """Return the picture at the end of event `moment` (default: the present moment).
 
-        Raises ArgumentError for another moment or theme.
+        Raises ArgumentError for an unknown moment or theme.
         """
         event_number = self.moment if moment is None else self._check_moment({"value": moment})
         return still(arrange(self.content, width), event_number, self.trace).themed(theme)

@@ -121,7 +121,7 @@ def over(*parts: Piece) -> Piece:
 
 
 def beside(*parts: Piece, apart: float = 0.0) -> Piece:
-    """Return the pieces from left to right, `apart` pixels from each other, with equal tops."""
+    """Return the pieces from left to right, with aligned upper edges, `apart` pixels apart."""
     pieces = list(parts[:1])
     for part in parts[1:]:
         before, own = pieces[-1].envelope, part.envelope
@@ -130,7 +130,7 @@ def beside(*parts: Piece, apart: float = 0.0) -> Piece:
 
 
 def above(*parts: Piece, apart: float = 0.0) -> Piece:
-    """Return the pieces from top to bottom, `apart` pixels from each other, with equal lefts."""
+    """Return the pieces from top to bottom, with aligned left edges, `apart` pixels apart."""
     pieces = list(parts[:1])
     for part in parts[1:]:
         before, own = pieces[-1].envelope, part.envelope

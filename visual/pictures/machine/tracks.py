@@ -55,9 +55,9 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
     """Return the tracks of each part of a group. Factors do not cover each other.
 
-    A factor is next to its line, but not between two cells of another row than its target, and not
-    above a cell or another factor, if there is space. Otherwise, of two overlapping factors, only
-    the first is shown.
+    A factor is at the first position near its line that is outside cells and outside all rows
+    except the row of the target; otherwise, at the first that is outside cells; otherwise, it
+    covers a cell. A factor that would always cover an earlier factor is not shown.
     """
     boxes = [box.area for box in arrangement.boxes]
     bands = {b.row: replace(b.area, left=0.0, right=arrangement.width) for b in arrangement.boxes}
