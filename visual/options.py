@@ -37,7 +37,6 @@ from visual.scene.shapes import MM
 from visual.scene.theme import THEMES
 
 Value = Any  # the value of an option
-Argument = Mapping[str, Value]  # the keyword arguments of `ArgumentParser.add_argument`
 Control = dict[str, object]  # the description of a form's control, as JSON
 
 
@@ -73,7 +72,7 @@ class Choice:
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def argument(self) -> Argument:
+    def argument(self) -> Mapping[str, Value]:
         """The keyword arguments of `ArgumentParser.add_argument`."""
         form = {} if self.action == "store_true" else {"metavar": self.metavar}
         words = f"{self.help} (default: {self.default})" if self.default else self.help

@@ -174,8 +174,8 @@ class ChoiceGrid:
             label = f"taps of {listing(patterns[0])}" if patterns[0] else "taps"
             taps = _options("taps", patterns, pattern_text)
             option |= {"about": loop.reason, "taps": taps, "taps_label": label}
-        lists = {"order": self.orders, "cost": self.costs, "rule": self.rules}
-        return {"loop": loops, **{name: _options(name, values) for name, values in lists.items()}}
+        lists = zip(FIELDS[2:], (self.orders, self.costs, self.rules), strict=True)
+        return {"loop": loops, **{name: _options(name, values) for name, values in lists}}
 
 
 def _options(

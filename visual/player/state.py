@@ -68,15 +68,15 @@ def from_text(text: str) -> dict[str, object]:
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 
 
-def link_text(value: object, depth: int | None = None) -> str:
+def link_text(value: object) -> str:
     """Return a value as text. Commas separate numbers; semicolons and bars separate tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
-    depth = np.ndim(value) if depth is None else depth
+    depth = np.ndim(value)
     if depth > len(SEPARATORS):
         raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
-    written = separator.join(link_text(inner, depth - 1) for inner in value)
+    written = separator.join(map(link_text, value))
     return written + separator * (len(value) < 2)
 
 
