@@ -102,22 +102,17 @@ class _Parser(argparse.ArgumentParser):
                 name = option.removeprefix("--").replace("-", "_")
                 refuse_retired(name, RETIRED_OPTIONS, option)
         options, unknown = super().parse_known_args(args, namespace)
-        if unknown and self._subparsers is None:
-            self.error(self._unknown(unknown[0]))
+        for word in unknown[:1] if self._subparsers is None else ():
+            option, known = word.partition("=")[0], self._option_string_actions
+            like, advice = closest_match(option, known), f"see {self.prog} --help."
+            if not word.startswith("-"):
+                advice = f"did you mean --loop {shorten(word)}?" if "--loop" in known else advice
+                self.error(f"{shorten(word)}: unexpected argument; {advice}")
+            if option == "--loop":
+                advice = f"write the name alone: {self.prog} square."
+            advice = f"did you mean {like}?" if like else advice
+            self.error(f"{shorten(option)}: unknown option; {advice}")
         return options, unknown
-
-    def _unknown(self, word: str) -> str:
-        """Return the error message about the unknown argument `word`."""
-        option, known = word.partition("=")[0], self._option_string_actions
-        like, advice = closest_match(option, known), f"see {self.prog} --help."
-        if not word.startswith("-"):
-            advice = f"did you mean --loop {shorten(word)}?" if "--loop" in known else advice
-            return f"{shorten(word)}: unexpected argument; {advice}"
-        if like:
-            advice = f"did you mean {like}?"
-        elif option == "--loop":
-            advice = f"write the name alone: {self.prog} square."
-        return f"{shorten(option)}: unknown option; {advice}"
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
