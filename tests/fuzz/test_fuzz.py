@@ -14,7 +14,7 @@ from lab.loops.text.source import Source
 from visual.cli.main import COMMANDS, main
 
 VERIFY = arguments.DERIVATIVE.verify  # to save time, the listed call has a wrong mode
-FUZZERS = {  # random calls, their number, and the minimum of both results and errors
+FUZZERS = {  # random calls, their number, and the least number of results and of errors
     "arguments": (arguments.calls, 250, 11),
     "texts": (texts.calls, 300, 11),
 }

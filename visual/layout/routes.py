@@ -27,8 +27,8 @@ class Spot:
 class Routes:
     """Arrows between boxes at `taken` spots. `edges` are the spots of the two ends of each arrow.
 
-    `count` is the number of tracks in the gap between two columns. Lanes with a `labeled` edge that
-    has corners and stays in the lane are also `labeled`: their tracks have space for labels.
+    `count` is the number of tracks in the gap between two columns. If a `labeled` edge has corners
+    and both ends are in the same lane, the tracks of this lane have space for labels.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ class Columns:
         return {place: each for place, each in self.addresses.items() if each[1] in self.shown}
 
     def place_of(self, number: int, read: Read) -> Address | None:
-        """Return the address of a value that Scan `number` reads, or None if it has no row."""
+        """Return the address of a value that Scan `number` reads; None if no row has the value."""
         if read.slot is not None:
             return address_of(read.slot)
         sequences = self.trace.scans[number].sequences

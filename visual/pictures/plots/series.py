@@ -61,7 +61,7 @@ class PlottedQuantity:
 
     With `is_size`, the panel shows sizes on a logarithmic scale: for example, the sizes of the
     gradients wrt a state, for each order. `table` is the title of the table in the text twin.
-    `about` replaces the values in the note of the panel.
+    `about` is the note of the panel; if it is empty, the note shows values.
     """
 
     title: str
