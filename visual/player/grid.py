@@ -60,12 +60,6 @@ def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     return {name: taps[name] for name in shown if name in taps}
 
 
-def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
-    """Return the pattern of a loop's declaration, and patterns with other taps of one state."""
-    others = [{s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ())]
-    return checked_values("taps", [{}, *others], (), lambda given: pattern_of(loop, given))
-
-
 def checked_values(
     name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
 ) -> tuple[Checked, ...]:
@@ -99,10 +93,14 @@ def _loop(given: object) -> Loop:
     return gallery.loops[check_choice("loops", given, gallery.loops, expected)]
 
 
-def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
-    """Return the tap patterns of a loop. Each pattern contains the variables of all patterns."""
+def tap_patterns(loop: Loop, given: object = None) -> tuple[Pattern, ...]:
+    """Return the tap patterns of a loop. Each pattern contains the variables of all patterns.
+
+    By default, these are the declared pattern, and patterns with other taps of one state.
+    """
     if given is None:
-        return default_patterns(loop)
+        others = ({s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ()))
+        given = [{}, *others]
     argument = f"taps of loop {loop.name}"
     patterns = tuple(given) if isinstance(given, Iterable) else (None,)
     if isinstance(given, str | Mapping) or not all(isinstance(p, Iterable) for p in patterns):
@@ -148,7 +146,7 @@ class ChoiceGrid:
         for name in given:
             names = [loop.name for loop in self.loops]
             check_choice("taps", name, names, "the loops of this page are {}.")
-        self.taps = {loop.name: _patterns(loop, given.get(loop.name)) for loop in self.loops}
+        self.taps = {loop.name: tap_patterns(loop, given.get(loop.name)) for loop in self.loops}
         checked = (choice.check(chosen[choice.name]) for choice in CHOICES)
         self.orders, self.costs, self.rules = checked
         if not isinstance(title, str) or not title.strip():
