@@ -95,10 +95,8 @@ def _notes(report: Influence, shown: Influence) -> Iterator[str]:
 
 def _tables(report: Influence, last: Series) -> Iterator[Section]:
     """Yield a table of derivatives, with at most `WRITTEN` columns, and a table of the last row."""
-    columns = [
-        Series(f"wrt {value_symbol(report.by, s)}", report.rows, report.sizes[:, j], "t")
-        for j, s in enumerate(report.columns.tolist())
-    ]
+    pairs = zip(report.columns.tolist(), report.sizes.T, strict=True)
+    columns = [Series(f"wrt {value_symbol(report.by, s)}", report.rows, v, "t") for s, v in pairs]
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
     note = _block_note("an entry", report)
     yield Section(report.derivative_label("t", "s"), (*note, table_of(columns)))

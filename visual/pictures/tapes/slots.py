@@ -42,7 +42,6 @@ class Slots:
         self.named, self.run, self.time = named, run, timeline(named.root.scan)
         self.tapes = [tape for tape in named.scan.tapes if not tape.is_total]
         self.totals = [tape for tape in named.scan.tapes if tape.is_total]
-        self._names: dict[tuple[int, int], tuple[str, str]] = {}
 
     def column(self, tape: TapeTrace, row: int) -> Key:
         """Return the column of a row: in block 1 for a total, otherwise in block 0 by time."""
@@ -63,10 +62,7 @@ class Slots:
     def cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
         """Return the cell of a slot after a step (see `state`)."""
         role, value, old = self.state(tape, row, step)
-        slot = tape.argument, row
-        if slot not in self._names:
-            self._names[slot] = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        name, key = self._names[slot]
+        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
         place = self.named.number, step, tape.argument, row
         return Cell(role, name, value, column=self.column(tape, row), old=old, key=key, id=place)
 

@@ -68,11 +68,8 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
     """Return the summands of a formula that read a slot, with ▢ for the slot: ``Wᵀ @ ▢``."""
     expression = without_names(formula.expression) or formula.expression
-    return " + ".join(
-        render(term, lambda leaf: "▢" if leaf == read else name(leaf))
-        for term in summands_of(expression)
-        if read in leaves_of(term)
-    )
+    terms = (term for term in summands_of(expression) if read in leaves_of(term))
+    return " + ".join(render(t, lambda leaf: "▢" if leaf == read else name(leaf)) for t in terms)
 
 
 def _name(graph: Unrolling, edge: tuple[int, int]) -> str:
