@@ -13,10 +13,9 @@ from functools import partial
 from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from visual.drawing.paper import fit
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, fit
 from visual.options import (
     NO_LEGEND,
     SHOWN,

@@ -1,9 +1,18 @@
-"""The sheet of a picture: the width, the selected steps, and whether the picture has a legend."""
+"""The sheet of a picture: the width, the selected steps, and whether the picture has a legend.
 
-from dataclasses import dataclass
+`fit` fits pictures to the width of a printed figure, with legible text.
+"""
 
-from lab.errors import ArgumentError, quote
-from visual.scene.shapes import CHECKED
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+
+from lab.errors import ArgumentError, argument_error, quote
+from visual.options import Length
+from visual.scene.shapes import CHECKED, MM, Scene, Text, moved
+
+SMALLEST_ON_SCREEN = 11.0  # pixels
+SMALLEST_IN_PRINT = 7 * 96 / 72  # 7 points, in pixels
 
 
 @dataclass(frozen=True)
@@ -54,3 +63,45 @@ class Sheet:
 
 SCREEN = Sheet()
 CHECKED[Sheet] = "a visual.layout.sheet.Sheet"
+
+
+def fit(
+    make: Callable[..., Scene],
+    name: str,
+    width: Length | None = None,
+    steps: range | None = None,
+    no_legend: bool = False,
+) -> Scene:
+    """Return the picture that `make` draws on a `sheet`, as a figure of this width.
+
+    In print, text of 11 pixels shrinks to 7 points. If the picture `name` is too wide, or its text
+    would be too small, raises ArgumentError with the smallest possible width.
+    """
+    sheet = replace(SCREEN, steps=steps, legend=not no_legend)
+    if width is None:
+        return make(sheet=sheet)
+    shrink = SMALLEST_ON_SCREEN / SMALLEST_IN_PRINT if width.on_paper else 1.0
+    unit, suffix = (MM, "mm") if width.on_paper else (1.0, "")
+    pixels = width.pixels
+    while True:  # a wider sheet can change the layout
+        wide = min(SCREEN.width, pixels * shrink)
+        scene = make(sheet=replace(sheet, width=wide, on_paper=width.on_paper))
+        sizes = (shape.size for shape in scene.walk() if isinstance(shape, Text))
+        legible = SMALLEST_IN_PRINT / min(sizes, default=SMALLEST_ON_SCREEN)
+        needed = scene.width * (min(1.0, legible) if width.on_paper else 1.0)
+        if needed <= pixels + 0.01:
+            break
+        pixels = ceil(needed * unit) / unit
+    if pixels > width.pixels:
+        needs = f"the picture {name} of this loop needs {round(pixels * unit)}{suffix} or more"
+        raise argument_error("width", width.written, f"{needs} to stay legible.")
+    return on_paper(scene, width)
+
+
+def on_paper(scene: Scene, width: Length) -> Scene:
+    """Return the scene centered in a figure of this width; on paper, shrink a wider scene."""
+    zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
+    across = width.pixels / zoom
+    shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)
+    millimeters = width.pixels * MM if width.on_paper else 0.0
+    return replace(scene, width=across, shapes=shapes, millimeters=millimeters)

@@ -11,7 +11,7 @@ from pictures.checkers import Picture, sized
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.drawing.paper import on_paper
+from visual.layout.sheet import on_paper
 from visual.options import WIDTH
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import THEMES, Role
