@@ -5,15 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from lab.errors import (
-    ArgumentError,
-    LabError,
-    argument_error,
-    check_choice,
-    check_sequence,
-    check_type,
-    listing,
-)
+from lab.errors import LabError, argument_error, check_choice, check_sequence, check_type, listing
 from lab.progress import progress_bar
 from lab.traces.run import Values
 from visual.backends import page
@@ -53,7 +45,7 @@ def export(
         refuse_retired(f".{name}" if isinstance(name, str) else name, RETIRED_FORMATS, "format {}")
     formats = tuple(dict.fromkeys(check_choice("formats", name, FORMATS) for name in listed))
     if not formats:
-        raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
+        raise argument_error("formats", [], f"expected some of {listing(FORMATS)}.")
     THEMES[theme]  # raises ArgumentError for an unknown name
     check_type("folder", folder, (str, os.PathLike), "the name of a folder")
     choices, options = split_options(chosen)

@@ -14,16 +14,9 @@ from lab.equations.events.records import SlotRole
 from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import Trace
+from visual.pictures.machine import content
 from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import (
-    Key,
-    MachineContent,
-    MachineEvent,
-    Part,
-    PartGroup,
-    SlotCell,
-)
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import group_tracks
@@ -31,17 +24,17 @@ from visual.player.state import as_text
 
 MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
-    MachineContent: ("moments",),
-    MachineEvent: ("weight",),
-    PartGroup: ("shown", "reasons"),
-    Part: ("is_addition",),
+    content.MachineContent: ("moments",),
+    content.MachineEvent: ("weight",),
+    content.PartGroup: ("shown", "reasons"),
+    content.Part: ("is_addition",),
 }
-CONTENT = tuple(field.name for field in fields(SlotCell))
+CONTENT = tuple(field.name for field in fields(content.SlotCell))
 POSITION = tuple(field.name for field in fields(CellBox) if field.name not in CONTENT)
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
-def as_data(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
+def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict[str, Any]:
     """Return a machine, its layouts, and the machines inside the steps of `trace` as plain data.
 
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
@@ -93,7 +86,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
     With `digits`, round the floats, except the moments of keys. A `Numeral` becomes its place and
     its style. Omit the fields `without`.
     """
-    digits = None if isinstance(value, Key) else digits
+    digits = None if isinstance(value, content.Key) else digits
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
     if is_dataclass(value):
@@ -116,7 +109,7 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words + [formats[n].format(example[n]) for n in formats if n in example])
 
 
-def _cell(machine: MachineContent, cell: CellBox) -> dict[str, Any]:
+def _cell(machine: content.MachineContent, cell: CellBox) -> dict[str, Any]:
     """Return the content of a cell, without its position.
 
     `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the

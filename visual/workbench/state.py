@@ -17,7 +17,7 @@ from typing import Any, Self, Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, check_choice, listing, quote
+from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -163,8 +163,7 @@ class Bench(ABC):
         for name in values.keys() & self.given.keys():
             value, dtype = values[name], self.given[name].dtype
             if dtype.kind in "iub" and not np.array_equal(value, np.round(value.real)):
-                written = quote(self.state.at[name])
-                raise ArgumentError(f"value of {name} = {written}: expected integers.")
+                raise argument_error(f"value of {name}", self.state.at[name], "expected integers.")
             values[name] = value.astype(dtype)
         return values
 
@@ -278,10 +277,8 @@ class GraphBench(Bench):
         An input without a unique name has a name such as ``input 2``.
         """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
-            raise ArgumentError(
-                f"given = {quote(given)}: expected the values of the graph's inputs, as in "
-                "{x0: 0.5}."
-            )
+            expected = "expected the values of the graph's inputs, as in {x0: 0.5}."
+            raise argument_error("given", given, expected)
         own = [variable.name for variable in given]
         inputs = {
             variable.name if own.count(variable.name) == 1 else f"input {number}": variable
