@@ -5,15 +5,7 @@ import re
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.cli.shared import (
-    Commands,
-    add,
-    add_command,
-    add_drawing,
-    drawing_arguments,
-    show,
-    typed_options,
-)
+from visual.cli import shared
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import FIGURES, draw, figure
 from visual.drawing.export import FORMATS, export
@@ -36,31 +28,31 @@ EXAMPLES = """\
   scantape draw tapes --loop square --animate -o walk.svg"""
 
 
-def add_commands(commands: Commands) -> None:
+def add_commands(commands: shared.Commands) -> None:
     """Add the commands to the parser."""
-    add_command(commands, "loops", _loops, "list the loops of the gallery")
+    shared.add_command(commands, "loops", _loops, "list the loops of the gallery")
 
     summary = "draw one picture of a derivative"
-    parser = add_command(commands, "draw", _draw, summary, f"examples:\n{EXAMPLES}")
+    parser = shared.add_command(commands, "draw", _draw, summary, f"examples:\n{EXAMPLES}")
     kinds = f"{', '.join(PICTURES)}, or figure1 to figure{len(FIGURES)}"
     parser.add_argument("picture", metavar="PICTURE", help=kinds)
     out = f"file to write ({', '.join(SUFFIXES)}), or - for text on the screen"
-    output = add_drawing(parser, out, needs_loop=False)
+    output = shared.add_drawing(parser, out, needs_loop=False)
     animate = "let the steps of an .svg appear one by one"
     output.add_argument("--animate", action="store_true", help=animate)
-    add(output, *PAPER)
-    add(parser.add_argument_group("picture"), *OPTIONS)
+    shared.add(output, *PAPER)
+    shared.add(parser.add_argument_group("picture"), *OPTIONS)
 
     summary = "write all pictures of a derivative and an index page"
-    parser = add_command(commands, "export", _export, summary)
-    add_drawing(parser, "folder to write", "FOLDER")
+    parser = shared.add_command(commands, "export", _export, summary)
+    shared.add_drawing(parser, "folder to write", "FOLDER")
     formats = f"some of {listing(FORMATS)} (default: svg)"
     parser.add_argument("--formats", default="svg", metavar="F,F", help=formats)
 
 
 def _loops(_: argparse.Namespace) -> None:
     for name, loop in loops.items():
-        show(f"{name:12}{loop.reason}")
+        shared.show(f"{name:12}{loop.reason}")
 
 
 def _draw(options: argparse.Namespace) -> None:
@@ -71,7 +63,7 @@ def _draw(options: argparse.Namespace) -> None:
         raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
     scene = _picture(options)
     if options.out == "-":
-        show(scene.text(), end="")
+        shared.show(scene.text(), end="")
     else:
         scene.save(options.out, options.scale, options.animate)
 
@@ -85,8 +77,8 @@ def _picture(options: argparse.Namespace) -> Scene:
     PICTURES[options.picture]  # raises ArgumentError for an unknown name
     if options.loop is None:
         raise ArgumentError("--loop: missing; pass the name of a gallery loop, or module:function.")
-    subject, given, about = drawing_arguments(options, options.loop)
-    about |= typed_options(options, (THEME, *PAPER, *OPTIONS))
+    subject, given, about = shared.drawing_arguments(options, options.loop)
+    about |= shared.typed_options(options, (THEME, *PAPER, *OPTIONS))
     return draw(subject, options.picture, given=given, **about)
 
 
@@ -97,11 +89,11 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
     unused = [choice.option for choice in others if choice.name in options]
     for option in unused if options.loop is None else ["--loop", *unused]:
         raise ArgumentError(f"{option}: not an option of figures. Omit it.")
-    return figure(number, **typed_options(options, (THEME, *PAPER, STEPS)))
+    return figure(number, **shared.typed_options(options, (THEME, *PAPER, STEPS)))
 
 
 def _export(options: argparse.Namespace) -> None:
-    subject, given, about = drawing_arguments(options, options.loop)
-    about |= typed_options(options, [THEME])
+    subject, given, about = shared.drawing_arguments(options, options.loop)
+    about |= shared.typed_options(options, [THEME])
     formats = [name.strip() for name in options.formats.split(",")]
-    show(export(subject, options.out, formats, scale=options.scale, given=given, **about))
+    shared.show(export(subject, options.out, formats, scale=options.scale, given=given, **about))

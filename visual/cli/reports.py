@@ -17,17 +17,7 @@ from lab.reports.runs.first import first
 from lab.reports.tables import Report, Section
 from lab.traces.trace import Trace
 from visual.backends.page import save_report
-from visual.cli.shared import (
-    DRAWN,
-    Commands,
-    add,
-    add_command,
-    drawing_arguments,
-    load,
-    load_graph,
-    show,
-    typed_value,
-)
+from visual.cli import shared
 from visual.drawing.catalogue import SCAN
 from visual.drawing.study import study_of
 from visual.options import DERIVATIVE, ORDER, STEPS, THEME, WRT, option_error, words
@@ -36,42 +26,42 @@ Item = TypeVar("Item")
 MANY_STEPS = 20_000  # for a loop with more steps, a trace would need too much memory
 
 
-def add_commands(commands: Commands) -> None:
+def add_commands(commands: shared.Commands) -> None:
     """Add the commands to the parser."""
     summary = "describe the Scans in a graph, the gradient of its cost, and known traps"
     returns = "(cost, wrt), (cost, wrt, given), or a PyMC model"
     parser = _add_report(commands, "explain", summary, returns, _explain)
-    add(parser, SCAN, help="describe only this Scan (default: all)")
-    add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
+    shared.add(parser, SCAN, help="describe only this Scan (default: all)")
+    shared.add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
     details = "add ids of pytensor.dprint, and lines of code"
     parser.add_argument("--details", action="store_true", help=details)
 
     summary = "compare Scantape's pullback of a Scan with PyTensor's own"
     returns = "(cost, wrt), (cost, wrt, given), or a lab.Loop"
     parser = _add_report(commands, "compare", summary, returns, _compare)
-    add(parser, ORDER, help="highest order to compare (default: 1)")
+    shared.add(parser, ORDER, help="highest order to compare (default: 1)")
 
     summary = "show the Scans, rewrites, and buffers of a compiled function"
     returns = (
         "a variable, a list of variables, (cost, wrt), (cost, wrt, given), or a compiled function"
     )
     parser = _add_report(commands, "compiled", summary, returns, _compiled)
-    add(parser, WRT, help="include the gradient wrt this variable (loops only)")
+    shared.add(parser, WRT, help="include the gradient wrt this variable (loops only)")
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
-    add(parser, SCAN, help="show only this Scan (default: all)")
+    shared.add(parser, SCAN, help="show only this Scan (default: all)")
 
     summary = "find the first nan or other value of a run, and its causes"
-    parser = add_command(commands, "why", _why, summary)
+    parser = shared.add_command(commands, "why", _why, summary)
     given = "; given has the values of inputs, which --at can set as well"
-    parser.add_argument("graph", metavar="NAME", help=DRAWN + given)
+    parser.add_argument("graph", metavar="NAME", help=shared.DRAWN + given)
     value = "nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)"
     parser.add_argument("--value", default="nan", metavar="VALUE", help=value)
-    add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
-    add(parser, STEPS, help="number of steps")
+    shared.add(parser, *(choice for choice in DERIVATIVE.values() if choice is not STEPS))
+    shared.add(parser, STEPS, help="number of steps")
 
 
 def _add_report(
-    commands: Commands,
+    commands: shared.Commands,
     name: str,
     summary: str,
     returns: str,
@@ -83,22 +73,22 @@ def _add_report(
     """
 
     def run(options: argparse.Namespace) -> None:
-        theme = THEME.check(typed_value(options, THEME))
+        theme = THEME.check(shared.typed_value(options, THEME))
         result = report(options)
-        show(result if options.out == "-" else save_report(result, options.out, theme))
+        shared.show(result if options.out == "-" else save_report(result, options.out, theme))
 
-    parser = add_command(commands, name, run, summary)
+    parser = shared.add_command(commands, name, run, summary)
     graph = f"module:function, without arguments, that returns {returns}; or a gallery loop"
     parser.add_argument("graph", metavar="NAME", help=graph)
     out = "file to write (.html, .txt), or - for text on the screen (default: -)"
     parser.add_argument("-o", "--out", default="-", metavar="FILE", help=out)
-    add(parser, THEME)
+    shared.add(parser, THEME)
     return parser
 
 
 def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | None:
     """Return the entry of `scans` with the number in ``--scan``, or None without this option."""
-    number = typed_value(options, SCAN)
+    number = shared.typed_value(options, SCAN)
     if number is None or number in range(1, len(scans) + 1):
         return scans[number - 1] if number else None
     several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
@@ -107,11 +97,11 @@ def _select_scan(options: argparse.Namespace, scans: Sequence[Item]) -> Item | N
 
 
 def _explain(options: argparse.Namespace) -> Report:
-    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
+    subject, wrt = shared.load("NAME", options.graph), shared.typed_value(options, WRT)
     if log_density(subject) is not None:
         explanation = explain(subject, words(wrt) or None)
     elif wrt is None:
-        cost, variable, _ = load_graph("NAME", options.graph, subject)
+        cost, variable, _ = shared.load_graph("NAME", options.graph, subject)
         explanation = explain(cost, variable)
     else:
         advice = "only for a PyMC model. For a graph, return (cost, wrt)."
@@ -124,14 +114,14 @@ def _explain(options: argparse.Namespace) -> Report:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    subject, order = load("NAME", options.graph), typed_value(options, ORDER)
+    subject, order = shared.load("NAME", options.graph), shared.typed_value(options, ORDER)
     if isinstance(subject, Loop):
         return compare(subject, order=order)
-    return compare(*load_graph("NAME", options.graph, subject), order=order)
+    return compare(*shared.load_graph("NAME", options.graph, subject), order=order)
 
 
 def _compiled(options: argparse.Namespace) -> Report:
-    subject, wrt = load("NAME", options.graph), typed_value(options, WRT)
+    subject, wrt = shared.load("NAME", options.graph), shared.typed_value(options, WRT)
     if wrt is not None and not isinstance(subject, Loop):
         advice = "this option is only for loops. For a graph, return (cost, wrt) from the function."
         raise option_error("--wrt", wrt, advice)
@@ -144,7 +134,7 @@ def _compiled(options: argparse.Namespace) -> Report:
 
 
 def _why(options: argparse.Namespace) -> None:
-    subject, given, about = drawing_arguments(options, options.graph, "NAME")
+    subject, given, about = shared.drawing_arguments(options, options.graph, "NAME")
     study = study_of(subject, given, **about)
     is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
     run = study.derivative if is_long else study.trace
@@ -153,4 +143,4 @@ def _why(options: argparse.Namespace) -> None:
     if isinstance(run, Trace):
         steps = sum(scan.steps for scan in run.scans)
         where = f"{steps:,} steps of {len(run.scans):,} Scans"
-    show(f"{options.value}: not found in {where}." if origin is None else origin)
+    shared.show(f"{options.value}: not found in {where}." if origin is None else origin)
