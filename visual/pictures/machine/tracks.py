@@ -78,7 +78,8 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
             (way, (*factors,)),
         ]
         for each, taken in [] if group.hides_factors else choices:
-            area = envelope_of(factor_pill(arrangement, term, each.chip or way.chip)[0])
+            box, _ = factor_pill(arrangement, term, each.chip or way.chip)
+            area = envelope_of(box).padded(-1, 0)
             if not any(map(area.meets, taken)):
                 factors.append(area)
                 return _with_drops(arrangement, term, each)
