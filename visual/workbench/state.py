@@ -85,8 +85,9 @@ class BenchState:
     def changed(self, **changes: object) -> "BenchState":
         """Return the state with other choices; entries of `taps`, `at`, and `options` are merged.
 
-        A change of the view drops all options except `scan`, and selects the correct rule. Raises
-        ArgumentError for an unknown choice, or a value that is invalid for every loop.
+        The value None removes an entry. A choice of the view selects the correct rule unless `rule`
+        is also chosen; another view keeps no option except `scan`. Raises ArgumentError for an
+        unknown choice, or a value that is invalid for every loop.
         """
         for name, value in changes.items():
             refuse_retired(f"Workbench.{name}", RETIRED_NAMES)

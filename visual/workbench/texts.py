@@ -74,8 +74,8 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 def text_of(loop: Loop) -> tuple[str, str] | None:
     """Return two texts, from which `written_loop` restores a loop: the step, and the values.
 
-    The two texts do not contain the name of the loop. Returns None if `written_loop` cannot
-    restore all variables.
+    The two texts do not contain the name of the loop. Returns None for a loop that `written_loop`
+    cannot restore.
     """
     is_written = isinstance(loop.step, WrittenStep) and not loop.random
     if not is_written or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):

@@ -101,7 +101,7 @@ class EagerTable(Table):
         self.parts = (part,) * max(1, len(self.contents))
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the shown operations in the order of the recording, and a note for each gap.
+        """Yield the heading, the shown operations in their order, and a note for each gap.
 
         A long run shows the rows near the ends of the run and near the ends of the first two tapes.
         """

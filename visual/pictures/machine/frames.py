@@ -96,7 +96,7 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
 
 
 def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the lines of all events. The lines of future events are lighter.
+    """Yield the lines between cells, for all events. The lines of future events are lighter.
 
     In a machine with compact rows, lines to other rows appear only while their sum plays.
     """

@@ -179,7 +179,7 @@ def heading(machine: MachineContent, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
-    """Yield the shapes of a sentence in one or two lines. A number with a role has a box."""
+    """Yield the shapes of a sentence in lines of `room` pixels. A number with a role has a box."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
