@@ -43,7 +43,7 @@ def memory(
 ) -> Any:
     """Plot the live bytes, the buffers, and the plans of a trace or of a `lab.Memory`.
 
-    The picture shows at most 14 buffers: first those that later Scans read, then the largest others.
+    The picture shows at most 14 buffers: those that later Scans read, then the largest others.
     With `ax`, draw the live bytes on these axes and return `ax`. Raises the errors of `lab.memory`.
     """
     check_type("trace", trace, (Trace, Memory), "a Trace, or the result of lab.memory")
