@@ -65,7 +65,7 @@ class Routes:
     def paths(
         self, lefts: Sequence[float], width: float, tops: Sequence[float], height: float
     ) -> Iterator[tuple[Point, ...]]:
-        """Yield the corners of each arrow. Heads at the same side of a box do not overlap if possible.
+        """Yield the corners of each arrow. Heads at the same side of a box are apart if possible.
 
         `lefts` are the left edges of columns, and `tops` the upper edges of lanes. All boxes have
         the size `width` by `height`.
