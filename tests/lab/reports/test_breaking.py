@@ -61,7 +61,7 @@ def test_the_historical_mistake():
 def broken_tape(rule, xs, taps, seeds, slope):
     """Run the backward loop of x[t] = f(x[t + taps]) by a faulty rule, with plain lists.
 
-    `slope` returns the local derivatives wrt the values at the taps.  Slot i of the tape stores
+    `slope` returns the local derivatives wrt the values at the taps. Slot i of the tape stores
     the gradient of x[i].
     """
     tape, reach, last = list(seeds), -min(taps), len(xs) - 1
