@@ -15,32 +15,46 @@ from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
 from visual.layout.routes import TRACK, Point, Routes
-from visual.layout.table import Cell
+from visual.layout.sheet import SCREEN
+from visual.layout.table import Cell, Fold
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.pictures.unrolled.overview import feeding
-from visual.pictures.unrolled.placing import FOLD, Placing, Room
+from visual.pictures.unrolled.placing import Placing
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened
 
+FOLD = 34  # the width of a gap, in pixels
+SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
 MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for factors
 
 
 class Picture(Placing):
-    """A graph with its positions on a sheet. `fits` states whether the sheet is wide enough."""
+    """A graph with its positions on the sheet of a fold.
 
-    def __init__(
-        self, graph: Unrolling, requested: tuple[int, ...], room: Room, ends: int | None
-    ) -> None:
-        super().__init__(graph, requested, room, ends)
-        self.trace, self.chosen, self.graph, self.room = graph.trace, graph.chosen, graph, room
+    `fits` states whether the sheet is wide enough. In an open picture, arrows show local
+    derivatives, and all boxes of the loop have full colors. Any other picture has an unlimited
+    width (`right` is infinite), unless the sheet has a special width. `narrowest` and `widest` are
+    the limits of the width of boxes, and `small` is the smallest font size.
+    """
+
+    def __init__(self, graph: Unrolling, fold: Fold, is_open: bool) -> None:
+        super().__init__(graph, fold, is_open)
+        self.trace, self.chosen, self.graph = graph.trace, graph.chosen, graph
+        self.sheet, self.is_open = fold.sheet, is_open
+        self.top, self.left, self.right = 40.0, 216.0, inf
+        self.narrowest, self.widest, self.small = 96.0, 150.0, 10.5
+        if is_open or fold.sheet.width != SCREEN.width:
+            self.right = self.sheet.width - self.sheet.margin
+            self.top, self.left = 16.0, self.sheet.labels - 2
+            self.narrowest, self.widest, self.small = 72.0, 110.0, 11.0
         self.nodes = {number: graph.nodes[number] for number in self.spots}
-        first = 0 if room.open else min(graph.chosen)  # the first Scan with moments in the picture
+        first = 0 if is_open else min(graph.chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(graph.trace, first).moment(0)
         self.ends = [(self.spots[a], self.spots[b]) for a, b in self.arrows]
-        run, edges = events(graph.trace), enumerate(self.arrows if room.open else ())
+        run, edges = events(graph.trace), enumerate(self.arrows if is_open else ())
         factors = ((number, factor_along(run, graph, edge)) for number, edge in edges)
         self.factors = {number: factor for number, factor in factors if factor}  # by arrow
         self.factored = [self.ends[number] for number in self.factors]
@@ -48,17 +62,35 @@ class Picture(Placing):
         wanted = 0.0  # the width of boxes; the name of an array fills half of the box
         for node in self.nodes.values():
             name = text_width(node.label, 12, bold=True)
-            is_half = room.open and node.value.ndim
+            is_half = is_open and node.value.ndim
             wanted = max(wanted, 2 * name + 8 if is_half else name + 12)
         names = [text_width(factor.name, SIZE) + 8 for factor in self.factors.values()]
-        sizes = room.sizes(self.columns, wanted, self.routes.count, max(names, default=0.0))
-        width, self.between = sizes
-        self.width = max(width, LEAST * room.narrowest)
+        width, self.between = self._sizes(wanted, max(names, default=0.0))
+        self.width = max(width, LEAST * self.narrowest)
         self.fits = self.width == width
+
+    def _sizes(self, wanted: float, words: float) -> tuple[float, float]:
+        """Return the width of boxes, `wanted` if possible, and the gap between columns.
+
+        The boxes are slightly narrower if labels of width `words` then fit into the gap.
+        """
+        width = min(max(self.narrowest, wanted), self.widest)
+        between = 26.0 + TRACK * self.routes.count
+        gaps = sum(isinstance(column, Gap) for column in self.columns)
+        boxes, distances = len(self.columns) - gaps, max(1, len(self.columns) - 1)
+        room = self.right - self.left - FOLD * gaps
+        if self.right == inf or not boxes:
+            return width, between
+        between += max(0.0, min(60.0, (room - boxes * width) / distances - between))
+        if boxes * width + distances * between > room:
+            between -= 8.0
+            width = (room - distances * between) / boxes
+        slim = (room - distances * words) / boxes
+        return (slim, words) if words > between and slim >= SLIM * width else (width, between)
 
     def draw(self) -> Piece:
         """Draw the headings of blocks and the names of lanes, then arrows, then boxes."""
-        y, words, tops, headed = self.room.top, list[Piece](), list[float](), set[int]()
+        y, words, tops, headed = self.top, list[Piece](), list[float](), set[int]()
         for number, lane in enumerate(self.lanes):
             block = self.graph.block(lane)
             if block not in headed:
@@ -67,8 +99,8 @@ class Picture(Placing):
                 words.append(shifted(self._heading(self.chosen[block]), 0, y))
                 y = words[-1].envelope.bottom
             tops.append(y)
-            is_bold, end = bool(lane.variable) and not lane.direct, self.room.left - 12
-            size, room = 13 if is_bold else self.room.small, end - self.room.sheet.margin
+            is_bold, end = bool(lane.variable) and not lane.direct, self.left - 12
+            size, room = 13 if is_bold else self.small, end - self.sheet.margin
             names = [lane.name] if is_bold else folded(lane.name, room, size)
             look = TextLook(bold=is_bold, muted=not is_bold)
             for n, name in enumerate(names):
@@ -76,11 +108,11 @@ class Picture(Placing):
                 words.append(piece(fitted(end, low, name, room, size, "end", **look)))
             y += HEIGHT + 20 + self.routes.room(number) + self._below(number)
         widths = [FOLD if isinstance(column, Gap) else self.width for column in self.columns]
-        lefts = [*accumulate((w + self.between for w in widths), initial=self.room.left)][:-1]
+        lefts = [*accumulate((w + self.between for w in widths), initial=self.left)][:-1]
         boxes, cells = dict[int, Box](), list[Group]()
         for number, node in self.nodes.items():
             spot, is_first = self.spots[number], self.graph.block(node.lane) == 0
-            faded = node.faded and not (self.room.open and is_first)
+            faded = node.faded and not (self.is_open and is_first)
             corner = lefts[spot.column], tops[spot.lane]
             boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
             cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
@@ -100,7 +132,7 @@ class Picture(Placing):
         """Return sentences about hidden moments, arrows, factors, and results."""
         lines = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            hint = self.room.sheet.hint("step=STEP shows more")
+            hint = self.sheet.hint("step=STEP shows more")
             lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
         if any(self._is_faint(*arrow) for arrow in self.arrows):
             lines.append("gray arrow: a step reads a value of another Scan")
@@ -125,13 +157,13 @@ class Picture(Placing):
 
     def _heading(self, number: int) -> Piece:
         """Draw the heading of a block: one line, or several lines to the left of the block."""
-        named, room = NamedScan(self.trace, number), self.room
-        scan, name, margin = named.scan, named.numbered_name, room.sheet.margin
+        named, margin = NamedScan(self.trace, number), self.sheet.margin
+        scan, name = named.scan, named.numbered_name
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
         if scan.parent is not None:
             parent = self.trace.scans[scan.parent]
-            lines = [f"backward through {'Scan ' * room.open}{scan.parent + 1}", f"in {steps}"]
+            lines = [f"backward through {'Scan ' * self.is_open}{scan.parent + 1}", f"in {steps}"]
             lines.append(f"gradient of {cost_name(scan.order)}")
             if scan.steps < parent.steps:
                 lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
@@ -139,13 +171,13 @@ class Picture(Placing):
         omitted = {lane.variable for lane in self.left_out if lane.scan == number}
         lines += [f"without {name}: not needed" for name in sorted(omitted)]
         title = Text(margin, 0, name, 13, bold=True, title=name)
-        if room.open:
+        if self.is_open:
             x = margin + title.width + 12
-            more = fitted(x, 0, " · ".join(lines), room.right - x, room.small, muted=True)
+            more = fitted(x, 0, " · ".join(lines), self.right - x, self.small, muted=True)
             return sized(0, 12, title, more)
-        wide = room.left - 12 - margin
+        wide = self.left - 12 - margin
         below = enumerate(lines, start=1)
-        texts = [fitted(margin, 15 * n, line, wide, room.small, muted=True) for n, line in below]
+        texts = [fitted(margin, 15 * n, line, wide, self.small, muted=True) for n, line in below]
         return sized(0, 15 * len(lines) + 8, title, *texts)
 
     def _below(self, lane: int) -> float:
@@ -162,7 +194,7 @@ class Picture(Placing):
         for (first, last), points in zip(self.arrows, paths, strict=True):
             faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
             arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
-        outside = Envelope(self.room.right + self.room.sheet.margin, -inf, inf, inf)
+        outside = Envelope(self.right + self.sheet.margin, -inf, inf, inf)
         obstacles = [outside, *map(envelope_of, boxes.values())]
         texts = factor_labels(arrows, self.factors, obstacles)
         for number, (_, last) in enumerate(self.arrows):

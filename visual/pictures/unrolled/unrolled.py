@@ -14,11 +14,11 @@ from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of
 from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.table import Fold
 from visual.options import scan_indices, selected_scan
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
-from visual.pictures.unrolled.placing import Room, room_on
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
@@ -57,14 +57,14 @@ def unrolled(
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw(Unrolling(trace, chosen), step, room_on(sheet), top)
+    return _draw(Unrolling(trace, chosen), step, sheet, top=top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
     loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
-    return _draw(Unrolling(trace, loops), step, room_on(sheet))
+    return _draw(Unrolling(trace, loops), step, sheet)
 
 
 @picture_function
@@ -82,24 +82,24 @@ def unrolled_scans(
     chosen = scan_indices(trace, scans)
     if chosen[2:]:
         raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
-    is_free = sheet.width == SCREEN.width
-    room = Room(sheet=sheet) if is_free else room_on(sheet, is_open=False)
-    return _draw(Unrolling(trace, chosen, all_direct), step, room)
+    return _draw(Unrolling(trace, chosen, all_direct), step, sheet, is_open=False)
 
 
-def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scene:
+def _draw(
+    graph: Unrolling, step: Steps, sheet: Sheet, is_open: bool = True, top: Piece = EMPTY
+) -> Scene:
     """Draw the chosen Scans. An open picture is below `top` and shows as many steps as fit."""
-    requested, sheet = one_or_more("step", step), room.sheet
-    for ends in ENDS if room.open else ENDS[:1]:
-        picture = Picture(graph, requested, room, ends)
+    requested = one_or_more("step", step)
+    for ends in ENDS if is_open else ENDS[:1]:
+        picture = Picture(graph, Fold(ends, requested, sheet), is_open)
         if picture.fits:
             break
     part = picture.draw()
     width = part.envelope.right + sheet.margin
-    if room.open:
+    if is_open:
         part = shifted(above(top, part, apart=20), 0, max(4, sheet.margin - 8))
         width = max(sheet.width, top.envelope.right + sheet.margin)
-    elif room.right < inf and picture.fits:
+    elif picture.right < inf and picture.fits:
         width = sheet.width
     scans = [graph.trace.scans[number] for number in graph.chosen]
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in scans)
@@ -109,7 +109,7 @@ def _draw(graph: Unrolling, step: Steps, room: Room, top: Piece = EMPTY) -> Scen
         description=f"Each value of {names}, with the values it is computed from.",
         sheet=sheet,
         width=width,
-        sentences=picture.notes() if room.open else (),
+        sentences=picture.notes() if is_open else (),
         close=width == sheet.width,
         seeds=seeds_of(graph.trace, graph.chosen[::-1]),
     )
