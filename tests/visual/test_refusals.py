@@ -17,7 +17,7 @@ from lab.loops import gallery
 from lab.tape import Tape
 from visual.pictures.phases.phases import phases
 from visual.pictures.taps import taps
-from visual.player.grid import pattern_of
+from visual.player.grid import tap_patterns
 from visual.player.state import as_text, from_text
 from visual.workbench.workbench import Workbench
 
@@ -171,8 +171,8 @@ LINKS = [
     )
 ] + [
     (partial(Workbench, step=3), "Workbench.step was removed"),
-    (partial(pattern_of, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
-    (partial(pattern_of, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
+    (partial(tap_patterns, ONLY_SEQUENCES, [(-1,)]), "the loop has only sequences"),
+    (partial(tap_patterns, BY_NAME, [{"w": (-1,)}]), "states and sequences are x"),
 ]
 test_a_wrong_argument_is_named = words_test(
     *DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS

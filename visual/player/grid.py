@@ -5,7 +5,7 @@ Start with `ChoiceGrid`. `CHOICES` declares the orders, costs, and rules.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import TypeVar
 
 from lab.errors import (
@@ -47,19 +47,6 @@ def pattern_text(pattern: Pattern) -> str:
     return " · ".join(labels) or "none"
 
 
-def pattern_of(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
-    """Return the pattern for `given`, the taps of the first state or taps by name.
-
-    The pattern contains the taps of all states and of the other variables in `names`. Raises
-    ArgumentError if the loop does not accept the taps.
-    """
-    given = loop.named_taps(given)
-    variables = loop.with_taps(given).variables
-    taps = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
-    shown = dict.fromkeys([*(state.name for state in loop.states), *names, *given])
-    return {name: taps[name] for name in shown if name in taps}
-
-
 def checked_values(
     name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
 ) -> tuple[Checked, ...]:
@@ -94,9 +81,11 @@ def _loop(given: object) -> Loop:
 
 
 def tap_patterns(loop: Loop, given: object = None) -> tuple[Pattern, ...]:
-    """Return the tap patterns of a loop. Each pattern contains the variables of all patterns.
+    """Return the tap patterns of a loop, checked and without repetitions.
 
-    By default, these are the declared pattern, and patterns with other taps of one state.
+    A pattern in `given` contains the taps of the first state, or taps by name. By default, these
+    are the declared pattern, and patterns with other taps of one state. Each returned pattern
+    contains the taps of all states, and of the variables in any pattern of `given`.
     """
     if given is None:
         others = ({s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ()))
@@ -106,8 +95,14 @@ def tap_patterns(loop: Loop, given: object = None) -> tuple[Pattern, ...]:
     if isinstance(given, str | Mapping) or not all(isinstance(p, Iterable) for p in patterns):
         raise argument_error(argument, given, "expected several patterns, as in [(-1,), (-2, -1)].")
     named = [loop.named_taps(pattern) for pattern in patterns]
-    names = dict.fromkeys(name for taps in named for name in taps)
-    return checked_values(argument, named, (), lambda taps: pattern_of(loop, taps, names))
+    names = dict.fromkeys([*(state.name for state in loop.states), *chain(*named)])
+
+    def pattern_of(taps: Value) -> Pattern:
+        variables = loop.with_taps(taps).variables
+        shown = ((name, variables[name]) for name in names if name in variables)
+        return {name: v.taps for name, v in shown if isinstance(v, State | Sequence)}
+
+    return checked_values(argument, named, (), pattern_of)
 
 
 def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> Choice:

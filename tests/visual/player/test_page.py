@@ -20,7 +20,7 @@ from visual.cli.main import main
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
-from visual.player.grid import pattern_of, pattern_text, tap_patterns
+from visual.player.grid import pattern_text, tap_patterns
 
 
 def numerals(data):
@@ -148,7 +148,7 @@ def test_offered_taps_fit_the_step(name):
 def test_taps_of_sequences_and_of_loops_without_states():
     loop = ONLY_SEQUENCES
     assert [*map(pattern_text, tap_patterns(loop))] == ["none"]
-    assert pattern_text(pattern_of(loop, {"u": (0, 1)})) == "0, 1"
+    assert [*map(pattern_text, tap_patterns(loop, [{"u": (0, 1)}]))] == ["0, 1"]
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
     patterns = [*map(pattern_text, window.grid.taps["window"])]
     assert patterns == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
