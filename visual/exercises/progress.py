@@ -1,6 +1,6 @@
 """Results of questions and tasks, stored in a file next to the notebook.
 
-    >>> saved_record("1: the tape of cubes")
+    >>> load()["1: the tape of cubes"]
     AnswerRecord(tries=2, points=2, done=True)
 
 The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names. Pages store the
@@ -52,27 +52,21 @@ def path() -> Path:
     return Path(os.environ.get("SCANTAPE_PROGRESS") or FILE)
 
 
-def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
-    """Return the records of a file by question, or no records for a missing file if `is_optional`.
+def load(file: Path | None = None) -> dict[str, AnswerRecord]:
+    """Return the records of a file by question; by default, of the results file if it exists.
 
-    Raises ArgumentError for an unreadable or invalid file, and for a missing file that is required.
+    Raises ArgumentError for an unreadable or invalid file, and for a missing `file`.
     """
     try:
-        answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
+        answers = json.loads((file or path()).read_text(encoding="utf-8"))["answers"]
         return {str(name): AnswerRecord(**data) for name, data in answers.items()}
     except FileNotFoundError:
-        if is_optional:
+        if file is None:
             return {}
         raise ArgumentError(f"{quote(str(file))}: no such file.") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ArgumentError(
-            f"{quote(str(file))}: expected the content of {FILE}: {first_line(error)}."
-        ) from error
-
-
-def saved_record(name: str) -> AnswerRecord:
-    """Return the stored record of a question, or an empty record for a new question."""
-    return load(path()).get(name, AnswerRecord())
+        name, expected = quote(str(file or path())), f"expected the content of {FILE}"
+        raise ArgumentError(f"{name}: {expected}: {first_line(error)}.") from error
 
 
 def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> None:
@@ -88,7 +82,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
     except (OSError, ValueError) as error:  # the Timeout of FileLock is an OSError
         raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
     with lock:
-        before = load(file)
+        before = load()
         after = {name: record for name, record in before.items() if name not in removed}
         for name, record in records.items():
             rank = attrgetter("done", "points", "tries")
@@ -111,7 +105,7 @@ def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
     for file in files:
         cells = [str(file)]
         try:
-            records = load(file, is_optional=False).values()
+            records = load(file).values()
             points = sum(record.points for record in records if record.done)
             tries = sum(record.tries for record in records)
             cells += [str(points), str(sum(record.done for record in records)), str(tries), ""]

@@ -16,7 +16,7 @@ from visual.backends.dark import style
 from visual.backends.page import document, embedded, in_script, region
 from visual.backends.svg import text
 from visual.exercises.answers import AnswerVerdict, ExerciseTask
-from visual.exercises.progress import AnswerRecord, load, path, save
+from visual.exercises.progress import AnswerRecord, load, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
 from visual.widgets.widget import DARK_NOTEBOOK, SavedAsPage, Widget, bundle, in_notebook
@@ -60,7 +60,7 @@ class ExerciseSheet(SavedAsPage, Widget):
 
     @traitlets.default("progress")
     def _stored_progress(self) -> dict[str, dict[str, object]]:
-        records = load(path()) if in_notebook() else {}
+        records = load() if in_notebook() else {}
         questions = {task.question for task in self.tasks}
         return {name: asdict(record) for name, record in records.items() if name in questions}
 
