@@ -3,6 +3,5 @@
 Start with `table`, the rows of cells of a picture: `placing` computes their positions, and `arrows`
 routes the arrows between cells. `canvas` adds headings, legend, and margins; `columns` maps time to
 columns; `cells` draws values in boxes; `names` contains the names of quantities and the keys of
-cells. `sheet` fits a picture to a width. `routes` routes arrows between lanes, and `graphviz` lays
-out graphs.
+cells. `sheet` fits a picture to a width, and `graphviz` lays out graphs.
 """

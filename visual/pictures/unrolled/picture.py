@@ -9,18 +9,17 @@ from lab.equations.events.events import events
 from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_notes
 from lab.notation import counted
-from visual.layout.arrows import Moment
+from visual.layout.arrows import Moment, Point
 from visual.layout.canvas import HEIGHT
 from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
-from visual.layout.routes import TRACK, Point, Routes
 from visual.layout.sheet import SCREEN
 from visual.layout.table import Cell, Fold
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.pictures.unrolled.overview import feeding
-from visual.pictures.unrolled.placing import Placing
+from visual.pictures.unrolled.placing import TRACK, Placing, Routes
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened
