@@ -1,7 +1,7 @@
 """The file of a notebook contains outputs in a format for each front end.
 
-With a kernel, JupyterLab shows a widget.  Visual Studio Code and Colab show the HTML in a separate
-frame.  Static viewers show an image.
+With a kernel, JupyterLab shows a widget. Visual Studio Code and Colab show the HTML in a separate
+frame. Static viewers show an image.
 """
 
 import io

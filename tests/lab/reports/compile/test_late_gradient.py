@@ -1,4 +1,4 @@
-"""The gradient after shortening, compared with PyTensor and finite differences."""
+"""Gradients after PyTensor shortens buffers, compared with PyTensor and finite differences."""
 
 import numpy as np
 import pytensor
