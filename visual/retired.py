@@ -56,7 +56,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "unrolled.all": "scan, which opens each Scan; tapes with all shows all of them",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
-    "too_late": "`scantape compiled --wrt`, which shows the gradient after PyTensor shortens buffers",
+    "too_late": "`scantape compiled --wrt`, which shows the gradient from shortened buffers",
     "unfold": "step",
 }
 
