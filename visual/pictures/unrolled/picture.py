@@ -31,12 +31,12 @@ LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for fac
 
 
 class Picture(Placing):
-    """A graph with its positions on the sheet of a fold.
+    """A graph with the positions and sizes of its boxes, on the sheet of `fold`.
 
     `fits` states whether the sheet is wide enough. In an open picture, arrows show local
-    derivatives, and all boxes of the loop have full colors. Any other picture has an unlimited
-    width (`right` is infinite), unless the sheet has a special width. `narrowest` and `widest` are
-    the limits of the width of boxes, and `small` is the smallest font size.
+    derivatives, and all boxes of the loop have full colors. A picture that is not open has any
+    width (`right` is infinite) if the sheet has the default width. `narrowest` and `widest` are the
+    limits of the width of boxes, and `small` is the smallest font size.
     """
 
     def __init__(self, graph: Unrolling, fold: Fold, is_open: bool) -> None:

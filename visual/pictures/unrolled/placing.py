@@ -50,7 +50,7 @@ class Placing:
         shown = _shown_columns(graph, fold)
         outputs = {(n, tape.argument) for n in chosen[1:] for tape in trace.scans[n].outputs}
         lanes = {node.lane for node in nodes if (node.lane.scan, node.lane.argument) in outputs}
-        # The outputs of derivatives that affect no result.
+        # The lanes of outputs of derivatives whose values affect no result.
         self.left_out = lanes - {node.lane for node in nodes if not node.faded}
         places: dict[int, tuple[Lane, int]] = {}  # the lane and the column of each node
         for number, node in enumerate(nodes):
