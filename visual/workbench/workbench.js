@@ -8,7 +8,7 @@
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
-const AROUND = 123; // the height of JupyterLab's bars and of the line above the picture, in pixels
+const AROUND = 128; // the height of JupyterLab's bars, in pixels
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
@@ -226,8 +226,14 @@ class Bench {
     }
     const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest();
     this.frame.replaceChildren();
-    const contributor = this.model.get("contributor");
-    this.player = new Machine(data, this.frame, { moment: start, contributor, above: AROUND + 80, onMoment, showExample });
+    const bench = this, contributor = this.model.get("contributor");
+    this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, showExample });
+  }
+
+  /** The height of the window that the machine cannot use: of the bars of JupyterLab, and of the controls. */
+  get above() {
+    const isWhole = document.fullscreenElement === this.stage, [top, start] = [this.frame, isWhole ? this.stage : this.root].map((part) => part.getBoundingClientRect().top);
+    return top - start + (isWhole ? 16 : AROUND);
   }
 
   /** After a rest of the machine, send its moment to the kernel. */

@@ -35,7 +35,7 @@ class Density:
 
 
 TALL = Density(box=58, name=18, below=48, letters=18)
-COMPACT = Density(box=22, name=13, below=5, letters=12)
+COMPACT = Density(box=20, name=12, below=4, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
 MOST_TALL = 3  # the maximum number of `TALL` rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
@@ -154,7 +154,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             is_listed=cell.row in listed,
         )
         boxes.append(box)
-    bottom += 2 if is_tall else 12
+    bottom += 2 if is_tall else 8
     gaps = tuple((x, count) for x, count in zip(middles, hidden, strict=True) if count)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
     width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)

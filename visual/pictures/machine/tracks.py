@@ -196,7 +196,7 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     if abs(box.x - chip[0]) < 1:
         x = box.x
     if chip[1] > box.y:
-        turn = box.area.bottom + 5 + 3 * number
+        turn = box.area.bottom + 3 + 3 * number
         return (box.x, box.area.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
     corner = box.width * 0.42 * (1 if x > box.x else -1)  # next to the name above the box
     first, turn = box.x + corner, box.area.top - NAME - 3 - 3 * number
