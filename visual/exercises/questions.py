@@ -133,7 +133,7 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
         key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
         role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
         cells.append(Cell(role, named.slot_label(tape, row), value, column=key))
-        heads[key] = Head("", f"pos {integers(tape.position(row))}")
+        heads[key] = "", f"pos {integers(tape.position(row))}"
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
     table = TapeBeforeStep(head, Line(cells, heads=heads), range(min(columns), max(columns) + 1))
     title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."

@@ -255,16 +255,14 @@ class _Layout:
 
     def _heads(self, area: PlacedPart, line: Line, y: float) -> Iterator[Text]:
         room = area.pitch - 4
-        for key, head in line.heads.items():
-            if key not in area.left:
-                continue
-            x = area.left[key] + area.cell / 2
-            if head.bold:
-                yield fitted(area.left[key], y + 14, head.label, room + 8, SMALL + 1, bold=True)
-                yield fitted(area.left[key], y + 27, head.place, room + 8, SMALL, muted=True)
-                continue
-            yield fitted(x, y + 14, head.label, room, SMALL, "middle", muted=True)
-            yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
+        for key, (label, place) in line.heads.items():
+            if key in area.left and area.part.bold:
+                yield fitted(area.left[key], y + 14, label, room + 8, SMALL + 1, bold=True)
+                yield fitted(area.left[key], y + 27, place, room + 8, SMALL, muted=True)
+            elif key in area.left:
+                x = area.left[key] + area.cell / 2
+                yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
+                yield Text(x, y + 27, place, SMALL, "middle", muted=True)
 
     def _beside(self, y: float, name: str, notes: Sequence[str] = ()) -> Iterator[Text]:
         """Yield the name and the notes to the left of a line."""

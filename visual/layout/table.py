@@ -19,6 +19,7 @@ from visual.scene.combinators import Piece
 from visual.scene.theme import Role
 
 Key = tuple[int, int]  # the number of a block, and the number of a column in the block
+Head = tuple[str, str]  # the two lines of text above a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +46,6 @@ class Cell:
     digits: int = 4
     id: Hashable = None
     moment: Moment = (None, "")
-
-
-@dataclass(frozen=True, eq=False)
-class Head:
-    """The two lines of text above a column. If `bold`, the first line is bold."""
-
-    label: str
-    place: str
-    bold: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +91,7 @@ class TablePart:
     `height` is the height of cells. A cell that is too low for a value shows only its label. The
     part fills at least the fraction `least` of the sheet. The columns of the block `optional` are
     shown if they fit. A cell fills the fraction `full` of its column, and arrows run through the
-    rest. Lines without arrows are `apart` pixels apart.
+    rest. Lines without arrows are `apart` pixels apart. If `bold`, the first lines of heads are.
     """
 
     narrow: float = 54.0
@@ -110,6 +102,7 @@ class TablePart:
     optional: int | None = None
     full: float = 0.82
     apart: float = 10.0
+    bold: bool = False
 
 
 @dataclass(frozen=True)

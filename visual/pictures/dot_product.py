@@ -21,7 +21,7 @@ from visual.layout.canvas import heading
 from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -136,7 +136,7 @@ class ProductTable(Table):
         backward = [(f"g{t.gradient_of}", "total" if t.is_total else "tape") for t in self.tapes]
         backward += [("J* g", "gradient"), ("v", "tangent")] * most
         columns = forward, [*backward, ("J* g · v", "product")]
-        self.heads = [[Head(*words) for words in (*each, ("sum", "so far"))] for each in columns]
+        self.heads = [[*each, ("sum", "so far")] for each in columns]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown rows of both derivatives, then both sums."""

@@ -131,7 +131,7 @@ class Ssa(Table):
         for key, (tape, row) in self.columns.items():
             if step < 0:
                 letter = self.letters[tape.argument, row]
-                heads[key] = Head(self.named.tape_label(tape, row), f"slot {letter}")
+                heads[key] = self.named.tape_label(tape, row), f"slot {letter}"
             value = self._value(tape, row, step)
             if value in now or (step < 0 and not tape.unwritten[row]):
                 cell = self.slots.cell(tape, row, step)

@@ -114,7 +114,7 @@ class TapsTable(Table):
             cells.append(replace(cell, lines=(access,)))
             if not order:
                 offset = integers(time) if time < 0 else f"+{time}" * (time > 0)
-                heads[0, time] = Head(f"t{offset}", "")
+                heads[0, time] = f"t{offset}", ""
         steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
         line = Line(cells, [*["its gradient"] * bool(order), steps], heads)
         edges = list[Edge]()

@@ -20,7 +20,7 @@ from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.sheet import Sheet
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, full_value_text, node_name, same_as, value_cell
 from visual.scene.combinators import Piece
 from visual.scene.shapes import Scene, picture_function
@@ -31,7 +31,7 @@ MOST_TAPES = 3  # the maximum number of tapes with the gradients of a single tap
 # Maximum number of rows. A longer run shows the rows near its ends and near the ends of two tapes.
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2
 COLUMN: Key = (0, 0)  # the only column of a part
-GRADIENTS = Head("gradients", "in the order of arrival", bold=True)
+GRADIENTS = "gradients", "in the order of arrival"
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node and its gradient, 1",
@@ -97,7 +97,7 @@ class EagerTable(Table):
         # The priority of each part, and whether the part contains gradients.
         pairs = product(priorities, (False, True))
         self.contents = [(p, is_back) for p, is_back in pairs if not is_back or p in with_gradients]
-        part = TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26)
+        part = TablePart(narrow=110, wide=230, height=44, full=0.76, apart=26, bold=True)
         self.parts = (part,) * max(1, len(self.contents))
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
@@ -157,7 +157,7 @@ class EagerTable(Table):
         is_open = self.opened in (None, tape.number)
         place = counted(len(tape.nodes), "node")
         place += f", {self.recording.bytes(tape.number):,} bytes of values" * is_open
-        head = Head(f"tape {tape.number}: {tape.function}", place, bold=True)
+        head = f"tape {tape.number}: {tape.function}", place
         short = node.label if is_open else node.name + same_as(node.record.value)
         key = f"value of node {node.record.number}"
         cell = value_cell(_role(node), node.record.value, node.label, short, key)

@@ -23,7 +23,7 @@ from visual.layout.canvas import heading
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.scene.shapes import Scene, picture_function
@@ -31,10 +31,10 @@ from visual.scene.theme import Role
 
 START = -1  # the row of the initial values
 HEADS = (
-    Head("the eager tape", "a node for every operation", bold=True),
-    Head("gradients", "from bottom to top", bold=True),
-    Head("the Scan", "a slot for every step", bold=True),
-    Head("backward Scan", "gradients, from bottom to top", bold=True),
+    ("the eager tape", "a node for every operation"),
+    ("gradients", "from bottom to top"),
+    ("the Scan", "a slot for every step"),
+    ("backward Scan", "gradients, from bottom to top"),
 )
 WORDS = {
     Role.INPUT: "",
@@ -97,7 +97,7 @@ class TwoTapes(Table):
     """A row for each step, with values and gradients on the eager tape and in the Scan."""
 
     label_width = 84.0
-    parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20),)
+    parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20, bold=True),)
 
     def __init__(self, title: str, sides: Sequence[TapeSide], steps: int, step: int | None) -> None:
         self.title, self.sides, self.steps, self.step = title, sides, steps, step

@@ -17,7 +17,7 @@ from visual.layout.arrows import Edge
 from visual.layout.canvas import heading
 from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.pictures.routing.call import PANELS, Panel, RoutedArray, RoutedCall
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -78,7 +78,7 @@ class RoutingTable(Table):
     def __init__(self, call: RoutedCall) -> None:
         self.call, is_upright = call, call.output.values[0].ndim <= 1
         self.panels = [PANELS] if is_upright else [(panel,) for panel in PANELS]
-        part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
+        part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6, bold=True)
         part = part if is_upright else replace(part, narrow=72, full=0.88)
         self.parts = (part, part) * len(self.panels[0])
         # The last entry of a row of an input, and the first entry of an output row that copies
@@ -127,7 +127,7 @@ class RoutingTable(Table):
     ) -> Iterator[Line]:
         """Yield the rows of an array with `head` above the first row, and `notes` to its left."""
         moment, name, across = (panel.number, panel.title), array.title(panel), array.grid.shape[1]
-        heads = {(0, -max(across, 1)): Head(head, "", bold=True)} if head else {}
+        heads = {(0, -max(across, 1)): (head, "")} if head else {}
         if not len(array.grid):
             empty = Cell(Role.UNNEEDED, name, None, column=(0, -1), label="empty", lines=("",))
             yield Line([replace(empty, moment=moment)], notes, heads, name * (not part))

@@ -21,7 +21,7 @@ from visual.layout.canvas import heading
 from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -160,7 +160,7 @@ class StepTable(Table):
         rows = numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))
         labels = {row: named.tape_label(tape, row) or tape.name for row in rows}
         places = ((row, f"pos {integers(tape.position(row))}") for row in labels)
-        heads = {(0, row): Head(labels[row], place) for row, place in places}
+        heads = {(0, row): (labels[row], place) for row, place in places}
         for number, (words, contents, arrows) in enumerate(self._blocks(labels)):
             prefix = "g of " * (number > 0)  # blocks 1 and 2 contain gradients
             lines, edges = list[Line](), list[Edge]()

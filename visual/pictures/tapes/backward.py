@@ -114,7 +114,7 @@ class Backward(Table):
         """Return the tapes after a step (-1: before all steps). `first` is the first shown step."""
         lines, named = self._lines(step), self.named
         if step < 0:
-            is_named = any(h.label != h.place for line in lines for h in line.heads.values())
+            is_named = any(a != b for line in lines for a, b in line.heads.values())
             meaning = "accumulates" * is_named
             if first is None or named.parent is None or named.moment(first - 1)[0] < 0:
                 return Row("initial", lines, meaning=meaning)
@@ -174,7 +174,7 @@ class Backward(Table):
 
     def _head(self, tape: TapeTrace, row: int) -> Head:
         place = tape.name if tape.is_total else f"pos {integers(tape.position(row))}"
-        return Head(self.named.tape_label(tape, row) or tape.name, place)
+        return self.named.tape_label(tape, row) or tape.name, place
 
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[Cell]:
         """Yield cells with the value that a step reads, above each slot that depends on the value.
