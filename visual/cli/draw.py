@@ -77,7 +77,7 @@ def _picture(options: argparse.Namespace) -> Scene:
     PICTURES[options.picture]  # raises ArgumentError for an unknown name
     if options.loop is None:
         raise ArgumentError("--loop: missing; pass the name of a gallery loop, or module:function.")
-    subject, given, about = shared.drawing_arguments(options, options.loop)
+    subject, given, about = shared.drawing_arguments(options)
     about |= shared.typed_options(options, (THEME, *PAPER, *OPTIONS))
     return draw(subject, options.picture, given=given, **about)
 
@@ -93,7 +93,7 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
 
 
 def _export(options: argparse.Namespace) -> None:
-    subject, given, about = shared.drawing_arguments(options, options.loop)
+    subject, given, about = shared.drawing_arguments(options)
     about |= shared.typed_options(options, [THEME])
     formats = [name.strip() for name in options.formats.split(",")]
     shared.show(export(subject, options.out, formats, scale=options.scale, given=given, **about))

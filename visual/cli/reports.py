@@ -134,7 +134,7 @@ def _compiled(options: argparse.Namespace) -> Report:
 
 
 def _why(options: argparse.Namespace) -> None:
-    subject, given, about = shared.drawing_arguments(options, options.graph, "NAME")
+    subject, given, about = shared.drawing_arguments(options)
     study = study_of(subject, given, **about)
     is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
     run = study.derivative if is_long else study.trace

@@ -83,15 +83,14 @@ def add_drawing(
     return output
 
 
-def drawing_arguments(
-    options: argparse.Namespace, name: str, option: str = "--loop"
-) -> tuple[Any, Values | None, Options]:
+def drawing_arguments(options: argparse.Namespace) -> tuple[Any, Values | None, Options]:
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
-    The subject is the loop or the PyMC model `name`, or the derivative of the graph `name`. Errors
-    about the subject name the `option`. Raises ArgumentError for an input without a value, and for
-    an option that a graph does not have.
+    The subject is the loop, the PyMC model, or the derivative of the graph that ``--loop`` or the
+    argument NAME selects. Raises ArgumentError for an input without a value, and for an option that
+    a graph does not have.
     """
+    option, name = ("NAME", options.graph) if "graph" in options else ("--loop", options.loop)
     subject, about = load(option, name), typed_options(options, DERIVATIVE.values())
     if isinstance(subject, Loop) or log_density(subject) is not None:
         return subject, None, about

@@ -125,7 +125,6 @@ function createSaving(save, text) {
 }
 
 const phone = matchMedia("(max-width:600px)"); // on a phone, the controls are in a collapsible row
-const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
 class Bench {
@@ -173,7 +172,7 @@ class Bench {
   /** Outside of text fields, handle F, Ctrl+Z, and Ctrl+Shift+Z. */
   press(event, toggle) {
     const key = event.key.toLowerCase(), isControl = event.ctrlKey || event.metaKey;
-    if (isTyping(event)) return;
+    if (event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select")) return;
     if (key === "f" && !isControl && !event.altKey) toggle();
     if (key !== "z" || !isControl) return;
     event.preventDefault();
@@ -249,18 +248,16 @@ class Bench {
   /** Show the model and its changes. Return a function that ends the workbench. */
   listen() {
     const { model } = this, draw = () => this.draw(), write = () => this.saving.show();
-    const move = () => {
-      const moment = model.get("moment");
-      if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
-    };
-    const showBuffers = () => {
-      if (this.player) this.player.buffers.checked = model.get("contributor");
-      this.player?.refresh();
-    };
     const stopListening = addListeners(model, {
-      "change:contributor": showBuffers,
-      "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
-      "change:python": write, "change:link": write,
+      "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:python": write, "change:link": write,
+      "change:contributor": () => {
+        if (this.player) this.player.buffers.checked = model.get("contributor");
+        this.player?.refresh();
+      },
+      "change:moment": () => {
+        const moment = model.get("moment");
+        if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
+      },
       "msg:custom": ({ file }, buffers) => { // a file to store
         if (!file) return;
         download(file, buffers[0]);
