@@ -129,9 +129,9 @@ def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term, without the lines from saved values."""
     to = sheet.boxes[part.target]
     if part.kind is PartKind.FILL and term.source is None:
-        # The line starts above the names of the next row.
-        below = to.area.bottom + (14 if sheet.is_tall else 7)
-        return Track(((to.x, below), (to.x, to.area.bottom)), turn=0.0)
+        # The line starts above the name of the cell below or, in compact rows, next to the name.
+        x, length = (to.x, 14.0) if sheet.is_tall else (to.x - 0.42 * to.width, 7.0)
+        return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
     side = _side(sheet, to)
     if term.source is None:
         entrance = _entrance(sheet, to, side)
