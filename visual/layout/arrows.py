@@ -72,8 +72,8 @@ def route(
     for pair, edge in known.items():
         source, target, end_x = cells[edge.source], cells[edge.target], ports[pair]
         if edge.beside:
-            alike = [cells[start] for start, end in known if end == edge.target]
-            arrows.append(_beside(edge, source, target, sorted({box.y for box in alike})))
+            levels = sorted({cells[start].y for start, end in known if end == edge.target})
+            arrows.append(_beside(edge, source, target, levels))
             continue
         if source.y != target.y:
             arrows.append(_across(edge, source, target, end_x, detours))

@@ -169,8 +169,6 @@ class EagerTable(Table):
             yield Line([cell], heads=heads, low=True, part=part + 1)
             is_first = False
 
-    # Gradients.
-
     def _gradients(self, node: NodeEvents) -> Iterator[Cell]:
         """Yield cells with the shown gradients of a node, then a cell with the sum, if any."""
         for item in shown_numbers(len(node.received), MOST_RECEIVED, range(FIRST)):

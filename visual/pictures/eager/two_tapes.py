@@ -56,7 +56,7 @@ class TapeSide:
     """
 
     quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]
-    arrows: tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]
+    arrows: Sequence[Sequence[tuple[str, str]]]
     sums: Sequence[str]
 
 
@@ -132,13 +132,11 @@ class TwoTapes(Table):
 
     def _cells(self, side: int, row: int) -> Iterator[Sequence[Cell]]:
         """Yield the cells of each quantity of a side in a row."""
+        moments = [self._moment(row, n) for n in (0, 1)]
         for name, (own, cells) in self.sides[side].quantities.items():
             if own == row:
-                yield [
-                    replace(c, column=(0, 2 * side + n), id=(side, n, name), moment=moment)
-                    for n, c in cells.items()
-                    for moment in [self._moment(row, n)]
-                ]
+                named = ((n, replace(cell, id=(side, n, name))) for n, cell in cells.items())
+                yield [replace(c, column=(0, 2 * side + n), moment=moments[n]) for n, c in named]
 
     def _moment(self, row: int, is_gradient: int) -> Moment:
         """Return the moment of the values or gradients in a row; initial values have no moment."""
@@ -148,9 +146,6 @@ class TwoTapes(Table):
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
-
-
-# The eager tape.
 
 
 def eager_side(recording: Recording, steps: int) -> TapeSide:
@@ -182,9 +177,6 @@ def eager_side(recording: Recording, steps: int) -> TapeSide:
         f"and an operation for each; {size:,} bytes of gradients"
     )
     return TapeSide(quantities, arrows, [memory])
-
-
-# The tapes of the Scan.
 
 
 def scan_side(trace: Trace) -> TapeSide:
@@ -219,11 +211,10 @@ def scan_side(trace: Trace) -> TapeSide:
                 row = START if node.step is None else last - node.step
                 quantities[label] = row, {0: value, 1: gradient}
         names[number] = label
-    value_arrows, gradient_arrows = (
+    arrows = [
         [(known[a], known[b]) for a, b in graph.edges if {a, b} <= known.keys()]
         for known in (slots, names)
-    )
-    arrows = value_arrows, gradient_arrows
+    ]
     return TapeSide(quantities, arrows, [*_sums(forward.scan, backward.scan)])
 
 

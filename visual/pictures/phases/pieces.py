@@ -195,8 +195,6 @@ class Pieces:
         note = [self.words("a part: other Scans add to it", muted=True)] * is_part
         return above(*flow([beside(arrow, chip, gap(8)), *note], self.width, 0))
 
-    # The finished step.
-
     def finished(self, room: float) -> Iterator[Piece]:
         """Yield the formula of each value that the step writes."""
         written = [item for item in self.decisions[8] if item.decision == "is written"]

@@ -140,8 +140,6 @@ class RoutingTable(Table):
             yield Line(cells, notes if is_named else (), heads, name * is_named, part=part)
             heads = {}
 
-    # Cells.
-
     def _cell(self, array: RoutedArray, entry: int, panel: Panel) -> Cell:
         """Return the cell of an entry. The cell names the entries that it copies or that copy it.
 

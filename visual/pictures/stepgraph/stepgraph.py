@@ -107,9 +107,6 @@ def _lines(named: NamedScan, why: str) -> Iterator[str]:
     yield from nan_notes(named.trace)
 
 
-# The boxes.
-
-
 class StepCards(StepNodes):
     """The nodes of a step with their boxes, drawn by `draw`."""
 

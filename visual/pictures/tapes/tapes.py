@@ -53,11 +53,9 @@ def tapes(
         parts.append(overview(trace, number, sheet=sheet))
     numbers = [*range(len(trace.scans))] if all else [number]
     for named in (NamedScan(trace, n) for n in numbers):
-        if not _has_tape(named.scan):
-            parts.append(lay_out(Forward(named, all), sheet, requested, all))
-            continue
-        loop = Forward(named.root) if is_pair and not all else None
-        parts.append(lay_out(Backward(named, run, all, loop), sheet, requested, all))
+        loop, has_tape = Forward(named.root) if is_pair and not all else None, _has_tape(named.scan)
+        table = Backward(named, run, all, loop) if has_tape else Forward(named, all)
+        parts.append(lay_out(table, sheet, requested, all))
     part = above(*parts, apart=30 if all else 20)
     width = max(sheet.width, part.envelope.right + sheet.margin)
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
