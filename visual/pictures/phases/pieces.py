@@ -93,8 +93,6 @@ class Pieces:
             case _:
                 yield from map(self.result, items[1:])
 
-    # Parts of pieces.
-
     def words(self, content: str, muted: bool = False) -> Piece:
         """Draw a line of words."""
         text = fitted(0, 15, content, self.width, SMALL, muted=muted)

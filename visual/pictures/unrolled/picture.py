@@ -27,6 +27,7 @@ from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted
 FOLD = 34  # the width of a gap, in pixels
 SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
 MOST_FACTORS, LONGEST = 3, 420.0
+OMITTED = "the formulas contain the saved values; arrows from these values are omitted"
 LEAST, NARROW = 0.64, 56  # minimum fraction of `narrowest`; minimum gap for factors
 
 
@@ -53,6 +54,8 @@ class Picture(Placing):
         first = 0 if is_open else min(graph.chosen)  # the first Scan with moments in the picture
         self.begin, _ = NamedScan(graph.trace, first).moment(0)
         self.ends = [(self.spots[a], self.spots[b]) for a, b in self.arrows]
+        scans = {number: node.lane.scan for number, node in self.nodes.items()}
+        self.faint = [scans[a] != scans[b] for a, b in self.arrows]  # arrows between two Scans
         run, edges = events(graph.trace), enumerate(self.arrows if is_open else ())
         factors = ((number, factor_along(run, graph, edge)) for number, edge in edges)
         self.factors = {number: factor for number, factor in factors if factor}  # by arrow
@@ -133,7 +136,7 @@ class Picture(Placing):
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.sheet.hint("step=STEP shows more")
             lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
-        if any(self._is_faint(*arrow) for arrow in self.arrows):
+        if any(self.faint):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
         for number, factor in self.factors.items():
@@ -148,9 +151,7 @@ class Picture(Placing):
             has_arrays = any("▢" in formula for formula in formulas.values())
             label = "local derivative, ▢ is the gradient" if has_arrays else "local derivative"
             lines.append(f"on arrows between gradients: {label}, such as {', '.join(shown)}")
-            lines.append(
-                "the formulas contain the saved values; arrows from these values are omitted"
-            )
+            lines.append(OMITTED)
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_notes(self.trace) if derived else ())]
 
@@ -190,8 +191,8 @@ class Picture(Placing):
     def _arrows(self, paths: Iterable[tuple[Point, ...]], boxes: dict[int, Box]) -> Iterator[Shape]:
         """Yield arrows along `paths` with factors. An arrow has the moment of its target."""
         arrows = list[Arrow]()
-        for (first, last), points in zip(self.arrows, paths, strict=True):
-            faint, faded = self._is_faint(first, last), boxes[first].faded or boxes[last].faded
+        for (first, last), faint, points in zip(self.arrows, self.faint, paths, strict=True):
+            faded = boxes[first].faded or boxes[last].faded
             arrows.append(Arrow(points, faint=faint, straight=True, faded=faded))
         outside = Envelope(self.right + self.sheet.margin, -inf, inf, inf)
         obstacles = [outside, *map(envelope_of, boxes.values())]
@@ -200,10 +201,6 @@ class Picture(Placing):
             shapes, (step, moment) = texts.get(number, ()), self._moment(self.nodes[last])
             group = Group((arrows[number], *shapes), step, moment=moment)
             yield group if shapes or step is not None else arrows[number]
-
-    def _is_faint(self, first: int, last: int) -> bool:
-        """Return whether an arrow connects two Scans."""
-        return self.nodes[first].lane.scan != self.nodes[last].lane.scan
 
     def _moment(self, node: QuantityNode) -> Moment:
         """Return the moment that computes the value of a node.

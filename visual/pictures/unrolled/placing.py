@@ -129,7 +129,7 @@ class Routes:
             is_level = source.lane == target.lane
             if not is_level:
                 gaps.setdefault((source.lane, target.lane), len(gaps))
-            if is_level or not _share_gap(source, target):
+            if is_level or abs(source.column - target.column) > 1:  # the boxes share no gap
                 end = 2 * target.column + (0 if is_level else _side(source, target))
                 reaches[_lane_above(source, target)][source] += (2 * source.column, end)
         self.gaps, self.count = gaps, len(gaps)
@@ -187,7 +187,7 @@ class Routes:
             free = [y for y in free if all(abs(y - head) >= HEAD for head in used)]
             used.append(min(free, key=lambda y: abs(y - offset), default=offset))
             enter = (gap, y1 + used[-1]), (x1 + side * (half + 1), y1 + used[-1])
-            if _share_gap(source, target):
+            if abs(source.column - target.column) <= 1:  # the same gap is next to both boxes
                 start = x0 + (half if gap > x0 else -half)
                 yield (start, y0 + offset), (gap, y0 + offset), *enter
                 continue
@@ -221,11 +221,6 @@ def _number_tracks(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
 def _side(source: Spot, target: Spot) -> int:
     """Return the side where an arrow enters its target: -1 for the left, 1 for the right."""
     return -1 if source.column < target.column else 1
-
-
-def _share_gap(source: Spot, target: Spot) -> bool:
-    """Return whether the same gap between columns is next to both boxes."""
-    return abs(source.column - target.column) <= 1
 
 
 def _lane_above(source: Spot, target: Spot) -> int:

@@ -22,7 +22,6 @@ from visual.pictures.unrolled.picture import Picture
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
-EMPTY = gap()
 ENDS = None, 3, 2, 1, 0  # the numbers of steps at each end to try; None is the default number
 
 
@@ -57,14 +56,14 @@ def unrolled(
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw(Unrolling(trace, chosen), step, sheet, top=top)
+    return _draw(Unrolling(trace, chosen), step, sheet, top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
     loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
-    return _draw(Unrolling(trace, loops), step, sheet)
+    return _draw(Unrolling(trace, loops), step, sheet, gap())
 
 
 @picture_function
@@ -82,21 +81,19 @@ def unrolled_scans(
     chosen = scan_indices(trace, scans)
     if chosen[2:]:
         raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
-    return _draw(Unrolling(trace, chosen, all_direct), step, sheet, is_open=False)
+    return _draw(Unrolling(trace, chosen, all_direct), step, sheet)
 
 
-def _draw(
-    graph: Unrolling, step: Steps, sheet: Sheet, is_open: bool = True, top: Piece = EMPTY
-) -> Scene:
+def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None) -> Scene:
     """Draw the chosen Scans. An open picture is below `top` and shows as many steps as fit."""
-    requested = one_or_more("step", step)
+    requested, is_open = one_or_more("step", step), top is not None
     for ends in ENDS if is_open else ENDS[:1]:
         picture = Picture(graph, Fold(ends, requested, sheet), is_open)
         if picture.fits:
             break
     part = picture.draw()
     width = part.envelope.right + sheet.margin
-    if is_open:
+    if top is not None:
         part = shifted(above(top, part, apart=20), 0, max(4, sheet.margin - 8))
         width = max(sheet.width, top.envelope.right + sheet.margin)
     elif picture.right < inf and picture.fits:
