@@ -91,7 +91,7 @@ class TablePart:
     `height` is the height of cells. A cell that is too low for a value shows only its label. The
     part fills at least the fraction `least` of the sheet. The columns of the block `optional` are
     shown if they fit. A cell fills the fraction `full` of its column, and arrows run through the
-    rest. Lines without arrows are `apart` pixels apart. If `bold`, the first lines of heads are.
+    rest. Lines without arrows are `apart` pixels apart. `bold` applies to the first line of heads.
     """
 
     narrow: float = 54.0

@@ -229,7 +229,7 @@ class Bench {
     this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, showExample });
   }
 
-  /** The height of the window that the machine cannot use: of the bars of JupyterLab, and of the controls. */
+  /** The part of the height of the window for the bars of JupyterLab and the controls, in pixels. */
   get above() {
     const isWhole = document.fullscreenElement === this.stage, [top, start] = [this.frame, isWhole ? this.stage : this.root].map((part) => part.getBoundingClientRect().top);
     return top - start + (isWhole ? 16 : AROUND);
