@@ -85,7 +85,7 @@ def unrolled_scans(
 
 
 def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None) -> Scene:
-    """Draw the chosen Scans. An open picture is below `top` and shows as many steps as fit."""
+    """Draw the chosen Scans. With `top`, an open picture below `top` shows the steps that fit."""
     requested, is_open = one_or_more("step", step), top is not None
     for ends in ENDS if is_open else ENDS[:1]:
         picture = Picture(graph, Fold(ends, requested, sheet), is_open)
