@@ -11,7 +11,7 @@ they leave the same box or do not overlap.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -31,6 +31,9 @@ class Spot:
 
     lane: int
     column: int
+
+
+Ends = Sequence[tuple[Spot, Spot]]  # the spots of the source and of the target of each arrow
 
 
 class Placing:
@@ -114,12 +117,7 @@ class Routes:
     and both ends are in the same lane, the tracks of this lane have space for labels.
     """
 
-    def __init__(
-        self,
-        edges: Sequence[tuple[Spot, Spot]],
-        labeled: Collection[tuple[Spot, Spot]],
-        taken: Set[Spot],
-    ) -> None:
+    def __init__(self, edges: Ends, labeled: Ends, taken: Set[Spot]) -> None:
         self.edges = edges
         self.straight = {edge for edge in edges if _is_straight(*edge, taken)}
         self.labeled = {a.lane for a, b in {*labeled} - self.straight if a.lane == b.lane}
