@@ -59,10 +59,10 @@ def name_common_parts(expressions: Iterable[Expression], always: Collection[str]
 
 
 def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
-    """Return `term` with names for repeated parts, if the names make its text shorter.
+    """Return `term` with names for repeated parts if this shortens the text.
 
-    The names differ from the names in `taken`.  An operation in `always` receives a name even if
-    it is used once.
+    The names differ from the names in `taken`.  A part with more than `MAX_DEPTH` nested operations
+    and an operation in `always` receive a name even if they are used once.
     """
     order = list(_parts_first(term))
     uses = dict.fromkeys(map(id, order), 0)

@@ -124,8 +124,8 @@ def is_cut_by_tap(array: Variable) -> bool:
 def cut_of(array: Variable) -> Cut:
     """Return the array from which slices cut `array`, and the rows that they select.
 
-    A slice with a name counts as an array.  If the graph does not determine the rows, the result
-    refers to an array later in the chain of slices, at worst to `array` itself.
+    A slice with a name counts as an array.  If the graph does not determine the rows, the base of
+    the result is an intermediate slice, or `array` itself.
     """
     link = next(links(array), None)
     rows = None if link is None else link.only_rows

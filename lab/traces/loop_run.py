@@ -107,7 +107,7 @@ class LoopRun:
             if not self._keeps_rows(part):
                 self.buffers[part] = _copy_of_rows(given, rows)
                 continue
-            first = part.tape.origin  # the steps write all later rows before they read them
+            first = part.tape.origin  # steps write rows first to last - 1 before reading them
             last = first + self.n_steps
             self.buffers[part] = buffer = np.empty(given.shape, given.dtype)
             for kept in (slice(first), slice(last, None)):

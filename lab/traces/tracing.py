@@ -329,8 +329,8 @@ def _tape_axis(
     """Return the axis of a tape, or None if its quantity is unknown.
 
     The rows of a state are its values in time.  The tape of a gradient contains the gradients of
-    the rows of the parent's tape, last first.  The gradients of a sequence have the order of the
-    backward steps.
+    the rows of the parent's tape, last first.  The row i of the gradients of a sequence is
+    computed by backward step i.
     """
     if source is None:
         if part.kind is Kind.MIT_MOT:

@@ -225,7 +225,7 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """Return the values of the variables that a trace needs.
+        """Return the numbers that a trace needs, and store the lengths of arrays in `lengths`.
 
         Instead of an array, the result contains an array of the same length without entries.
         """

@@ -37,7 +37,7 @@ def prose_of(lesson):
 
 
 def early_terms(lessons):
-    """Yield the terms without an explanation (in bold, with a link), or with an earlier use."""
+    """Yield a message for each term without a bold link to the glossary, or with an earlier use."""
     for term, origin in TERMS.items():
         words, link = pattern(term), rf"\(glossary\.ipynb#{anchor(term)}\)"
         before = [name for name in lessons if name < origin]

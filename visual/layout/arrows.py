@@ -195,7 +195,7 @@ def place_labels(
     """Map the number of each arrow to the first of its `candidates` that fits.
 
     The envelope of a label can touch the path of its own arrow, but no other path, no other label,
-    and no `occupied` rectangle. Arrows without a fitting candidate are omitted.
+    and no `occupied` rectangle. The result omits arrows for which no label fits.
     """
     # The padding gives a height to a horizontal path.
     rooms = [envelope_of(Polyline(tuple(path))).padded(1, 1) for path in paths]

@@ -151,5 +151,5 @@ class Table(ABC):
         """Yield the rows of the selected steps, with the cells of the `shown` columns."""
 
     def every(self) -> Mapping[int, range]:
-        """Return the range of the columns of each block that can have gaps at both ends."""
+        """Return the columns of each block whose first or last columns a gap can replace."""
         return {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # pictures of loops do not import this module
 
 TITLES = (
     ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
-    ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
+    ("pullback", "Each complete gradient is multiplied by its tangent v."),
 )
 WORDS = {
     Role.INTERMEDIATE: "tangent, gradient, or product of two",

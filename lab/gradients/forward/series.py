@@ -38,8 +38,8 @@ class JetPropagation:
 
     `rule` computes the coefficients of the results of an operation from the coefficients of its
     inputs.  `prefix` begins the names of the new Scans, and `twin` returns the name of a
-    coefficient of a loop variable.  If `renewed` is true, values are also read from the new Scans,
-    which then replace the original Scans.
+    coefficient of a loop variable.  If `renewed` is true, later operations read values, too,
+    from the new Scans; otherwise, they read the values from the original Scans.
     """
 
     rule: Rule

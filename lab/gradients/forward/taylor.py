@@ -2,7 +2,7 @@
 
 For x = x₀ + x₁ε + x₂ε² + … and y = f(x), the coefficients of y follow from the coefficients of x,
 by the rules of Griewank and Walther, "Evaluating Derivatives", chapter 13.  The coefficients
-of a product are sums of products.  If f′ is an expression in x and y, then y′ = f′·x′, that is
+of a product are sums of products.  A rule states f′ in terms of x and y.  By the chain rule,
 ``y[k] = sum(j/k * x[j] * f′[k-j] for j in 1…k)``.  The k-th derivative along a direction is k!
 times the k-th coefficient.
 

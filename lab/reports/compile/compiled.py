@@ -60,7 +60,7 @@ class ScanAfter(Report):
 
 @record_of_arrays
 class LateGradient:
-    """The gradient, and PyTensor's gradient of the graph with shortened buffers (`late`).
+    """The gradient computed before rewriting, and `late`, computed after PyTensor cuts buffers.
 
     `late` is None if PyTensor raises an error, which is in `error`.  `missing` has a sentence for
     every backward Scan that runs too few steps.

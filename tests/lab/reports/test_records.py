@@ -45,7 +45,7 @@ def contents(value, path="record"):
 
 
 def impurities(record):
-    """Return the paths of functions, variables, and graphs, which are not plain data."""
+    """Return the paths of all values that are not plain data, such as functions and graphs."""
     containers = (Mapping, list, tuple, set, frozenset)
     return [
         path

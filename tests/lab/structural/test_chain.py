@@ -170,7 +170,7 @@ def test_results_do_not_share_changes_with_their_inputs():
 
 @given(st.integers(1, 4), st.integers(0, 3), st.data())
 def test_set_subtensor_writes_like_numpy_and_routes_its_cotangent(rows, new, data):
-    """At the rows from i, x receives zero and y the gradient."""
+    """At the written rows, the gradient of x is zero, and y receives the output gradient."""
     new = min(new, rows)
     i = data.draw(st.integers(0, rows - new))
     x, y = np.arange(2.0 * rows).reshape(rows, 2), -np.ones((new, 2))

@@ -64,7 +64,7 @@ def texts(machine, moment):
 
 
 def jump(x):
-    """Return (x + 2)⁴ at 2.5, whose derivatives are 4·4.5³ and 12·4.5²."""
+    """Return (x + 2)⁴ for x near 2.5; the derivatives at 2.5 are 4·4.5³ and 12·4.5²."""
     while x < 100:
         x = x * x if x > 3 else x + 2
     return x

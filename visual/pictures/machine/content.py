@@ -202,7 +202,7 @@ class PartGroup:
     def reasons(self) -> str:
         """The reason of the group or, without one, the reasons of its shown parts in the first run.
 
-        If all these parts write back their old values, the first part contains the shared reason.
+        If all these parts write back their old values, the reason of the first part is enough.
         """
         shown = [self.parts[n] for n in self.shown]
         shown = [part for part in shown if not part.is_second] or shown
@@ -269,7 +269,7 @@ class RuleEffect:
 
 @dataclass(frozen=True)
 class MachineContent:
-    """The rows, cells, and events of one or two runs; `runs` contains the signs of two runs."""
+    """The rows, cells, and events of one or two runs; `runs` contains labels such as A and B."""
 
     title: str
     scans: tuple[ScanRows, ...]

@@ -28,7 +28,7 @@ SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
 TITLE = 30.0  # the height of the title, in pixels
-READING = 0.3  # the progress of a sum at which its values move
+READING = 0.3  # the share of a sum at which a film shows its moving values
 INKS = {
     Ink.OVERWRITTEN: Role.OVERWRITTEN,
     Ink.PRESERVED: Role.PRESERVED,

@@ -65,8 +65,8 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
     """Yield a sentence for each phase.
 
-    The sentence for a phase that adds no part starts with `NOTHING`. `source` is the origin of the
-    initial gradients of the backward Scan.
+    The sentence for a phase that adds no part starts with `NOTHING`. `source` names the origin of
+    the external gradients of the backward Scan.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known

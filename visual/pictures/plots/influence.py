@@ -42,10 +42,10 @@ def influence(
 ) -> Any:
     """Plot the result of `lab.influence`, or the influence in the Scan `scan` of a derivative.
 
-    Colors show sizes by powers of ten, at most down to six powers below the largest size, or below
-    1 if the largest size exceeds 1. The map has at most 28 rows and columns; a cell of a larger map
-    shows the largest derivative of a block of pairs, or nan. With `ax`, draw the map on these
-    matplotlib axes and return `ax`. Raises the errors of `lab.influence`.
+    Colors show sizes on a logarithmic scale of at most six powers of ten; if the largest size
+    exceeds 1, the scale ends at 10⁻⁶ or above. The map has at most 28 rows and columns; a cell of
+    a larger map shows the largest derivative of a block of pairs, or nan. With `ax`, draw the map
+    on these matplotlib axes and return `ax`. Raises the errors of `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)
