@@ -200,7 +200,7 @@ def _symbols_of(
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """Return the name of the Scan that computes `base`, and its loop variable, or None."""
+    """Return the Scan's name and the loop variable whose output is `base`; None without a Scan."""
     node = base.owner
     if not is_scan(node):
         return None

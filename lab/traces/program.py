@@ -62,7 +62,10 @@ class Instructions:
         self.add("constant", 0.0)  # the value of uninitialized memory
 
     def add(self, name: str, *operands: float | str) -> int:
-        """Return the index of an instruction, and append the instruction if the list lacks it."""
+        """Return the index of an instruction, and append the instruction if the list lacks it.
+
+        Raises GraphError for an operation without a rule in a page, and after `MOST` instructions.
+        """
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name not in KNOWN and name not in ("constant", "input"):

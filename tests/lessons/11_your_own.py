@@ -22,7 +22,7 @@ assert "Both pullbacks compute the same gradients" in report
 assert "none: the steps of both runs write the same" in report
 assert "for steps 0 to n−1" in str(explained)
 words = " ".join(str(explained).split())
-assert "every backward step reads h[t−1] and h[t]" in words
+assert "the backward step for step t reads h[t−1] and h[t]" in words
 assert "Known traps: none." in words
 check.compare(gradient.eval({x: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
 assert [trap.name for trap in lab.explain(xs[-1], xs).traps] == ["gradient_of_output"]

@@ -154,9 +154,9 @@ SLOPES: dict[str, Callable[[Power, Power], Power]] = {
 
 
 def _power(x: Power, r: Variable, y: Variable) -> Power:
-    """Return y = x to the constant power r.
+    """Return the series of x to the power r, whose first coefficient is `y`.
 
-    For a small integer r, y is a product of factors; otherwise y solves x·y′ = r·y·x′.
+    For an integer with abs(r) ≤ `LARGEST`, multiply factors; otherwise solve x·y′ = r·y·x′.
     """
     number = _constant(r)
     if number is None or number != int(number) or abs(number) > LARGEST:

@@ -115,7 +115,7 @@ def read_subject(
 
 
 def _check_independent(variables: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError for a repeated variable, or a variable computed from another variable.
+    """Raise ArgumentError for repeated `variables`, or if they compute each other or `given`.
 
     Finite differences change one variable and leave all other values the same.
     """

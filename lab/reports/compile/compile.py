@@ -246,7 +246,7 @@ def _rewriting_of(function: Function, given: Values) -> Rewriting:
 
 
 def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
-    """Map each unique name to its variable."""
+    """Map names to variables; omit repeated names and variables without a name."""
     names = [variable.name for variable in variables]
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
 

@@ -209,10 +209,11 @@ def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Sav
             taps.setdefault(part, []).append(reading.tap)
     for part, read in taps.items():
         values = listing(tap_symbol(names[part], tap) for tap in dict.fromkeys(read))
-        purpose = f"saved values: every backward step reads {values}"
+        purpose = f"saved values: the backward step for step t reads {values}"
         yield array(part, purpose, part.tape.rows(1) - 1, names[part])
     for reverse in derivation.states:
-        yield array(reverse.source, "tape", reverse.source.tape.rows(1) - 1)
+        purpose = "tape: mit-mot buffer of the backward Scan"
+        yield array(reverse.source, purpose, reverse.source.tape.rows(1) - 1)
     for total in derivation.totals:
         if total.source.kind is Kind.SEQUENCE:
             yield array(total.source, "one value per step", 0)

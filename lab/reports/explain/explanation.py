@@ -177,7 +177,8 @@ class Explanation(Report):
         return Section("Details", (ReportTable(header, rows),))
 
     def _summary(self) -> Iterator[str]:
-        result = f"Result: {self.status}".rstrip(".")
+        exists = isinstance(self.status, Connected)
+        result = f"Result: {'the gradient exists' if exists else self.status}".rstrip(".")
         if not self.scans:
             yield f"{result}. {NO_SCAN}"
             return

@@ -67,10 +67,10 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     for variable in wrt:
         if any(part.outer_output is _viewed(variable) for part in parts.states):
             message = (
-                f"{variable_label(variable, 'the variable')} is an output of this Scan. A gradient "
-                "wrt an output counts only the later uses by the cost, not by later steps: for the "
-                "last of four values it is 0, 0, 0, 1. Differentiate wrt an initial value, a "
-                "sequence, or a parameter."
+                f"You differentiate wrt {variable_label(variable, 'a variable')}, an output of "
+                "this Scan. Such a gradient counts only the direct uses by the cost, and not the "
+                "effect on later steps: for the last of four values it is 0, 0, 0, 1. "
+                "Differentiate wrt an initial value, a sequence, or a parameter."
             )
             matches.append(Trap("gradient_of_output", parts.called, message))
     return tuple(dict.fromkeys(matches))

@@ -145,8 +145,8 @@ GRAPHS = {
     "small number": (small_number, "initial_dtype", "v is int8"),
     "cast down": (lambda: loop(single, SINGLE, W), "initial_dtype", "casts it to float32"),
     "cast up": (lambda: loop(double, X0, SINGLE_W),),
-    "of output": (of_output, "gradient_of_output", "xs is an output"),
-    "of sequence": (of_sequence, "gradient_of_output", "the values x[t] of scan_fn is an output"),
+    "of output": (of_output, "gradient_of_output", "wrt xs, an output of this"),
+    "of sequence": (of_sequence, "gradient_of_output", "wrt the values x[t] of scan_fn, an output"),
     "of input": (lambda: loop(square),),
     "truncated": (
         lambda: loop(square, truncate_gradient=2),

@@ -213,7 +213,7 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
 
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence with up to 3 nonzero initial gradients of the event that fills a tape."""
+    """Return the sentence of a filled tape: its first 3 nonzero values and the count of others."""
     nonzero = [w for w in event.writes if np.any(w.new)]
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(nonzero[:3]):
