@@ -7,12 +7,12 @@ of an edge is a text on its arrow, at a point where it touches no cell, other ar
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, pairwise, product
 
 import numpy as np
 
-from visual.scene.combinators import Envelope, Piece, envelope_of, piece
+from visual.scene.combinators import Envelope, Piece, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -218,12 +218,13 @@ def place_labels(
 def _chips(path: Sequence[Point], factor: str) -> Iterator[Piece]:
     """Yield labels for a factor on its arrow, from the middle of the arrow to its ends."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 4, len(path) // 2
+    chip = Box(1 - half, -6.5, 2 * half - 2, 13, Role.PANEL)
+    shapes = (chip, Text(0, 4, factor, LETTERS, "middle", mono=True))
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
-        for aside in (0.0, (half - 1) / 2, (1 - half) / 2):
-            chip = Box(x + aside - half + 1, y - 6.5, 2 * half - 2, 13, Role.PANEL)
-            text = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
-            yield replace(piece(chip, text), envelope=envelope_of(chip).padded(1, 1))
+        for center in (x, x + (half - 1) / 2, x + (1 - half) / 2):
+            room = Envelope(center - half, y - 7.5, center + half, y + 7.5)
+            yield Piece(((center, y, shapes),), room)
 
 
 def points_along(arrow: Arrow) -> list[Point]:
