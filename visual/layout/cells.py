@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Unpack
 
 import numpy as np
@@ -46,12 +46,14 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 def value_within(value: np.ndarray, room: float, size: float) -> str:
     """Return a number or a norm as text with the most digits that fit: 4 to 1, or ``-9e-3``."""
     number, bar = norm(value) if value.ndim else value.item(), "‖" * (value.ndim > 0)
-    texts = [number_text(number, digits) for digits in (4, 3, 2, 1)]
     mantissa, e, exponent = f"{number:.0e}".partition("e")
-    if isinstance(number, float) and e:
-        texts.append(f"{mantissa}e{int(exponent)}")
-    texts = [f"{bar}{text}{bar}" for text in texts]
-    return next((t for t in texts if text_width(t, size, mono=True) <= room), texts[-1])
+    short = [f"{mantissa}e{int(exponent)}"] if isinstance(number, float) and e else []
+    texts = chain((number_text(number, digits) for digits in (4, 3, 2, 1)), short)
+    text = ""
+    for text in (f"{bar}{each}{bar}" for each in texts):
+        if text_width(text, size, mono=True) <= room:
+            break
+    return text
 
 
 def values_text(value: np.ndarray) -> str:

@@ -66,7 +66,7 @@ def lay_out(
         shown = [*table.touched(fold)]
         if layout.place(shown, is_last=ends == 0 or sheet.steps is not None):
             break
-    for row in table.rows(fold, [area.left for area in layout.parts]):
+    for row in table.selected or table.rows(fold, [area.left for area in layout.parts]):
         layout.add(row)
     return sized(layout.right, layout.y, *layout.shapes)
 

@@ -1,8 +1,7 @@
 """Tables of cells: the content of a picture before `placing.lay_out` computes positions.
 
-A `Table` yields rows. A row consists of lines, and a line consists of cells. The key of a column
-consists of the number of a block of columns, and of the number of the column in the block. Blocks
-are next to each other.
+A `Table` yields rows. A row consists of lines, and a line of cells. A column has a key: the number
+of its block of columns, and its number in the block. Blocks are next to each other.
 """
 
 from abc import ABC, abstractmethod
@@ -135,14 +134,16 @@ class Table(ABC):
 
     parts: tuple[TablePart, ...] = (TablePart(),)
     label_width: float | None = None
+    selected: Sequence[Row] | None = None
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return, for each part, the columns of the heads and cells in the selected rows.
 
-        A table whose rows depend on the shown columns overrides this method.
+        A table whose rows depend on the shown columns overrides this method. `selected` then
+        remains None; otherwise, it contains the rows, so that they are built once.
         """
-        columns = [set[Key]() for _ in self.parts]
-        for line in (line for row in self.rows(fold, ()) for line in row.lines):
+        columns, self.selected = [set[Key]() for _ in self.parts], [*self.rows(fold, ())]
+        for line in (line for row in self.selected for line in row.lines):
             columns[line.part].update(line.heads, (c.column for c in line.cells if c.column))
         return columns
 

@@ -72,11 +72,8 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
         others = [_bent(*way.points, turn=turn) for turn in TURNS if is_on_line]
         row, tracks = arrangement.boxes[part.target].row, (way, *others)
         away = [band for number, band in bands.items() if number != row]
-        choices = [
-            *((each, (*factors, *boxes, *away)) for each in tracks),
-            *((each, (*factors, *boxes)) for each in tracks),
-            (way, (*factors,)),
-        ]
+        obstacles = [*factors, *boxes, *away], [*factors, *boxes]
+        choices = [*((each, taken) for taken in obstacles for each in tracks), (way, [*factors])]
         for each, taken in [] if group.hides_factors else choices:
             box, _ = factor_pill(arrangement, term, each.chip or way.chip)
             area = envelope_of(box).padded(-1, 0)
