@@ -202,8 +202,10 @@ def place_labels(
     occupied_rooms, labels_by_arrow = [*occupied], dict[int, Piece]()
 
     def is_free(room: Envelope, own: int) -> bool:
-        if any(map(room.meets, occupied_rooms)):
-            return False
+        left, top, right, bottom = room  # a loop without calls: `room.meets` takes twice as long
+        for x, y, end, low in occupied_rooms:
+            if left < end and x < right and top < low and y < bottom:
+                return False
         others = (n for n, other in enumerate(rooms) if n != own and room.meets(other))
         return not any(meets(*part, room) for n in others for part in pairwise(paths[n]))
 

@@ -11,7 +11,7 @@ The design follows https://github.com/chalk-diagrams/chalk, whose envelopes can 
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, TextLook, moved
@@ -19,8 +19,7 @@ from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, TextLo
 ASCENT, DESCENT = 0.94, 0.24  # heights of a line of DejaVu above and below the baseline, in em
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A rectangle in pixels. The envelope of an empty picture has size 0."""
 
     left: float = 0.0
@@ -63,7 +62,7 @@ class Piece:
     """
 
     placed: tuple[tuple[float, float, tuple[Shape, ...]], ...] = ()
-    envelope: Envelope = Envelope()
+    envelope: Envelope = Envelope()  # noqa: RUF009 (immutable)
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:

@@ -1,7 +1,5 @@
 """Compare widths of texts with FreeType and Chromium; check the sizes of combined shapes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,5 +104,5 @@ def test_no_shape_leaves_its_envelope(parts, apart):
 
 def test_a_shape_outside_its_envelope_is_detected():
     box = Box(0, 0, 50, 20, Role.SEED)
-    assert not is_inside(box, replace(piece(box).envelope, right=49.0))
+    assert not is_inside(box, piece(box).envelope._replace(right=49.0))
     assert not is_inside(Text(0, 10, "Wide words", 12), envelope_of(Text(0, 10, "Wide", 12)))

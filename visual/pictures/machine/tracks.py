@@ -60,7 +60,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     covers a cell. A factor that would always cover an earlier factor is not shown.
     """
     boxes = [box.area for box in arrangement.boxes]
-    bands = {b.row: replace(b.area, left=0.0, right=arrangement.width) for b in arrangement.boxes}
+    bands = {b.row: b.area._replace(left=0.0, right=arrangement.width) for b in arrangement.boxes}
     factors = list[Envelope]()
 
     def placed(part: Part, term: Movement) -> Track:
