@@ -1,13 +1,13 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell also contains the fields of `_cell`, and a group its `start` and `end`. Positions are in
-`layouts`: an arrangement for wide pages, and an arrangement for phones.
+A cell also contains the fields of `_cell`, and a group its `start` and `end`. `layouts` are an
+arrangement for wide pages and an arrangement for phones. Each cell has a box for each layout, and
+each term a line for each layout.
 """
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from itertools import chain
 from typing import Any
 
 from lab.equations.events.records import SlotRole
@@ -15,7 +15,7 @@ from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
+from visual.pictures.machine.arrange import CellBox, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
@@ -45,11 +45,17 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     first = None if mistake is None else mistake.first_wrong
     first = next((events.start + 1 for events in gradients), 0) if first is None else first
     data = {"first": first, **_plain(machine, without=("rows", "cells"))}
-    data["cells"] = [_cell(machine, box) for box in layouts[0].boxes]
-    data["layouts"] = [_layout(arrangement) for arrangement in layouts]
+    boxes = zip(*(layout.boxes for layout in layouts), strict=True)
+    data["cells"] = [_cell(machine, *each) for each in boxes]
+    omitted = ("machine", "boxes", "is_cramped")
+    data["layouts"] = [_plain(layout, 2, without=omitted) for layout in layouts]
     for plain, event in zip(data["events"], machine.events, strict=True):
-        for group, (_, start, end) in zip(plain["groups"], spans(event), strict=True):
-            group |= {"start": start, "end": end}
+        for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):
+            plain_group |= {"start": start, "end": end}
+            tracks = (group_tracks(layout, group) for layout in layouts)
+            for part, *lines in zip(plain_group["parts"], *tracks, strict=True):
+                for term, *each in zip(part["terms"], *lines, strict=True):
+                    term["lines"] = [_plain(line, 2) for line in each]
     if mistake is not None:
         example = mistake.example
         offer = example and _offer(example)
@@ -67,17 +73,6 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
         if any(inner.steps for inner in run.scans)
     ]
     return data
-
-
-def _layout(arrangement: Arrangement) -> dict[str, Any]:
-    """Return the positions of cells and headings, and the lines of all terms in their order."""
-    groups = [group for event in arrangement.machine.events for group in event.groups]
-    tracks = (track for group in groups for track in chain(*group_tracks(arrangement, group)))
-    return {
-        **_plain(arrangement, 2, without=("machine", "boxes", "is_cramped")),
-        "cells": [_plain(box, 2, without=CONTENT) for box in arrangement.boxes],
-        "lines": [_plain(track, 2) for track in tracks],
-    }
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
@@ -109,8 +104,8 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words + [formats[n].format(example[n]) for n in formats if n in example])
 
 
-def _cell(machine: content.MachineContent, cell: CellBox) -> dict[str, Any]:
-    """Return the content of a cell, without its position.
+def _cell(machine: content.MachineContent, cell: CellBox, narrow: CellBox) -> dict[str, Any]:
+    """Return a cell with its `boxes` in the layouts for wide pages and for phones (`narrow`).
 
     `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
     instruction for a given initial value, or None for a cell without such a value.
@@ -123,6 +118,7 @@ def _cell(machine: content.MachineContent, cell: CellBox) -> dict[str, Any]:
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
         **_plain(cell, without=POSITION),
+        "boxes": [_plain(box, 2, without=CONTENT) for box in (cell, narrow)],
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

@@ -32,14 +32,13 @@ const MARKUP = `
 // Return a record with further fields. The record is the prototype, because a page defines properties in it.
 const extend = (record, fields) => Object.assign(Object.create(record), fields);
 
-/** Return a machine with the positions of a layout. @param {any} whole @param {any} layout */
-function placed(whole, layout) {
-  const lines = layout.lines.values();
-  const part = (node) => extend(node, { terms: node.terms.map((term) => extend(term, lines.next().value)) });
+/** Return a machine with the positions of a layout. @param {any} whole @param {number} index */
+function placed(whole, index) {
+  const part = (node) => extend(node, { terms: node.terms.map((term) => extend(term, term.lines[index])) });
   const group = (node) => extend(node, { parts: node.parts.map(part) });
   const events = whole.events.map((event) => extend(event, { groups: event.groups.map(group) }));
-  const cells = whole.cells.map((cell, number) => extend(cell, layout.cells[number]));
-  return extend(whole, { ...layout, cells, events });
+  const cells = whole.cells.map((cell) => extend(cell, cell.boxes[index]));
+  return extend(whole, { ...whole.layouts[index], cells, events });
 }
 
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
@@ -89,7 +88,7 @@ class Machine {
   /** The machine in the layout for the present width. */
   fittingData() {
     const { layouts } = this.whole, room = this.stage.clientWidth, index = Number(room && room < layouts[0].width);
-    return this.placed[index] ??= placed(this.whole, layouts[index]);
+    return this.placed[index] ??= placed(this.whole, index);
   }
 
   /** Draw an arrangement of the machine; the controls do not change. @param {any} data */

@@ -93,15 +93,9 @@ class Words {
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
-      at.group === many - 1 || parts.some((part) => this.readsWrongNumber(part, at.number)) ? effects[at.number] : "",
+      at.group === many - 1 || group?.reads_wrong ? effects[at.number] : "",
       at.number === this.data.moments && at.group === many - 1 ? values : "",
     ].filter(Boolean).join(" · ");
-  }
-
-  /** Return whether a part of an event reads a wrong number. @param {Part} part @param {number} moment */
-  readsWrongNumber(part, moment) {
-    const { cells } = this.data, read = part.terms.flatMap(({ source, saved }) => [source, ...saved]);
-    return read.some((number) => (cells[number]?.wrong_from ?? moment) < moment);
   }
 
   /** @param {Phrase[]} sentence @param {string=} exact */

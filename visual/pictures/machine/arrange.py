@@ -8,6 +8,7 @@ otherwise, they are `COMPACT`. The width of the sheet determines the distance be
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from lab.records import cached_property
 from visual.layout.columns import Gap
 from visual.pictures.machine.content import (
     LISTED,
@@ -105,6 +106,16 @@ class Arrangement:
     pitch: float
     is_tall: bool
     is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
+
+    @cached_property
+    def areas(self) -> list[Envelope]:
+        """The rectangle of each box."""
+        return [box.area for box in self.boxes]
+
+    @cached_property
+    def bands(self) -> dict[int, Envelope]:
+        """The rectangle of each row, as wide as the sheet."""
+        return {b.row: b.area._replace(left=0.0, right=self.width) for b in self.boxes}
 
 
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:

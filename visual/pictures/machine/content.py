@@ -171,13 +171,14 @@ class PartGroup:
 
     `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
     each part has a sentence. If `hides_factors`, the lines show no factors, because several
-    sums have only zero terms.
+    sums have only zero terms. `reads_wrong` marks a group that reads a wrong number.
     """
 
     parts: tuple[Part, ...]
     summary: tuple[tuple[Phrase, ...], ...] = ()
     reason: str = ""
     hides_factors: bool = False
+    reads_wrong: bool = False
 
     @property
     def weight(self) -> float:

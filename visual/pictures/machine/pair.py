@@ -71,12 +71,9 @@ def pair_of(breakage: Breakage) -> MachineContent:
     runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
-    played, table = _with_red_numbers(machine.events, wrong), tuple(_table(breakage))
-    first_read = (
-        moment
-        for moment, event in enumerate(machine.events, start=1)
-        if any(wrong.get(cell, moment) < moment for part in event.parts for cell in part.reads)
-    )
+    played = tuple(_with_red_numbers(machine.events, wrong))
+    table, numbered = tuple(_table(breakage)), enumerate(played, start=1)
+    first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
     mistake = RuleEffect(
         breakage.rule.name,
         breakage.rule.change,
@@ -86,7 +83,7 @@ def pair_of(breakage: Breakage) -> MachineContent:
         example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
     )
     title, values = _title(breakage, table), tuple(results(runs[0].wording))
-    return replace(machine, title=title, events=tuple(played), results=values, mistake=mistake)
+    return replace(machine, title=title, events=played, results=values, mistake=mistake)
 
 
 def _with_red_numbers(
@@ -103,7 +100,9 @@ def _with_red_numbers(
             is_wrong = any(wrong.get(cell, moment + 1) <= moment for cell in second)
             correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
             parts = tuple(_with_red(part, correct) for part in group.parts)
-            ranked.append(((is_wrong, bool(second)), replace(group, parts=parts)))
+            reads_wrong = any(wrong.get(n, moment) < moment for part in parts for n in part.reads)
+            shown = replace(group, parts=parts, reads_wrong=reads_wrong)
+            ranked.append(((is_wrong, bool(second)), shown))
         ranked.sort(key=lambda pair: pair[0])
         yield replace(event, groups=tuple(group for _, group in ranked))
 

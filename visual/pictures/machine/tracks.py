@@ -59,8 +59,6 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     except the row of the target; otherwise, at the first that is outside cells; otherwise, it
     covers a cell. A factor that would always cover an earlier factor is not shown.
     """
-    boxes = [box.area for box in arrangement.boxes]
-    bands = {b.row: b.area._replace(left=0.0, right=arrangement.width) for b in arrangement.boxes}
     factors = list[Envelope]()
 
     def placed(part: Part, term: Movement) -> Track:
@@ -71,8 +69,9 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
         is_on_line = term.source not in (None, part.target)
         others = [_bent(*way.points, turn=turn) for turn in TURNS if is_on_line]
         row, tracks = arrangement.boxes[part.target].row, (way, *others)
-        away = [band for number, band in bands.items() if number != row]
-        obstacles = [*factors, *boxes, *away], [*factors, *boxes]
+        away = [band for number, band in arrangement.bands.items() if number != row]
+        near = [*factors, *arrangement.areas]
+        obstacles = [*near, *away], near
         choices = [*((each, taken) for taken in obstacles for each in tracks), (way, [*factors])]
         for each, taken in [] if group.hides_factors else choices:
             box, _ = factor_pill(arrangement, term, each.chip or way.chip)
