@@ -251,7 +251,7 @@ def test_rotating_a_phone_preserves_the_moment(page, opened):
     assert all(0 <= x <= 390 for x, _, _, _ in boxes)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_function("() => !document.querySelector('.scantape-machine.narrow')")
+    page.wait_for_selector(".scantape-machine:not(.narrow)")
     boxes = page.evaluate(CELLS)
     assert [text for _, _, text, _ in boxes] == [cell.at(7).text for cell in machine.cells]
     assert page.locator(".scantape-machine").get_attribute("data-moment") == "7"

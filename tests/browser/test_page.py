@@ -110,7 +110,7 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
         page = opened.page
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
         expected = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
-        page.wait_for_function("(expected) => location.hash === expected", arg=expected)
+        page.wait_for_url(lambda url: url.endswith(expected))
         page.evaluate("location.hash = 'loop=gap&order=1&moment=2'")
         page.locator(".scan", has_text="1 gap").wait_for()
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "2"
