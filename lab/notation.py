@@ -353,15 +353,49 @@ def value_symbol(name: str, index: int | str | None = None, style: Style = PLAIN
     return symbol(base, style) + subscript(index, style)
 
 
+def first_values(name: str, count: int, style: Style = PLAIN) -> str:
+    """Write the first `count` values of a variable as ``x₀, x₁``, or as ``x₀, …, x₄``."""
+    names = [value_symbol(name, index, style) for index in range(count)]
+    return ", ".join(names if count < 4 else [names[0], style.dots, names[-1]])
+
+
+def shifted(index: str, by: int, style: Style = PLAIN) -> str:
+    """Write the sum of an index and a number as ``t``, ``t−1``, or ``n+2``."""
+    return f"{index}{'+' if by > 0 else style.minus}{abs(by)}" if by else index
+
+
 def tap_symbol(name: str, tap: int, style: Style = PLAIN) -> str:
     """Write a tap as ``x[t−1]``, relative to the value that the step writes."""
-    distance = f"{'+' if tap > 0 else style.minus}{abs(tap)}" if tap else ""
-    return f"{symbol(name, style)}[t{distance}]"
+    return f"{symbol(name, style)}[{shifted('t', tap, style)}]"
 
 
 def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
     """Write a slot of a buffer as ``buf[2]``, or as ``buf[k+1]`` for any step k."""
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
+
+
+def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
+    """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
+
+    The index at step 0 is `first`, added to `length` if given, and changes by `way` per step.
+    """
+    distance = "k" if abs(way) == 1 else f"{abs(way)}k"
+    if way > 0 and not length:
+        return shifted(distance, first, style)
+    start = shifted(length, first, style) if length else str(first).replace("-", style.minus)
+    return f"{start}{'+' if way > 0 else style.minus}{distance}"
+
+
+def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
+    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``.
+
+    `starts` maps each name to the index of its value at tap 0 of step 0.
+    """
+    entries = [
+        f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
+        for name, start in starts.items()
+    ]
+    return f"step k: {', '.join(entries)}" if entries else ""
 
 
 def primes(order: int) -> str:

@@ -1,14 +1,35 @@
-"""Name the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
+"""Name the quantities of a trace, such as x₃, dC/dx₃, and ∂C′/∂x₃, and write its formulas.
 
 The letter d denotes a total gradient.  The letter ∂ denotes a direct contribution, from the cost or
 from one reader of the value.  Several contributions to one gradient are numbered, as in ∂₂C/∂x₃.
+
+    >>> named, formula = Quantities(trace, 1), trace.scans[1].formulas[0]
+    >>> named.formula_at(formula, 0), named.numbers(formula, 0)
+    ('buf[1] ← buf[0]·2·x₃ + buf[1]', '1.327 = 1·2·0.6634 + 0')
+
+A formula names a slot on a tape of gradients by its position, such as buf[1], because a step
+overwrites the slot.  All other values have names, such as x₃.
 """
 
-from lab.notation import primes, ranges_text, slot_symbol, subscript, value_symbol
+from lab.equations.numbers import equation
+from lab.notation import (
+    PLAIN,
+    Leaf,
+    index_formula,
+    offsets_text,
+    primes,
+    ranges_text,
+    render,
+    slot_symbol,
+    subscript,
+    tap_symbol,
+    value_symbol,
+)
 from lab.records import cached_property
 from lab.tape import Kind
+from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import SequenceTrace, TapeTrace
+from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 
 
 def cost_name(order: int) -> str:
@@ -33,7 +54,7 @@ def index_of(tape: TapeTrace, row: int | None) -> int | None:
 
 
 class Quantities(ScanOf):
-    """Scan `number` of a trace, with the names of its quantities."""
+    """Scan `number` of a trace, with the names of its quantities, for one step or all steps."""
 
     @property
     def scan_label(self) -> str:
@@ -134,3 +155,67 @@ class Quantities(ScanOf):
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, share is not None, share or 0)
+
+    @property
+    def offsets(self) -> str:
+        """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``; "" for a derivative."""
+        if self.scan.parent is not None:
+            return ""
+        states = [tape for tape in self.scan.held if tape.kind is not Kind.MIT_MOT]
+        starts = {tape.name: tape.tape.origin for tape in states}
+        starts |= {s.axis.variable: s.now for s in self.scan.sequences}
+        return offsets_text({name: start + self.scan.first for name, start in starts.items()})
+
+    def formula_at(self, formula: Formula, step: int) -> str:
+        """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
+        right = render(formula.expression, lambda leaf: self.leaf_at(leaf, step))
+        return f"{self.leaf_at(formula.target, step)} {self.sign(formula)} {right}"
+
+    def equation(self, formula: Formula) -> str:
+        """Write the formula of all steps: ``x[t] = x[t−1]²``."""
+        right = render(formula.expression, self.leaf_label)
+        return f"{self.leaf_label(formula.target)} {self.sign(formula)} {right}"
+
+    def numbers(self, formula: Formula, step: int) -> str:
+        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; return "" if impossible."""
+        sources: tuple[Leaf | Formula, ...] = (*formula.leaves, formula)
+        values = [value_at_step(self.scan, source, step) for source in sources]
+        numbers = [value for value in values if value is not None and not value.ndim]
+        if len(numbers) < len(sources):
+            return ""
+        used = dict(zip(formula.leaves, numbers, strict=False))
+        return equation(numbers[-1], formula.expression, used)
+
+    def sign(self, formula: Formula) -> str:
+        """Return ``=``, or an arrow if the formula replaces a value."""
+        target = self.scan.tape(formula.target.argument)
+        replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
+        return PLAIN.arrow if replaces else "="
+
+    def leaf_at(self, leaf: Leaf, step: int) -> str:
+        """Name a leaf at a step: ``buf[1]``, ``x₃``, or ``w``."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, SequenceTrace):
+            return self.sequence_label(variable, int(variable.axis.index[step]))
+        if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
+            return leaf.variable
+        in_time = self.scan.parent is None or not variable.tape.reads
+        label = self.tape_label if in_time and variable.axis is not None else self.place
+        return label(variable, variable.tape.row(step, leaf.tap))
+
+    def leaf_label(self, leaf: Leaf) -> str:
+        """Name a leaf at any step: ``x[t−1]``, ``u[t]``, or ``w``; in a derivative ``x₃₋ₖ``.
+
+        t is the time index of the written value, and k the number of the step.
+        """
+        variable, in_loop = self.scan.variable(leaf), self.scan.parent is None
+        if isinstance(variable, SequenceTrace) and len(variable.axis.index):
+            first, way = variable.axis.direction
+            if in_loop and way == 1:
+                return tap_symbol(leaf.variable, first - variable.now)
+            return self.sequence_label(variable, index_formula(first, way))
+        if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
+            return leaf.variable
+        if in_loop or variable.tape.reads or variable.axis is None:
+            return tap_symbol(leaf.variable, leaf.tap)
+        return self.named_at(variable, index_formula(*variable.axis.direction))

@@ -15,7 +15,6 @@ The terms follow PyTensor's "Internal documentation of the scan op".
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.equations.spelling import index_formula, offsets_text
 from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.notation import (
@@ -25,8 +24,12 @@ from lab.notation import (
     Leaf,
     Number,
     Style,
+    first_values,
+    index_formula,
     integers,
+    offsets_text,
     render,
+    shifted,
     slot_symbol,
     tap_symbol,
     value_symbol,
@@ -180,7 +183,7 @@ GIVEN = r"\text{given}"
 class Writer:
     """A writer of the equations of a system, in plain text or LaTeX.
 
-    A `Speller` names the values of a run.  A system belongs to no run: the number of steps can be
+    `Quantities` names the values of a run.  A system belongs to no run: the number of steps can be
     unknown, and a slot of a gradient has no name.
     """
 
@@ -209,10 +212,6 @@ class Writer:
         """Name the buffer of a gradient: ``buf``, or ``buf_dx`` if the system has several."""
         several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(VariableRole.STATE)) > 1
         return f"buf_{quantity.symbol}" if several else "buf"
-
-    def value_name(self, quantity: Quantity, index: int) -> str:
-        """Write the value of a variable at a time index, as ``x₀``."""
-        return value_symbol(quantity.symbol, index, self.style)
 
     @property
     def offsets(self) -> str:
@@ -254,23 +253,16 @@ class Writer:
 
     def buffer(self, quantity: Quantity) -> str:
         """Write the values in the rows of the Scan's buffer: ``x₀, …, x₄``."""
-        steps, more = self.system.steps, quantity.tape.origin
-        if not isinstance(steps, Number):
-            last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
-            last = value_symbol(quantity.symbol, last, self.style)
-            return f"{self.value_name(quantity, 0)}, …, {last}"
-        return self._names(quantity, more + _count(steps)) or "nothing"
-
-    def _names(self, quantity: Quantity, count: int) -> str:
-        """Write the names of the first `count` values of a variable: ``x₀, …, x₄``."""
-        names = [self.value_name(quantity, row) for row in range(count)]
-        dots = r"\ldots" if self.style.latex else "…"
-        return ", ".join(names if count < 4 else [names[0], dots, names[-1]])
+        steps, more, symbol = self.system.steps, quantity.tape.origin, quantity.symbol
+        if isinstance(steps, Number):
+            return first_values(symbol, more + _count(steps), self.style) or "nothing"
+        ends = 0, shifted("n", more - 1, self.style)
+        return ", …, ".join(value_symbol(symbol, index, self.style) for index in ends)
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
         """Return the names of the initial values of a state, and the expression of their values."""
         value = render(quantity.given, self.term, self.style) if quantity.given else ""
-        return self._names(quantity, quantity.tape.origin), value
+        return first_values(quantity.symbol, quantity.tape.origin, self.style), value
 
     def row(self, quantity: Quantity) -> tuple[str, ...]:
         """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""

@@ -24,7 +24,7 @@ from lab.loops.declaration import BY, OF, Declaration
 from lab.loops.text.source import choose_name
 from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
-from lab.notation import Number, value_symbol
+from lab.notation import Number, first_values
 from lab.retired import RetiredAttribute
 from lab.scans.buffers import as_tensor
 from lab.traces.trace import Trace
@@ -142,9 +142,8 @@ def _initial_values(variable: object) -> str:
     """Write the initial values of a state as x₀ or (x₀, x₁); return "" for other variables."""
     if not isinstance(variable, State):
         return ""
-    names = [value_symbol(variable.name, index) for index in range(variable.reach)]
-    names = names if len(names) < 4 else [names[0], "…", names[-1]]
-    return f"({', '.join(names)})" if len(names) > 1 else names[0]
+    names = first_values(variable.name, variable.reach)
+    return f"({names})" if variable.reach > 1 else names
 
 
 def _short_text(initial: np.ndarray) -> str:

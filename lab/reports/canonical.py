@@ -30,7 +30,7 @@ from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.gradients.derivative import differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import Leaf, integers, render
+from lab.notation import Leaf, integers, render, value_symbol
 from lab.reports.breaking.breakage import precise
 from lab.reports.tables import Report, Section
 from lab.scans.buffers import initial_of
@@ -185,7 +185,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         report,
         inputs=tuple(_inputs(parts, writer, call_arguments, parameters)),
         outputs=tuple(_outputs(parts, node, writer)),
-        first_rows=tuple(writer.value_name(quantity, quantity.tape.origin) for quantity in written),
+        first_rows=tuple(value_symbol(each.symbol, each.tape.origin) for each in written),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from lab.notation import Leaf, summands_of
+from lab.notation import Leaf
 from lab.traces.scan_of import ScanOf, Value
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
@@ -105,12 +105,3 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
             giver = parent.number
         parent = parent.parent
     return lambda step: Value(giver, leaf.variable, -1, 0)
-
-
-def adds_old(formula: Formula) -> bool:
-    """Return whether the old value of a slot is a term of the new value."""
-    target = formula.target
-    return any(
-        isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
-        for term in summands_of(formula.expression)
-    )

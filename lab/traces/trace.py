@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Expression, Leaf, Number, leaves_of
+from lab.notation import Expression, Leaf, Number, leaves_of, summands_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
 from lab.tape import Kind, Tape
@@ -32,6 +32,12 @@ class Axis:
     def rows(self) -> Mapping[int, int]:
         """A map from each index to its row."""
         return {index: row for row, index in enumerate(self.index.tolist())}
+
+    @property
+    def direction(self) -> tuple[int, int]:
+        """The first index, and the change of the index from row to row."""
+        first, *others = self.index[:2].tolist() or [0]
+        return first, others[0] - first if others else 1
 
 
 @record_of_arrays
@@ -220,6 +226,11 @@ class Formula:
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves of the expression, each once, from left to right."""
         return tuple(leaves_of(self.expression))
+
+    @property
+    def adds_old(self) -> bool:
+        """Whether the old value of the slot is a term of the new value."""
+        return self.target in summands_of(self.expression)
 
 
 @record_of_arrays

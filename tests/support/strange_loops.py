@@ -10,7 +10,6 @@ import pytensor.tensor as pt
 
 import lab
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 from lab.tape import Tape
@@ -97,6 +96,6 @@ def derivations_of(name, order):
 
 def formulas_at(trace, scan, step):
     """Yield each formula of a step of Scan number `scan`, and its equation in numbers."""
-    speller = Speller(Quantities(trace, scan))
+    named = Quantities(trace, scan)
     for formula in trace.scans[scan].formulas:
-        yield speller.formula_at(formula, step), speller.numbers(formula, step)
+        yield named.formula_at(formula, step), named.numbers(formula, step)

@@ -16,7 +16,6 @@ from itertools import islice
 
 import numpy as np
 
-from lab.equations.spelling import Speller
 from lab.errors import (
     argument_error,
     check_function,
@@ -174,10 +173,9 @@ def _is_same(numbers: list[float], right: list[float]) -> bool:
 def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:
     """Return a sentence about a wrong slot of a gradient's tape and the steps that write it."""
     named = _gradient(trace)
-    tape, speller = named.scan.tapes[0], Speller(named)
-    spell = speller.numbers if with_numbers else speller.formula_at
+    tape, write = named.scan.tapes[0], named.numbers if with_numbers else named.formula_at
     steps = [
-        f"step {step} computes {spell(formula, step)}"
+        f"step {step} computes {write(formula, step)}"
         for formula in named.scan.formulas
         if formula.target.argument == tape.argument
         for step in range(named.scan.steps)

@@ -7,7 +7,7 @@ number of Scans: a derivative differentiates each Scan that the previous derivat
 from collections import Counter
 from collections.abc import Iterable
 
-from lab.equations.spelling import result_notes
+from lab.equations.notes import result_notes
 from lab.errors import listing
 from lab.notation import counted, primes, render
 from lab.traces.trace import ScanTrace, Trace

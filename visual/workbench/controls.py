@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, argument_error, check_choice
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
@@ -40,8 +39,8 @@ def equation(bench: Bench) -> str:
     """Return the equations of a step as text, or an empty text for a picture without a trace."""
     if bench.picture.trace is None:
         return ""
-    spell = Speller(NamedScan(bench.picture.trace, 0))
-    return "; ".join(map(spell.equation, spell.scan.formulas))
+    named = NamedScan(bench.picture.trace, 0)
+    return "; ".join(map(named.equation, named.scan.formulas))
 
 
 def controls(bench: Bench) -> Iterator[Control]:

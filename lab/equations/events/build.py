@@ -8,7 +8,6 @@ import numpy as np
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
 from lab.equations.quantities import Quantities, cost_name
-from lab.equations.spelling import Speller
 from lab.notation import Leaf
 from lab.records import cached_property
 from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
@@ -27,11 +26,6 @@ class Builder:
     def scan(self) -> ScanTrace:
         """The trace of the Scan."""
         return self.named.scan
-
-    @cached_property
-    def speller(self) -> Speller:
-        """The `Speller` of the formulas of the Scan."""
-        return Speller(self.named)
 
     def event(self, number: int, step: int | None) -> Event:
         """Return event `number`: a step, or the initial filling of the tapes if `step` is None."""
@@ -161,7 +155,7 @@ class _StepEvents:
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         text, used, terms, adds_old = "", tuple[Read, ...](), tuple[Term, ...](), False
         if formula is not None:
-            text = builder.speller.formula_at(formula, self.step)
+            text = builder.named.formula_at(formula, self.step)
             used = reads_of(formula.leaves, self.read)
             if before and formula.expression == formula.target:
                 kind, adds_old = SlotRole.RESTORED, True

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from lab.checks.finite_differences import Estimate
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.equations.tables import ReportTable
 from lab.errors import listing
 from lab.gradients.status import Connected
@@ -203,9 +202,9 @@ def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tu
         ("ours", ours, first.scan, first.tape),
         ("PyTensor's", theirs, first.other_scan, first.other_tape),
     ):
-        speller = Speller(Quantities(run, scan))
+        named = Quantities(run, scan)
         for formula in run.scans[scan].formulas:
             if (formula.target.argument, formula.target.tap) == (tape, first.tap):
-                yield name, speller.formula_at(formula, first.step)
-                if numbers := speller.numbers(formula, first.step):
+                yield name, named.formula_at(formula, first.step)
+                if numbers := named.numbers(formula, first.step):
                     yield name, numbers

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.notation import Number, render
 from lab.records import find_reachable
 from lab.traces.faults import value_at_step, value_formula
@@ -45,8 +44,8 @@ def lost_branches(trace: Trace, number: int, step: int) -> Iterator[tuple[str, s
                     holder, when = scan.parent or 0, parent.steps - 1 - at + parent.first
                     branch = value_formula(parent, lost)
                     break
-            written = render(branch, Speller(Quantities(trace, holder)).general)
-            formula = Speller(Quantities(trace, number)).general
+            written = render(branch, Quantities(trace, holder).leaf_label)
+            formula = Quantities(trace, number).leaf_label
             yield (
                 written,
                 f"At step {when} of {trace.scans[holder].name}, where does not select {written}. "

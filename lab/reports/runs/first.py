@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.equations.tables import paragraph
 from lab.errors import argument_error, check_type, shorten
 from lab.gradients.derivative import Derivative
@@ -350,10 +349,10 @@ class _Run:
                 numbers if place.inputs else "", operation=place.operation,
             )  # fmt: skip
         scan, source = self.trace.scans[place.scan], place.source
-        speller = Speller(Quantities(self.trace, place.scan))
+        named = Quantities(self.trace, place.scan)
 
         def called(expression: Expression) -> str:
-            return render(expression, lambda leaf: speller.position(leaf, place.step))
+            return render(expression, lambda leaf: named.leaf_at(leaf, place.step))
 
         values = values_of(scan, source)
         assert values is not None

@@ -15,8 +15,8 @@ from random_loops import loops
 from strange_loops import formulas_at
 
 import lab
+from lab.equations.notes import result_notes
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import result_notes
 from lab.loops import gallery
 from lab.traces.scan_of import ScanOf
 

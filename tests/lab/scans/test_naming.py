@@ -9,7 +9,6 @@ from fuzzing.outcomes import error_test
 import lab
 from lab import notation
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
 from lab.scans.names import readable
@@ -92,8 +91,8 @@ def test_a_step_of_fifty_levels_is_traced_and_drawn():
     assert operations[1] < 500
     assert len(pickle.dumps(trace)) < 750_000
     for quantities in Quantities.each(trace):
-        (formula,), spell = quantities.scan.formulas, Speller(quantities)
-        for text in (spell.equation(formula), spell.formula_at(formula, 0)):
+        (formula,) = quantities.scan.formulas
+        for text in (quantities.equation(formula), quantities.formula_at(formula, 0)):
             assert len(text) < MAX_CHARACTERS + 100
 
 

@@ -12,7 +12,6 @@ from textwrap import shorten
 import numpy as np
 
 from lab.equations.numbers import equation
-from lab.equations.spelling import Speller
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Expression, Leaf, leaves_of, number_text, render
 from lab.reports.runs.first import nan_notes
@@ -102,7 +101,7 @@ def _lines(named: NamedScan, why: str) -> Iterator[str]:
     formulas = {formula.target: formula for formula in parent.scan.formulas}
     for sequence in scan.sequences:
         if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
-            reused = Speller(parent).equation(formulas[sequence.source])
+            reused = parent.equation(formulas[sequence.source])
             yield shorten(f"reused, not recomputed: {reused}", LONGEST, placeholder=" …")
     yield from nan_notes(named.trace)
 
@@ -112,7 +111,7 @@ class StepCards(StepNodes):
 
     def __init__(self, named: NamedScan, step: int, sheet: Sheet, shared: bool) -> None:
         super().__init__(named, shared)
-        self.named, self.step, self.sheet, self.speller = named, step, sheet, Speller(named)
+        self.named, self.step, self.sheet = named, step, sheet
 
     def draw(self, node: StepNode, number: int) -> Piece:
         """Draw an argument with its value, or a formula in symbols and in numbers."""
@@ -157,7 +156,7 @@ class StepCards(StepNodes):
             return leaf.variable if leaf in self.terms else self._name(leaf)
 
         if isinstance(node.place, StepResult) and node.place.target is not None:
-            sign = self.speller.sign(Formula(node.place.target, term))
+            sign = self.named.sign(Formula(node.place.target, term))
         value, written = self.value(node.place, self.step), ""
         if value is not None and not value.ndim and len(scalars) == len(leaves):
             written = equation(value, term, scalars)
@@ -189,7 +188,7 @@ class StepCards(StepNodes):
         return role, name, self._quantity(place, True)
 
     def _name(self, leaf: Leaf) -> str:
-        return self.speller.position(leaf, self.step)
+        return self.named.leaf_at(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
         """Return the name of the gradient in a slot: before the step if `reads`, else after it.

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import compress
 
 from lab.equations.events.events import Events
-from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -42,7 +41,7 @@ class Backward(Table):
     ) -> None:
         self.named, self.scan, self.events = named, named.scan, events
         self.all, self.loop = all, loop
-        self.slots, self.spell = Slots(named, events), Speller(named)
+        self.slots = Slots(named, events)
         self.outputs = [o for o in self.scan.outputs if all or named.is_passed_on(o)]
         hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
         self.formulas = [f for f in self.scan.formulas if f.target.argument not in hidden]
@@ -124,7 +123,7 @@ class Backward(Table):
         outputs = [self._output(output, step) for output in self.outputs]
         above, below = ([Line(low, low=True)] if low else [] for low in (readings, outputs))
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
-        formulas = [(w.formula, self.spell.numbers(f, step)) for f, w in written]
+        formulas = [(w.formula, self.named.numbers(f, step)) for f, w in written]
         edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
         return Row(f"step {step}", [*above, *lines, *below], edges, formulas, named.moment(step))
 

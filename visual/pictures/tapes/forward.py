@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import counted, value_symbol
 from visual.layout.arrows import Edge
 from visual.layout.canvas import heading
@@ -54,20 +53,20 @@ class Forward(Table):
         yield from self._parameters(sorted(shown[0]))
 
     def _heading(self) -> tuple[str, list[str]]:
-        named, scan, spell = self.named, self.scan, Speller(self.named)
+        named, scan = self.named, self.scan
         lines = [f"forward · {counted(scan.steps, 'step')}"]
         if scan.stopped_early:
             lines[0] += " until its condition was met"
-        lines[0] += f" · {loop_offsets(named)}"
+        lines[0] += f" · {named.offsets}"
         if self.all:
             lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
         if scan.untraced:
             lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
         title = named.numbered_name
         if len(scan.formulas) == 1:
-            title += f": {spell.equation(scan.formulas[0])}"
+            title += f": {named.equation(scan.formulas[0])}"
         else:
-            lines += [spell.equation(formula) for formula in scan.formulas]
+            lines += [named.equation(formula) for formula in scan.formulas]
         return title, ["; ".join(lines)]
 
     def _variables(self) -> Iterator[tuple[str, Iterable[tuple[int, Role, np.ndarray]]]]:

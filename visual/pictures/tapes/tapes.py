@@ -8,7 +8,7 @@ runs from left to right, and a backward loop moves to the left.
 """
 
 from lab.equations.events.events import events
-from lab.equations.spelling import result_notes
+from lab.equations.notes import result_notes
 from lab.reports.runs.first import nan_notes
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace

@@ -6,7 +6,6 @@ from functools import partial
 
 from lab.equations.events.events import Events
 from lab.equations.factors import without_names
-from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula
 from visual.layout.arrows import Point, place_labels, points_along
@@ -53,7 +52,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         if written.adds_old and leaf == target:
             terms.append(("1", 1.0))
         elif term is None or term.factor is None:
-            name = partial(Speller(named).position, step=write.step)
+            name = partial(named.leaf_at, step=write.step)
             terms.append((_effect(write.formula, leaf, name), None))
         else:
             terms.append((term.symbols, None if term.value.ndim else float(term.factor)))

@@ -18,7 +18,7 @@ import numpy as np
 from lab.equations.quantities import index_of
 from lab.notation import Leaf, integers
 from lab.records import find_reachable
-from lab.traces.flow import SlotWrite, Value, adds_old, flow
+from lab.traces.flow import SlotWrite, Value, flow
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
@@ -145,7 +145,7 @@ class Unrolling:
         first, *written = self.flow.chain(named.number, tape, row)
         changes = (self.flow.writes[value] for value in written)
         change = next((write for write in changes if not is_copy(write)), None)
-        is_sum = change is not None and adds_old(change.formula)
+        is_sum = change is not None and change.formula.adds_old
         is_zero = not is_fed(named, tape.argument, row) and not np.any(tape.initial[row])
         has_part = self.all_direct and tape.gradient_of is not None and tape.axis is not None
         has_part |= is_sum and (first in self.read or not is_zero)
@@ -174,7 +174,7 @@ class Unrolling:
             is_held = old is not None and not self.nodes[old].lane.direct
             tap = write.formula.target.tap
             content = next(a.values[write.step] for a in tape.writes if a.tap == tap)
-            if old is not None and (is_copy(write) or (is_held and adds_old(write.formula))):
+            if old is not None and (is_copy(write) or (is_held and write.formula.adds_old)):
                 self.of[value] = old
                 step = self.nodes[old].step if is_copy(write) else write.step
                 self.nodes[old] = replace(self.nodes[old], value=content, step=step)

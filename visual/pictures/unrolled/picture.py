@@ -6,8 +6,8 @@ from itertools import accumulate
 from math import inf
 
 from lab.equations.events.events import events
+from lab.equations.notes import result_notes
 from lab.equations.quantities import cost_name
-from lab.equations.spelling import result_notes
 from lab.notation import counted
 from visual.layout.arrows import Moment, Point
 from visual.layout.canvas import HEIGHT

@@ -1,0 +1,50 @@
+"""Write notes on the results of a trace: sums of entries, added terms, and cancellation."""
+
+from math import log10
+
+import numpy as np
+
+from lab.equations.numbers import HALF, rounding
+from lab.equations.quantities import Quantities
+from lab.records import cached_in_record
+from lab.traces.faults import values_of
+from lab.traces.trace import Trace
+
+
+@cached_in_record
+def result_notes(trace: Trace) -> tuple[str, ...]:
+    """Return sentences about the results: sums of entries, added terms, and cancellation."""
+    called = [name.partition(" = ")[0] for name in trace.names]
+    notes = [
+        f"{name} has {value.size} entries: {successor} is the gradient of their sum"
+        for name, successor, value in zip(called, called[1:], trace.outputs, strict=False)
+        if name and value.ndim
+    ]
+    for feed in trace.feeds:
+        tape = trace.scans[feed.scan].tape(feed.variable)
+        if feed.more and tape is not None and tape.gradient_of is not None:
+            notes.append(
+                f"{called[feed.into] or 'the result'} is the output of Scan {feed.scan + 1} plus "
+                "a term that no Scan computes"
+            )
+    return tuple(filter(None, (*notes, _cancellation_note(trace))))
+
+
+def _cancellation_note(trace: Trace) -> str:
+    """Describe the largest cancellation that makes printed digits unreliable, or return ""."""
+    worst, note = HALF, ""
+    digits = ("no digit", "the first digit", "two digits", "three digits")
+    for named in Quantities.each(trace):
+        for formula in named.scan.formulas:
+            read = {leaf: values_of(named.scan, leaf) for leaf in formula.leaves}
+            used = {leaf: v for leaf, v in read.items() if v is not None and v.ndim == 1}
+            lost = rounding(formula.expression, used) if len(used) == len(read) else None
+            if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:
+                step, worst = int(np.argmax(lost)), float(np.max(lost))
+                place = f"step {step} of Scan {named.number + 1}"
+                note = (
+                    f"cancellation: {place} writes a difference of nearly equal terms to "
+                    f"{named.leaf_at(formula.target, step)}; "
+                    f"{digits[max(0, int(-log10(worst)))]} of it and of later values can be trusted"
+                )
+    return note
