@@ -254,6 +254,11 @@ def with_more(scene, *shapes, **changes):
     return replace(scene, shapes=(*scene.shapes, *shapes), **changes)
 
 
+def with_text(words):
+    """Return a function that adds a text to a picture."""
+    return lambda scene: with_more(scene, Text(9, 20, words))
+
+
 def title(scene):
     return next(shape for shape in scene.walk() if isinstance(shape, Text) and shape.bold)
 
@@ -353,7 +358,7 @@ WRONG = {
     "striped": [
         lambda s: renamed(s, "full color: ", "full color: ±9 of x"),
         lambda s: renamed(s, "strips, of up to 8", "strips"),
-        lambda s: with_more(s, Text(9, 20, "⋯3")),
+        with_text("⋯3"),
         lambda s: with_more(s, Group((Full(0, 0, 9, 20, Role.INPUT, heat=-1.0),), cell="x")),
     ],
     "twinned": [
@@ -365,16 +370,10 @@ WRONG = {
     "named": [
         lambda s: with_more(s, *(Group((), cell=f"{n}:x:r0", title="x = 1") for n in (7, 8)))
     ],
-    "whole": [
-        lambda s: with_more(s, Text(9, 20, "-0.00…")),
-        lambda s: with_more(s, Text(9, 20, "‖0.07…")),
-        lambda s: with_more(s, Text(9, 20, "∂C′…₂")),
-        lambda s: with_more(s, Text(9, 20, "hun…[t−1]")),
-        lambda s: with_more(s, Text(9, 20, "⋯1")),
-    ],
+    "whole": [*map(with_text, ("-0.00…", "‖0.07…", "∂C′…₂", "hun…[t−1]", "⋯1"))],
     "opened": [lambda s: renamed(s, "2 · ", "1 · square")],
     "titled": [lambda s: renamed(s, "2 · ", "a Scan")],
-    "timeless": [lambda s: with_more(s, Text(9, 20, "buf[1] ← x[3]·2"))],
+    "timeless": [with_text("buf[1] ← x[3]·2")],
 }
 
 

@@ -2,9 +2,7 @@
 
 import copy
 import pickle
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 
@@ -14,6 +12,7 @@ import pytest
 from graphs import known_mistakes, to_compile
 from graphs.to_compile import GIVEN
 from graphs.to_explain import GRAPHS
+from plain import impurities
 from pytensor.graph.traversal import explicit_graph_inputs
 
 import lab
@@ -24,35 +23,6 @@ from lab.reports.breaking.breakage import Breakage
 from lab.reports.tables import as_html
 
 SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
-PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
-
-
-def contents(value, path="record"):
-    """Yield the path and the value of every part of a record, also of cached values."""
-    yield path, value
-    if isinstance(value, Mapping):
-        parts = {f"{path} key {k!r:.20}": k for k in value}
-        parts |= {f"{path}[{k!r:.20}]": v for k, v in value.items()}
-    elif isinstance(value, list | tuple | set | frozenset):
-        parts = {f"{path}[{number}]": part for number, part in enumerate(value)}
-    elif is_dataclass(value) and not isinstance(value, type):
-        names = dict.fromkeys([f.name for f in fields(value)] + [*vars(value)])
-        parts = {f"{path}.{name}": getattr(value, name) for name in names}
-    else:
-        parts = {}
-    for child, part in parts.items():
-        yield from contents(part, child)
-
-
-def impurities(record):
-    """Return the paths of all values that are not plain data, such as functions and graphs."""
-    containers = (Mapping, list, tuple, set, frozenset)
-    return [
-        path
-        for path, value in contents(record)
-        if not isinstance(value, (*PLAIN, Enum, *containers))
-        and not (is_dataclass(value) and not isinstance(value, type))
-    ]
 
 
 def compiled():
@@ -90,11 +60,11 @@ def texts(record):
 def test_a_record_is_plain_data(name):
     record = RECORDS[name]()
     before = [*texts(record)]
-    assert impurities(record) == []
+    assert [*impurities(record)] == []
     for twin in (pickle.loads(pickle.dumps(record)), copy.deepcopy(record)):
         assert twin is not record
         assert are_equal(twin, record)
-        assert impurities(twin) == []
+        assert [*impurities(twin)] == []
         assert [*texts(twin)] == before
 
 
@@ -105,10 +75,10 @@ class Impure:
 
 
 def test_the_checker_detects_impurities():
-    assert impurities(Impure("a", (np.ones(2), {"b": 1.0}))) == []
+    assert [*impurities(Impure("a", (np.ones(2), {"b": 1.0})))] == []
     x = pt.dscalar("x")
     for impurity in (len, partial(max, 1), x, x.type, (2 * x).owner, SimpleNamespace(x=1), Impure):
         cached = Impure("a")
         vars(cached)["cached"] = impurity
         for record in (Impure(impurity), Impure("a", (1, {"b": [impurity]})), cached):
-            assert impurities(record) != []
+            assert [*impurities(record)] != []
