@@ -4,6 +4,7 @@ import re
 import statistics
 import tempfile
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 CHANGE = """([label, values, pause]) => {
@@ -22,7 +23,7 @@ CHANGE = """([label, values, pause]) => {
         port2.postMessage(null);
       });
     });
-    watch.observe(bench.querySelector('.picture'), { childList: true });
+    watch.observe(bench.querySelector('.picture'), { childList: true, subtree: true });
     const button = bench.querySelector(`[aria-label="${label} ${value}"]`);
     if (button) return button.click();
     const input = control();
@@ -72,7 +73,8 @@ gc.collect()
 rss = psutil.Process().memory_info().rss // 2**20
 print("memory:", len(_instances), len(gc.get_objects()), rss)"""
 FULL, MANY = 192, 576  # numbers of changes: to fill all caches, then to return to the same state
-NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
+NEW = "import visual\nbench = visual.Workbench(order=2, view='{view}')\nbench"
+VIEWS = ("machine", "tapes")
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),
     "taps": ("taps of", [None] * 8),
@@ -88,7 +90,7 @@ def spread(times):
 
 
 @contextmanager
-def bench_in_jupyter_lab(playwright, launch, *cells):
+def bench_in_jupyter_lab(playwright, launch, view, *cells):
     """Yield a page of JupyterLab with a notebook: a new workbench, and then `cells`."""
     from in_browser.jupyter_lab import jupyter_lab, notebook
 
@@ -99,7 +101,7 @@ def bench_in_jupyter_lab(playwright, launch, *cells):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(120_000)
-        page.goto(server.address("bench", notebook(NEW, *cells)))
+        page.goto(server.address("bench", notebook(NEW.format(view=view), *cells)))
         page.get_by_text("| Idle").wait_for()
         page.locator(".jp-InputArea-editor").first.click()
         page.keyboard.press("Control+Enter")
@@ -110,16 +112,16 @@ def bench_in_jupyter_lab(playwright, launch, *cells):
 
 def measure_changes(playwright, launch):
     """Measure the time from the event of a control to the new picture in JupyterLab."""
-    for pause, user in PAUSES.items():
-        with bench_in_jupyter_lab(playwright, launch) as page:
+    for (pause, user), view in product(PAUSES.items(), VIEWS):
+        with bench_in_jupyter_lab(playwright, launch, view) as page:
             for name, control in CHANGES.items():
                 times = page.evaluate(CHANGE, [*control, pause])
-                print(f"change of {name:16} {user}: {spread(times)}   ≤ 100 ms median")
+                print(f"{view}, change of {name:16} {user}: {spread(times)}   ≤ 100 ms median")
 
 
 def measure_memory(playwright, launch):
     """Measure the memory of the page and of the kernel after many changes in JupyterLab."""
-    with bench_in_jupyter_lab(playwright, launch, MEMORY) as page:
+    with bench_in_jupyter_lab(playwright, launch, "tapes", MEMORY) as page:
         devtools = page.context.new_cdp_session(page)
         for number, changes in enumerate((FULL, MANY)):
             page.evaluate(MIXED, changes)

@@ -165,7 +165,7 @@ def with_shape(loop: Loop, taps: tuple[tuple[str, Value], ...], steps: int | Non
     return loop if steps is None else loop.with_steps(steps)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _cached_graph(loop: Loop, **about: Value) -> tuple[LoopGraph, Callable[[int], Derivative]]:
     """Return the graph of a loop, and a function that returns the derivatives up to an order."""
     graph = loop.build()

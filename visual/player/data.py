@@ -8,6 +8,7 @@ each term a line for each layout.
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from lab.equations.events.records import SlotRole
@@ -81,13 +82,14 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
     With `digits`, round the floats, except the moments of keys. A `Numeral` becomes its place and
     its style. Omit the fields `without`.
     """
-    digits = None if isinstance(value, content.Key) else digits
+    if value is None or isinstance(value, bool | int) or type(value) is str:
+        return value
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
-    if is_dataclass(value):
-        names = [each.name for each in fields(value) if each.name not in without]
-        names += PROPERTIES.get(type(value), ())
-        return {name: _plain(getattr(value, name), digits) for name in names}
+    if names := _names(type(value)):
+        digits = None if isinstance(value, content.Key) else digits
+        each = (name for name in names if name not in without)
+        return {name: _plain(getattr(value, name), digits) for name in each}
     if isinstance(value, Mapping):
         return {key: _plain(each, digits) for key, each in value.items()}
     if isinstance(value, range):
@@ -95,6 +97,13 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
     if isinstance(value, tuple | list):
         return [_plain(each, digits) for each in value]
     return round(value, digits) if digits is not None and isinstance(value, float) else value
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields and of the `PROPERTIES` of a record, or none."""
+    names = (each.name for each in fields(kind)) if is_dataclass(kind) else ()
+    return (*names, *PROPERTIES.get(kind, ()))
 
 
 def _offer(example: Mapping[str, Any]) -> str:

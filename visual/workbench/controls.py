@@ -174,19 +174,25 @@ SLOW = 0.5  # seconds; after a slower picture, no other picture is drawn ahead
 
 
 def draw_ahead(bench: Bench) -> None:
-    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors.
-
-    A probable change changes the steps or the order by 1, or selects another loop of the gallery.
-    """
-    if not isinstance(bench, LoopBench):
-        return
-    order, steps = bench.state.order, bench.chosen.steps
-    changes: list[tuple[str, object]] = [("steps", steps + 1), ("steps", steps - 1)]
-    changes += [("order", other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST]
-    changes += [("loop", name) for name in gallery.loops]
-    for name, value in changes:
+    """Draw the probable next pictures of a loop, to fill the caches. Ignore errors."""
+    for key, value in _probable_changes(bench) if isinstance(bench, LoopBench) else ():
         start = time.monotonic()
         with suppress(Exception):
-            draw_bench(changed(bench, [name], value), keeps_options=False)
+            draw_bench(changed(bench, key, value), keeps_options=False)
         if time.monotonic() - start > SLOW:
             return
+
+
+def _probable_changes(bench: LoopBench) -> Iterator[tuple[Key, object]]:
+    """Yield the key and the value of probable changes, the most probable first.
+
+    A probable change changes the order or the steps by 1, adds or removes a tap of a state, or
+    selects another loop of the gallery.
+    """
+    order, steps = bench.state.order, bench.chosen.steps
+    yield from ((["order"], other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST)
+    yield from ((["steps"], other) for other in (steps + 1, steps - 1))
+    for state in bench.chosen.states:
+        for tap in range(OLDEST_TAP, 0):
+            yield ["taps", state.name], sorted({*state.taps} ^ {tap})
+    yield from ((["loop"], name) for name in gallery.loops)

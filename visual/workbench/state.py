@@ -43,7 +43,7 @@ WRITTEN = "written"  # the default name of a loop from texts
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
-REMEMBERED, AHEAD = 16, 24  # results in a cache; drawing ahead fills most of the second cache
+REMEMBERED, AHEAD = 16, 32  # results in a cache; drawing ahead fills most of the second cache
 OPTIONS = replace(AT, name="options", help="options of the view")  # values by name, as for AT
 CONTRIBUTOR = boolean("contributor", "positions in buffers, and formulas in buf[…]")
 OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
@@ -193,19 +193,20 @@ class Bench(ABC):
 
     @cached_property
     def svg(self) -> str:
-        """The picture as SVG."""
-        return self.picture.svg()
+        """The picture as SVG; empty if a page plays a machine instead."""
+        return "" if self.machine else self.picture.svg()
 
     @cached_property
     def machine(self) -> Mapping[str, object]:
         """The data of the machine for the page; empty for another view without a faulty rule."""
         if self.breakage is not None:
-            return as_data(_pair(self.breakage))
+            return _data_of_rule(self.breakage)
         return _data(self.study(self.state.order)) if self.state.view == "machine" else {}
 
 
 _data = lru_cache(maxsize=AHEAD)(lambda study: as_data(machine_of(study.trace), study.trace))
 _pair = lru_cache(maxsize=REMEMBERED)(pair_of)
+_data_of_rule = lru_cache(maxsize=REMEMBERED)(lambda breakage: as_data(_pair(breakage)))
 _truth = lru_cache(maxsize=REMEMBERED)(lambda study: Truth(study.derivative, study.given))
 _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 

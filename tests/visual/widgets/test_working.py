@@ -148,6 +148,7 @@ async def test_another_workbench_does_not_wait(monkeypatch):
 # Probable next choices
 
 ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
+PROBABLE = [(["taps", "x"], [-2, -1]), (["taps", "x"], [-1]), (["steps"], "5")]
 
 
 def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
@@ -163,7 +164,8 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
     forget()
     run_in_event_loop(look)()
     misses = draw._draw_study.cache_info().misses
-    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one step more
+    for key, value in PROBABLE:
+        bench.receive({"number": 0, "key": key, "value": value})
     assert draw._draw_study.cache_info().misses == misses
     ahead = pictures()
     forget()

@@ -34,8 +34,8 @@ def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     assert control(bench, "rule")["value"] == "correct"
     assert control(bench, "rule")["about"] == ""
     assert send(bench, ["rule"], HISTORICAL) == ""
-    assert bench.svg == machine_svg(SQUARE, HISTORICAL, 3)
-    assert "20171.5" in bench.svg
+    assert bench.picture.svg() == machine_svg(SQUARE, HISTORICAL, 3)
+    assert "20171.5" in bench.picture.svg()
     assert control(bench, "rule")["about"] == lab.BROKEN[HISTORICAL].change
     assert control(bench, "view")["value"] == "faulty rule"
     assert bench.breakage.visible == 3
@@ -51,7 +51,7 @@ def test_every_rule_can_be_chosen_by_its_title(quick):
     assert options == {name: rule.title for name, rule in lab.BROKEN.items()}
     for name in options:
         assert send(bench, ["rule"], name) == ""
-        assert bench.svg == machine_svg(gallery.loops["square"], name)
+        assert bench.picture.svg() == machine_svg(gallery.loops["square"], name)
 
 
 CHANGES = [
@@ -70,7 +70,7 @@ def test_other_changes_preserve_the_rule(quick, key, value, chosen):
     assert send(bench, key, value) == ""
     assert bench.state.rule == HISTORICAL
     loop = gallery.loops[chosen.pop("loop", "square")].with_taps(chosen.pop("taps", {}))
-    assert bench.svg == machine_svg(loop, HISTORICAL, **chosen)
+    assert bench.picture.svg() == machine_svg(loop, HISTORICAL, **chosen)
 
 
 def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
@@ -79,7 +79,7 @@ def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     assert send(bench, ["view"], "faulty rule") == ""
     first = next(iter(lab.BROKEN))
     assert (bench.state.rule, bench.state.view) == (first, "tapes")
-    assert bench.svg == machine_svg(square, first)
+    assert bench.picture.svg() == machine_svg(square, first)
     assert send(bench, ["rule"], "never-accumulate") == ""
     assert send(bench, ["view"], "faulty rule") == ""
     assert bench.state.rule == "never-accumulate"
@@ -113,5 +113,5 @@ def test_a_rule_applies_to_a_graph_of_the_user(quick):
     for key, value, given in ((["rule"], HISTORICAL, 0.5), (["at", "x0", 0], "0.7", 0.7)):
         assert send(bench, key, value) == ""
         truth = Truth(lab.derivative(cost, x0, 1), {x0: given})
-        assert bench.svg == last(truth.broken_by(HISTORICAL))
-    assert rebuild(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
+        assert bench.picture.svg() == last(truth.broken_by(HISTORICAL))
+    assert rebuild(bench, cost=cost, x0=x0, wrt=x0).machine == bench.machine

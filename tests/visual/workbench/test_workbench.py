@@ -200,7 +200,8 @@ def test_the_copied_cell_and_the_link_rebuild_the_workbench(choices, monkeypatch
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)
     bench = Workbench(**choices)
     for again in (rebuild(bench), Workbench(bench.link)):
-        assert (again.svg, again.moment, again.python) == (bench.svg, bench.moment, bench.python)
+        assert (again.svg, again.machine) == (bench.svg, bench.machine)
+        assert (again.moment, again.python) == (bench.moment, bench.python)
         assert again.state.rule == bench.state.rule == choices.get("rule")
         assert again.contributor == bench.contributor == choices.get("contributor", False)
 

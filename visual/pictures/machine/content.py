@@ -268,7 +268,7 @@ class RuleEffect:
     example: Mapping[str, object] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MachineContent:
     """The rows, cells, and events of one or two runs; `runs` contains labels such as A and B."""
 

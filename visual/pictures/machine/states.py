@@ -7,6 +7,7 @@ all p. A still picture and the player show the same states.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 from math import ceil
 
@@ -51,6 +52,7 @@ def spans(event: MachineEvent) -> Iterator[tuple[PartGroup, float, float]]:
     return zip(event.groups, ends, ends[1:], strict=False)
 
 
+@lru_cache(maxsize=1)  # all layouts of a machine have the same states
 def states(machine: MachineContent) -> list[tuple[Key, ...]]:
     """Return the keys of each cell. A key is valid from p = `moment` to the next key."""
     result: list[list[Key]] = [[cell.keys[0]] for cell in machine.cells]
