@@ -230,14 +230,19 @@ class LoopBench(Bench):
         return self.chosen.values
 
     def changed(self, **changes: object) -> Self:
-        """Return the bench with other choices. New taps change the lengths of chosen values."""
+        """Return the bench with other choices. New taps change the lengths of chosen values.
+
+        Taps that equal the taps of the loop are not stored.
+        """
         bench = super().changed(**changes)
         taps = {name: taps for name, taps in bench.state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:
             values = self.chosen.with_taps(taps).values
             state = bench.state.changed(at={name: values[name] for name in taps})
             bench = replace(bench, state=state.changed(at=changes.get("at", {})))
-        return bench
+        known = self.loop.variables
+        own = {n: None for n, t in bench.state.taps.items() if n in known and known[n].taps == t}
+        return replace(bench, state=bench.state.changed(taps=own))
 
     @cached_property
     def chosen(self) -> Loop:

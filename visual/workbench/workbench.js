@@ -211,10 +211,13 @@ class Bench {
   /** Show the picture or the machine; a machine with the same number of moments keeps a chosen moment. */
   draw() {
     const data = this.model.get("machine"), chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+    const drawn = data.moments ? data : this.model.get("svg");
+    if (drawn === this.drawn) return; // a change of the view changes both traits
+    this.drawn = drawn;
     this.root.toggleAttribute("data-plays", Boolean(data.moments));
     if (!data.moments) {
       this.player = null;
-      this.frame.innerHTML = this.model.get("svg");
+      this.frame.innerHTML = drawn;
       return this.openCards(this.frame.firstChild);
     }
     if (this.player) {
