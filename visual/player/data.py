@@ -86,7 +86,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
         return value
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
-    if names := _names(type(value)):
+    if names := _names(value.__class__):
         digits = None if isinstance(value, content.Key) else digits
         each = (name for name in names if name not in without)
         return {name: _plain(getattr(value, name), digits) for name in each}

@@ -240,9 +240,9 @@ class LoopBench(Bench):
             values = self.chosen.with_taps(taps).values
             state = bench.state.changed(at={name: values[name] for name in taps})
             bench = replace(bench, state=state.changed(at=changes.get("at", {})))
-        known = self.loop.variables
-        own = {n: None for n, t in bench.state.taps.items() if n in known and known[n].taps == t}
-        return replace(bench, state=bench.state.changed(taps=own))
+        known = {name: getattr(own, "taps", None) for name, own in self.loop.variables.items()}
+        usual = {name: None for name, taps in bench.state.taps.items() if taps == known.get(name)}
+        return replace(bench, state=bench.state.changed(taps=usual))
 
     @cached_property
     def chosen(self) -> Loop:
