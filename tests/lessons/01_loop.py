@@ -1,9 +1,3 @@
-from math import isclose
-
-import numpy as np
-from solving import rates
-
-
 def after_weeks(start, weeks=6):
     for _ in range(weeks):
         start += 0.8 * start * (1 - start)

@@ -1,5 +1,3 @@
-from lab.checks import check
-
 assert [str(call) for call in calls] == ["x0[t-1]"]
 computed = lab.trace([xs], given={x0: 0.01}).outputs[0]
 share, by_hand = 0.01, []

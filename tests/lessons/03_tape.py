@@ -1,8 +1,3 @@
-from math import isclose
-
-from solving import rates
-
-
 def states_from(start, steps=4):
     """Return the states of the loop in closed form."""
     return [start ** (2**k) for k in range(steps + 1)]

@@ -1,7 +1,3 @@
-import numpy as np
-from solving import rates
-
-
 def network_from(start, rows, matrix, squash=np.tanh):
     """Compute the sum of the last state in a Python loop."""
     state = np.array(start)

@@ -1,9 +1,3 @@
-from solving import rates
-
-import lab
-from lab.checks import check
-
-
 def estimate(function, inputs, g):
     """Estimate the gradient of sum(g * function) wrt each input."""
     return [

@@ -1,8 +1,3 @@
-from math import isclose, prod
-
-import numpy as np
-from solving import rates
-
 factors = 2 * np.array(x[:4])
 assert np.allclose(direct, rates(lambda values: prod(2 * values), x[:4]), rtol=1e-8)
 # The product of the factors of all later steps

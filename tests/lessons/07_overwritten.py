@@ -1,9 +1,3 @@
-from math import isclose
-
-import numpy as np
-from solving import rates
-
-
 def unrolled(values):
     """Return c₁ of two explicit steps, without a tape."""
     first, second, last = values

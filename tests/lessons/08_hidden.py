@@ -1,7 +1,3 @@
-from math import isclose
-
-import numpy as np
-
 from lab.reports.breaking.breakage import Effect
 
 x0 = 0.95

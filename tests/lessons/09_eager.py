@@ -1,7 +1,3 @@
-from math import isclose, prod
-
-from solving import rates
-
 assert isclose(float(grad(jump)(2.5)), 4 * 4.5**3, rel_tol=1e-14)
 assert isclose(rates(jump, 2.5), 364.5, rel_tol=1e-7)
 run = recording(grad(jump), 2.5)

@@ -1,7 +1,3 @@
-from math import isclose, prod
-
-from solving import rates
-
 sizes = {array.name: array.bytes for array in report.scans[0].saved}
 assert sizes["x"] == sizes["gradient of x"] == 8 * 1_000_001
 assert sizes["gradient of r"] >= 8 * 1_000_000

@@ -1,10 +1,7 @@
-from math import isclose, tanh
+from math import tanh
 
 import pytest
 from pytensor.gradient import DisconnectedInputError, NullTypeGradError
-from solving import rates
-
-from lab.checks import check
 
 
 def by_hand(weight, start=0.1):

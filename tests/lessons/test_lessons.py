@@ -4,7 +4,8 @@ A lesson takes the stated minutes. The estimate counts the time to read, look, r
 and write, at the rates of observed learners, without collapsed text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
-exercises in the kernel of the lesson, after its hidden solutions ran.
+exercises in the kernel of the lesson, after its hidden solutions ran. Checks use the names of the
+lesson and of `CHECK`.
 """
 
 import asyncio
@@ -45,6 +46,13 @@ os.chdir({str(ROOT)!r})
 os.environ['SCANTAPE_PROGRESS'] = tempfile.mkdtemp() + '/progress.json'
 sys.path[:0] = ['.', 'tests/support']
 warnings.simplefilter('error')"""
+CHECK = """\
+from math import isclose, prod
+import numpy as np
+import lab
+from lab.checks import check
+from solving import rates, solve
+"""
 END = """\
 warnings.simplefilter('ignore')
 __import__('solving').report(dict(globals()))"""
@@ -75,7 +83,7 @@ def run(kernel, lesson, checks):
     """Run a lesson; return it with outputs, and whether the checks solve each exercise."""
     lesson = nbformat.from_dict(lesson)
     elsewhere = "os.chdir(tempfile.mkdtemp())"  # calls write files into this folder
-    solving = [*solutions(lesson), f"from solving import solve\n{checks}"]
+    solving = [*solutions(lesson), CHECK + checks]
     parts = [START, *solving, elsewhere, *inline_calls(text_of(lesson)), END]
     first, *others, last = map(v4.new_code_cell, parts)
     lesson.cells = [first, *lesson.cells, *others, last]

@@ -4,59 +4,42 @@ import pickle
 
 import numpy
 import pytest
+from eager.programs import CALLS, RUNS, squares
 
 import lab
 from lab.checks import check
-from lab.eager import grad, np, recording, steps
+from lab.eager import grad, np, recording
 from lab.eager.records import Appended, Closed, Opened, PassedOn, Popped, Sent, SparseValue, Summed
 from lab.notation import subscript
 
-A = numpy.array([1.0, 2.0, 3.0])
-RUNS = {
-    "first order": (lambda: (grad(square), 0.95), 8 * 0.95**7),
-    "second order": (lambda: (grad(grad(square)), 0.95), 56 * 0.95**6),
-    "closure": (lambda: (grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0), 6.0),
-    "setters": (lambda: (grad(gather), A), [4.0, 6.0, 0.0]),
-    "second order, setters": (lambda: (grad(lambda a: np.sum(grad(gather)(a) ** 2)), A), None),
-    "independent": (lambda: (grad(lambda a: 1.0), A), [0.0, 0.0, 0.0]),
+RESULTS = {
+    "square": 16 * 0.95**15,
+    "second order": 240 * 0.95**14,
+    "closure": 6.0,
+    "setters": [4.0, 6.0, 0.0],
+    "second order, setters": [32.0, 0.0, 0.0],  # (4·a₀)² + 6²
+    "independent": [0.0, 0.0, 0.0],
 }
-
-
-def square(x):
-    for _ in steps(3):
-        x = x**2
-    return x
-
-
-def gather(a):
-    return np.sum(a[[0, 0]] ** 2) + a[:2][1] * 6
-
-
-def record(name):
-    function, argument = RUNS[name][0]()
-    return recording(function, argument)
 
 
 def select(recorded, *kinds):
     return [event for event in recorded.events if isinstance(event, kinds)]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RESULTS)
 def test_a_recording_is_plain_data_and_changes_no_number(name):
-    function, argument = RUNS[name][0]()
-    recorded = recording(function, argument)
+    (function, argument), recorded = CALLS[name], RUNS[name]()
     assert numpy.array_equal(recorded.result.value, function(argument))
-    if RUNS[name][1] is not None:
-        check.compare(recorded.result.value, RUNS[name][1], 1e-14)
-    assert pickle.loads(pickle.dumps(recorded)) == recorded == record(name)
-    assert recorded != recording(grad(square), 0.9)
+    check.compare(recorded.result.value, RESULTS[name], 1e-14)
+    assert pickle.loads(pickle.dumps(recorded)) == recorded == RUNS[name]()
+    assert recorded != recording(grad(squares), 0.9)
     with pytest.raises(ValueError, match="read-only"):
         recorded.nodes[0].value.value[...] = 7.0
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RESULTS)
 def test_the_last_event_of_a_node_writes_its_total_gradient(name):
-    recorded = record(name)
+    recorded = RUNS[name]()
     events = lab.events(recorded)
     assert len(events) == len(select(recorded, Appended, Sent))
     last = {str(write.slot): write.new for event in events for write in event.writes}
@@ -66,10 +49,10 @@ def test_the_last_event_of_a_node_writes_its_total_gradient(name):
             numpy.testing.assert_allclose(last[name], value, rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RESULTS)
 def test_the_records_are_consistent(name):
     """Replay every recording with the rules of the tape."""
-    recorded = record(name)
+    recorded = RUNS[name]()
     on_tape, lists, open_tapes = {}, {}, []
     for event in recorded.events:
         if isinstance(event, Opened):
@@ -124,7 +107,7 @@ def test_setters_record_their_positions():
 
 
 def test_a_tape_stores_one_value_for_each_node():
-    recorded = recording(grad(square), 0.95)
-    assert [node.bytes for node in recorded.nodes] == [8, 8, 8, 8]
-    assert recorded.bytes(0) == 32
-    assert recording(grad(grad(square)), 0.95).bytes(1) == 0  # its values are nodes of tape 0
+    recorded = RUNS["square"]()
+    assert [node.bytes for node in recorded.nodes] == [8] * 5
+    assert recorded.bytes(0) == 40
+    assert RUNS["second order"]().bytes(1) == 0  # its values are nodes of tape 0

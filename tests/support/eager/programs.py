@@ -1,5 +1,7 @@
 """Programs with eager tapes to draw."""
 
+from functools import partial
+
 import numpy
 from strange_loops import HOSTILE, LONG, loop_of
 
@@ -52,26 +54,26 @@ def hostile(x):
 
 hostile.__name__ = HOSTILE
 
-RUNS = {
-    "square": lambda: recording(grad(squares), 0.95),
-    "second order": lambda: recording(grad(grad(squares)), 0.95),
-    "program": lambda: recording(grad(program), 0.7),
-    "setters": lambda: recording(grad(gather), A),
-    "second order, setters": lambda: recording(grad(lambda a: np.sum(grad(gather)(a) ** 2)), A),
-    "closure": lambda: recording(grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0),
-    "third order": lambda: recording(grad(grad(grad(lambda x: x * x))), 2.0),
-    "independent": lambda: recording(grad(lambda a: 1.0), A),
-    "fan": lambda: recording(grad(fan), 1.1),
-    "matrices": lambda: recording(grad(lambda w: np.sum(np.tanh(w @ A[:2]))), A[:, None] * A[:2]),
-    "not finite": lambda: recording(grad(lambda x: x * numpy.inf + x * numpy.nan), 1.0),
-    "hostile": lambda: recording(grad(hostile), 1.0),
-    "two inner runs": lambda: recording(grad(lambda x: grad(double)(x) + grad(np.sin)(x)), 0.9),
-    "nothing": lambda: recording(lambda: 1.0),
+CALLS = {  # a function, and its arguments
+    "square": (grad(squares), 0.95),
+    "second order": (grad(grad(squares)), 0.95),
+    "program": (grad(program), 0.7),
+    "setters": (grad(gather), A),
+    "second order, setters": (grad(lambda a: np.sum(grad(gather)(a) ** 2)), A),
+    "closure": (grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0),
+    "third order": (grad(grad(grad(lambda x: x * x))), 2.0),
+    "independent": (grad(lambda a: 1.0), A),
+    "fan": (grad(fan), 1.1),
+    "matrices": (grad(lambda w: np.sum(np.tanh(w @ A[:2]))), A[:, None] * A[:2]),
+    "not finite": (grad(lambda x: x * numpy.inf + x * numpy.nan), 1.0),
+    "hostile": (grad(hostile), 1.0),
+    "two inner runs": (grad(lambda x: grad(double)(x) + grad(np.sin)(x)), 0.9),
+    "nothing": (lambda: 1.0,),
+    "long": (grad(long), 0.5),
+    "many tapes": (grad(many_tapes), 0.5),
 }
-FOLDED = {
-    "long": lambda: recording(grad(long), 0.5),
-    "many tapes": lambda: recording(grad(many_tapes), 0.5),
-}
+RUNS = {name: partial(recording, *call) for name, call in CALLS.items()}
+FOLDED = {name: RUNS.pop(name) for name in ("long", "many tapes")}
 
 
 # Loops for pictures of both the eager tape and the tapes of the Scan.
