@@ -210,7 +210,7 @@ class _Writer:
         if not self.is_cut:
             return text
         more = len(calls_of(expression)) - len(self.operations)
-        note = f"({more:,} more operation{'' if more == 1 else 's'})"
+        note = f"({counted(more, 'more operation')})"
         note = rf"\ \text{{{note}}}" if self.style.latex else f" {note}"
         return text + note if more else text
 

@@ -24,6 +24,7 @@ from lab.notation import (
     Leaf,
     Number,
     Style,
+    counted,
     first_values,
     index_formula,
     integers,
@@ -127,7 +128,7 @@ class System:
     def contents(self) -> str:
         """The numbers of variables in each role: ``1 state and 2 parameters``."""
         counts = ((len({q.symbol for q in self.of_role(role)}), role) for role in VariableRole)
-        return listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
+        return listing(counted(n, role) for n, role in counts if n)
 
     @property
     def recurrence(self) -> tuple[str, ...]:

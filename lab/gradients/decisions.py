@@ -12,15 +12,16 @@ from enum import StrEnum
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
+from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import printable
 from lab.gradients.status import Status, Undefined
-from lab.records import find_reachable
 from lab.scans.names import split_name, unique_names
-from lab.scans.node import LoopVariable, ScanParts, is_scan, scan_name
-from lab.tape import Tape
+from lab.scans.node import LoopVariable, ScanParts, scan_name
+from lab.scans.replacing import scan_nodes
+from lab.tape import Kind, Tape
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ class ReadingGroup(StrEnum):
     SIT_SOT = "value of a sit-sot"
     NIT_SOT_GRADIENT = "gradient of a nit-sot"
     RESULT = "result of the step, not recomputed"
+
+
+# The groups of the values that a step reads, and of outputs that only a backward step reads.
+GROUPS = {
+    Kind.SEQUENCE: ReadingGroup.SEQUENCE,
+    Kind.SIT_SOT: ReadingGroup.SIT_SOT,
+    Kind.MIT_SOT: ReadingGroup.TAPS,
+    Kind.MIT_MOT: ReadingGroup.TAPS,
+    Kind.NIT_SOT: ReadingGroup.RESULT,
+    Kind.UNTRACED: ReadingGroup.RESULT,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +254,8 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
         node = decisions.parent
     if node in loops:
         return node
-
-    def before(variable: Variable) -> list[Variable]:
-        is_end = variable.owner is None or is_scan(variable.owner)
-        return [] if is_end else variable.owner.inputs
-
-    sources = {variable.owner for variable in find_reachable(node.inputs, before)}
+    outputs = {v for scan in scan_nodes(node.inputs) for v in scan.outputs}
+    sources = {variable.owner for variable in ancestors(node.inputs, blockers=outputs)}
     owners = [loop for loop in loops if loop in sources]
     return owners[0] if len(owners) == 1 else None
 

@@ -14,6 +14,7 @@ from pytensor.raise_op import Assert
 from pytensor.tensor.variable import TensorVariable
 
 from lab.gradients.decisions import (
+    GROUPS,
     BackwardVariable,
     PullbackRule,
     Reading,
@@ -29,9 +30,6 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
-# The groups of the values that a step reads; a mit-mot or mit-sot has `ReadingGroup.TAPS`.
-GROUPS = {Kind.SEQUENCE: ReadingGroup.SEQUENCE, Kind.SIT_SOT: ReadingGroup.SIT_SOT}
-
 
 def reverse_sequences(
     task: Task, step: StepGradients, built: Sequence[BackwardVariable]
@@ -43,7 +41,7 @@ def reverse_sequences(
     forward = task.forward
     used = set(ancestors([v for each in built for v in each.variable.inner_outputs]))
     candidates: list[tuple[ReadingGroup, LoopVariable, int, Variable]] = [
-        (GROUPS.get(part.kind, ReadingGroup.TAPS), part, tap, argument)
+        (GROUPS[part.kind], part, tap, argument)
         for part in (*forward.of_kind(Kind.SEQUENCE), *forward.states)
         for tap, argument in part.reads
     ]

@@ -14,6 +14,7 @@ PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
 TRANSPARENT |= {"ScalarFromTensor", "Assert", "CheckParameterValue", "ViewOp", "Reshape"}
 TRANSPARENT |= {"Unbroadcast"}
+VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}  # operations that return values of their input
 FUNCTIONS = {"Abs": "abs", "Maximum": "max", "Minimum": "min", "Switch": "where"}
 FUNCTIONS |= {"ScalarMaximum": "max", "ScalarMinimum": "min"}
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
@@ -43,6 +44,13 @@ def operation_name(node: Apply, output: Variable) -> str:
     function = FUNCTIONS.get(name, name.removesuffix("RV").lower())
     inside = "" if axes is None else f"({', '.join(f'axis={axis}' for axis in axes)})"
     return f"{function}{inside}" if part is None else f"{function}{inside}[{part}]"
+
+
+def viewed(variable: Variable) -> Variable:
+    """Return the variable from which slices and reshapes compute `variable`."""
+    while variable.owner is not None and plain_name(variable.owner) in VIEWS:
+        variable = variable.owner.inputs[0]
+    return variable
 
 
 def unchanged_input(node: Apply, output: Variable) -> int | None:

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
 
 from lab.errors import LabError
 from lab.gradients.decisions import (
+    GROUPS,
     BackwardVariable,
     Reading,
     ReadingGroup,
@@ -20,21 +22,12 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.status import Connected
 from lab.gradients.step import classify, differentiate_step
-from lab.records import find_reachable
-from lab.scans.node import LoopVariable, ScanParts, is_scan, label, read_node
+from lab.scans.node import LoopVariable, ScanParts, label, read_node
 from lab.scans.slices import cut_of, links
 from lab.tape import Kind
 
 PREFIX = "grad_of_"
 OF_OUTPUT = ReadingGroup.NIT_SOT_GRADIENT
-GROUPS = {
-    Kind.SEQUENCE: ReadingGroup.SEQUENCE,
-    Kind.SIT_SOT: ReadingGroup.SIT_SOT,
-    Kind.MIT_SOT: ReadingGroup.TAPS,
-    Kind.MIT_MOT: ReadingGroup.TAPS,
-    Kind.NIT_SOT: ReadingGroup.RESULT,
-    Kind.UNTRACED: ReadingGroup.RESULT,
-}
 
 
 def label_derivatives(nodes: Sequence[Apply]) -> None:
@@ -64,7 +57,7 @@ def relations(scans: Sequence[ScanParts]) -> list[Relation | None]:
     """
     built = [decisions_of(scan.node.op) for scan in scans]
     known: list[Relation | None] = []
-    orders: dict[Variable | None, int] = {}
+    orders: dict[Variable, int] = {}
     for number, scan in enumerate(scans):
         relation: Relation | None = built[number]
         if _is_of_pytensor(scan.node):
@@ -157,23 +150,18 @@ def _connected(forward: ScanParts, outputs: Iterable[Variable]) -> Iterator[Loop
 
 def _has_reversed_taps(pair: BackwardVariable) -> bool:
     """Return whether a mit-mot has the taps of the gradient of a state."""
-    state, gradient = pair.source.tape, pair.variable.tape
-    written = {*gradient.writes} == {-tap for tap in state.reads}
-    return written and {*gradient.reads} == {-tap for tap in state.taps}
+    expected, gradient = pair.source.tape.reverse(), pair.variable.tape
+    same_reads = {*gradient.reads} == {*expected.reads}
+    return same_reads and {*gradient.writes} == {*expected.writes}
 
 
-def _order(relation: Relation, orders: Mapping[Variable | None, int]) -> int:
+def _order(relation: Relation, orders: Mapping[Variable, int]) -> int:
     """Return the order of a derivative; `orders` has the orders of the outputs of other Scans.
 
     The order is larger than the order of the forward Scan, and at least the order of the Scans that
     compute the gradients that the backward Scan receives.
     """
-
-    def before(variable: Variable) -> Iterable[Variable]:
-        is_end = variable.owner is None or is_scan(variable.owner)
-        return () if is_end else variable.owner.inputs
-
     received = [pair.variable.outer_input for pair in relation.states]
     received += [r.variable.outer_input for r in relation.readings if r.group is OF_OUTPUT]
     least = orders[relation.parent.outputs[0]] + 1
-    return max(least, *(orders.get(variable, 0) for variable in find_reachable(received, before)))
+    return max(least, *(orders.get(v, 0) for v in ancestors(received, blockers=orders)))

@@ -170,8 +170,7 @@ class Events(EventSequence):
 
     def slot(self, scan: int, argument: int, row: int) -> Slot:
         """Return the slot in `row` of tape number `argument`; raise LookupError if none exists."""
-        tape = self.trace.scans[scan].tape(argument)
-        if tape is None or not 0 <= row < len(tape.final):
+        if not 0 <= row < len(self._tape(scan, argument).final):
             raise LookupError((scan, argument, row))
         return self._slot(scan, argument, row)
 

@@ -13,7 +13,7 @@ from lab.errors import LabError, shorten
 from lab.reports.canonical import index_text, outer_expression
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, is_scan
-from lab.scans.operations import plain_name
+from lab.scans.operations import VIEWS, plain_name
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
@@ -22,7 +22,6 @@ from lab.traces.run import Values, run
 LONGEST = 24  # characters; a longer expression is not written next to its value
 MOST_READERS = 3
 CUTS = ("Subtensor", "ScalarSubtensor")
-FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ def _readers(
             parts = client.inputs[1:] if name == "ScalarSubtensor" else index_parts(client)[2]
             cut = shorten(", ".join(map(index_text, parts)), 2 * LONGEST)
             yield from _readers(graph, client.outputs[0], f"{index}[{cut}]")
-        elif name in FORWARDING and client.outputs:
+        elif name in VIEWS and client.outputs:
             yield from _readers(graph, client.outputs[0], index)
         elif is_scan(client):
             yield index, f"Scan {scan_nodes(graph.outputs).index(client) + 1}"

@@ -19,14 +19,13 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.features import Feature
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import ancestors
-from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import GraphError, first_line
 from lab.gradients.decisions import scan_names
 from lab.gradients.verify import find_mode
 from lab.records import cached_property, find_reachable
-from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
+from lab.scans.operations import viewed
 from lab.scans.replacing import scan_nodes
 
 PytensorMode = Mode | str | None
@@ -155,8 +154,5 @@ def linker_name(mode: PytensorMode) -> str:
 
 def _scan_output(variable: Variable) -> Variable | None:
     """Return the Scan output of which `variable` is a view, or None."""
-    while variable.owner is not None and not is_scan(variable.owner):
-        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
-            return None
-        variable = variable.owner.inputs[0]
-    return variable if variable.owner is not None else None
+    base = viewed(variable)
+    return base if is_scan(base.owner) else None

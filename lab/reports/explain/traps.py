@@ -19,12 +19,11 @@ from pytensor.tensor.subtensor import IncSubtensor
 from lab.notation import integers
 from lab.scans.backtraces import line_of
 from lab.scans.node import ScanParts, is_scan, read_node
-from lab.scans.operations import TRANSPARENT, operation_name, plain_name
+from lab.scans.operations import operation_name, plain_name, viewed
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
 from lab.tape import Kind
 
 FIXED_UNTIL = (3, 1, 1)  # first PyTensor with a correct gradient of until loops
-VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
 # Operations with a pole or an infinite derivative, and the number of the input with the pole.
 STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
 STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
@@ -65,7 +64,7 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
         for message in find(parts)
     ]
     for variable in wrt:
-        if any(part.outer_output is _viewed(variable) for part in parts.states):
+        if any(part.outer_output is viewed(variable) for part in parts.states):
             message = (
                 f"You differentiate wrt {variable_label(variable, 'a variable')}, an output of "
                 "this Scan. Such a gradient counts only the direct uses by the cost, and not the "
@@ -286,16 +285,9 @@ def variable_label(variable: Variable, default: str) -> str:
     """Return the name of a variable; for a view of an output, ``the values x[t] of scan_fn``."""
     if variable.name:
         return str(variable.name)
-    base = _viewed(variable)
+    base = viewed(variable)
     if is_scan(base.owner):
         parts = read_node(base.owner)
         part = next(part for part in parts.variables if part.outer_output is base)
         return f"the values {part.name}[t] of {parts.called}"
     return str(base.name or default)
-
-
-def _viewed(variable: Variable) -> Variable:
-    """Return the variable from which slices and reshapes compute `variable`."""
-    while variable.owner is not None and plain_name(variable.owner) in VIEWS:
-        variable = variable.owner.inputs[0]
-    return variable

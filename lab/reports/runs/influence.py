@@ -35,7 +35,7 @@ from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
-from lab.notation import number_text, value_symbol
+from lab.notation import counted, number_text, value_symbol
 from lab.progress import Progress
 from lab.records import cached_property, freeze, record_of_arrays
 from lab.scans.buffers import as_tensor
@@ -150,7 +150,7 @@ class Influence:
         if np.isfinite(sizes).all() and not np.isfinite(self.sizes).all():
             yield f"Some derivatives of earlier values of {self.of} are nan or infinite."
         if self.reach is not None:
-            steps = f"{self.reach:,} step{'s' * (self.reach > 1)}"
+            steps = counted(self.reach, "step")
             yield f"Values {steps} or more before the end change the last value by less than 1 %."
         if self.is_sampled:
             columns = f"{len(self.index):,} of {self.steps + 1:,} values of {self.by}"
