@@ -53,7 +53,6 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
     "where": np.where,
     "max": np.maximum,
     "min": np.minimum,
-    "sgn": np.sign,
     "clip": np.clip,
     "sigmoid": lambda x: np.exp(-np.logaddexp(0, -np.asarray(x))),
     "softplus": lambda x: np.logaddexp(0, x),

@@ -35,7 +35,7 @@ MOST = 20_000  # number of instructions that a page can compute thirty times per
 
 # The operations that a page computes, by their names in formulas.
 KNOWN = {
-    *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sgn", "sqrt"),
+    *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sign", "sqrt"),
     *("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
     *("arcsin", "arccos", "arctan", "max", "min", "where", "GT", "LT", "GE", "LE", "EQ", "NEQ"),
     "largest",  # the largest absolute value of the finite operands
@@ -47,6 +47,9 @@ MOVING = {
     *("ScalarFromTensor", "DeepCopyOp", "TensorCopy", "Identity", "ViewOp", "Cast"),
 }
 COUNTING = ("Shape", "Shape_i")
+# The inputs whose entries move; the default is the first input. Other inputs select or count.
+ENTRIES = {"AllocEmpty": slice(0), "IncSubtensor": slice(2)}
+ENTRIES |= {"Join": slice(1, None), "MakeVector": slice(None)}
 
 
 class Instructions:
@@ -143,7 +146,7 @@ def program_of(
 
     The instructions also compute the variables `also`, which are no outputs of the program.  Raises
     GraphError for a loop with an until condition or a Scan in its step, for random draws, for an
-    operation that a page cannot compute, and for more than 20,000 instructions.
+    operation that a page cannot compute, for float32, and for more than 20,000 instructions.
     """
     instructions = Instructions()
     everything = as_scans([*outputs, *also])
@@ -178,6 +181,7 @@ class _Places(Ready):
         array = np.asarray(checked(variable, value))
         if not _is_place(variable):
             return array
+        _check_precision(variable)
         places = [self.add("input", str(variable.name), n) for n in range(array.size)]
         return np.array(places, dtype="float64").reshape(array.shape)
 
@@ -206,11 +210,11 @@ class _Places(Ready):
             raise GraphError(
                 f"{name} counts or selects by computed numbers. A page cannot do that."
             )
-        # Integer inputs of these operations select or count: they need no instruction.
-        only_chooses = name in MOVING | {"AllocEmpty", "IncSubtensor"}
-        inputs = [
-            value if only_chooses or _is_place(v) else self._each("constant", value)
-            for v, value in zip(node.inputs, inputs, strict=True)
+        entries = ENTRIES.get(name, slice(1) if name in MOVING else slice(None))
+        computed = range(len(inputs))[entries]
+        inputs = [  # integers that select or count need no instruction
+            self._each("constant", value) if n in computed and not _is_place(v) else value
+            for n, (v, value) in enumerate(zip(node.inputs, inputs, strict=True))
         ]
         if name == "AllocEmpty":
             return [np.zeros([int(size) for size in inputs])]
@@ -218,8 +222,11 @@ class _Places(Ready):
             return [np.broadcast_to(inputs[1], np.broadcast_shapes(*map(np.shape, inputs)))]
         if name == "IncSubtensor" and not node.op.set_instead_of_inc:
             return [self._increased(node, inputs)]
+        if name == "Cast" and node.inputs[0].type.dtype == "float64":
+            _check_precision(output)
         if name in MOVING | {"IncSubtensor"}:
             return _moved(node, inputs)
+        _check_precision(output)
         if isinstance(node.op, CAReduce):
             return [self._reduced(node, inputs[0])]
         if describe(node, output)[0] in ("Dot", "outer"):
@@ -252,6 +259,13 @@ class _Places(Ready):
 def _is_place(variable: Variable) -> bool:
     """Return whether the entries of a variable are indices: true for floats and booleans."""
     return getattr(variable.type, "dtype", "int64")[0] in "fb"
+
+
+def _check_precision(variable: Variable) -> None:
+    """Raise GraphError for a variable of floats with less than 64 bits."""
+    if variable.type.dtype in ("float16", "float32"):
+        dtype = variable.type.dtype
+        raise GraphError(f"This loop uses {dtype}. A page computes with float64.")
 
 
 def _moved(node: Apply, inputs: Sequence[Computed]) -> list[Computed]:

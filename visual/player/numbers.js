@@ -11,7 +11,6 @@ const OPERATIONS = {
   Pow: (a, b) => a ** b,
   Sqr: (a) => a * a,
   Reciprocal: (a) => 1 / a,
-  sgn: Math.sign,
   arcsin: Math.asin,
   arccos: Math.acos,
   arctan: Math.atan,

@@ -1,6 +1,7 @@
 """Programs, run line by line, compute PyTensor's results, also for other values."""
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 from graphs.programs import COMPUTED, compute, pairs
 
@@ -50,13 +51,15 @@ def test_a_wrong_program_is_detected():
     assert largest_error(program, trace, values(loop))[0] > 1e-3
 
 
-WRONG = [("newton", "stops on a condition"), ("walk", "draws"), ("undefined", "jv")]
+SINGLE = lab.Loop(lambda x: x**2, (lab.State("x", np.float32(0.7)),), n_steps=2)
+WRONG = [(gallery.loops["newton"], "stops on a condition"), (gallery.loops["walk"], "draws")]
+WRONG += [(gallery.loops["undefined"], "jv"), (SINGLE, "float32")]
 
 
-@pytest.mark.parametrize(("name", "words"), WRONG)
-def test_loops_without_a_fixed_program_raise_errors(name, words):
+@pytest.mark.parametrize(("loop", "words"), WRONG)
+def test_loops_without_a_fixed_program_raise_errors(loop, words):
     with pytest.raises(GraphError, match=words):
-        program_for(gallery.loops[name], 1)
+        program_for(loop, 1)
 
 
 def test_a_formula_is_computed_entry_by_entry():
@@ -79,9 +82,18 @@ def test_a_formula_is_computed_entry_by_entry():
     np.testing.assert_array_equal(actual, np.outer(p, given["v"]))
 
 
-def test_both_branches_are_computed():
-    loop = lab.Loop.from_text("x[t] = where(x[t-1] > 1, x[t-1]/2, x[t-1]*3)", {"x": 0.5}, n_steps=4)
+# Steps with branches, the sign of a derivative of abs, and integers that become floats.
+STEPS = {
+    "branches": lambda x: pt.switch(x > 1, x / 2, x * 3),
+    "sign": lambda x: abs(x) * x,
+    "integer": lambda x: pt.mean(x) + pt.set_subtensor(x[0], 2) * x.shape[0],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_with_integers_and_signs_are_computed(name):
+    loop = lab.Loop(STEPS[name], (lab.State("x", [0.5, -0.7]),), n_steps=3)
     program = program_for(loop, 1)
-    for x in (0.5, 1.5):
+    for x in ([0.5, -0.7], [1.5, 0.2]):
         given = {"x": np.array(x)}
         assert largest_error(program, loop.with_values(given).trace(1), given)[0] < 1e-12

@@ -17,6 +17,8 @@ OPERATIONS = {
     "where": lambda chosen, a, b: a if chosen else b,
     "Sqr": lambda a: a * a,
     "Pow": lambda a, b: a**b,
+    "abs": abs,
+    "sign": lambda a: (a > 0) - (a < 0),
     **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh", "sqrt")},
 }
 COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
