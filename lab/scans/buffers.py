@@ -23,6 +23,23 @@ def as_tensor(variable: object) -> TensorVariable:
     return variable
 
 
+def is_empty(variable: Variable) -> bool:
+    """Return whether `variable` is newly allocated, uninitialized memory."""
+    return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
+
+
+def is_set(node: Apply | None) -> bool:
+    """Return whether a node replaces entries of an array."""
+    if node is None or not isinstance(node.op, IncSubtensor):
+        return False
+    return bool(node.op.set_instead_of_inc)
+
+
+def fills_new_buffer(node: Apply | None) -> bool:
+    """Return whether a node writes rows of a newly allocated buffer."""
+    return node is not None and is_set(node) and is_empty(node.inputs[0])
+
+
 def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
     """Return a buffer with the rows of `initial`, then an uninitialized row for each step.
 
@@ -45,13 +62,11 @@ def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> boo
     which PyTensor builds for a state.
     """
     node = buffer.owner
-    if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
+    if not fills_new_buffer(node):
         return False
-    empty, initial, _ = index_parts(node)
+    empty, initial, *_ = node.inputs
     stop = _stop_of(node)
-    if empty.owner is None or not isinstance(empty.owner.op, AllocEmpty) or stop is None:
-        return False
-    if initial is None or not _has_rows(initial, reach):
+    if stop is None or not _has_rows(initial, reach):
         return False
     size = empty.owner.inputs[0]
     known, steps = constant_value(size), constant_value(n_steps)
@@ -63,11 +78,7 @@ def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> boo
 
 def initial_of(buffer: Variable) -> Variable:
     """Return the initial values written to `buffer`, or `buffer` itself without such a write."""
-    node = buffer.owner
-    if node is None or not isinstance(node.op, IncSubtensor):
-        return buffer
-    empty = node.inputs[0].owner
-    return node.inputs[1] if empty is not None and isinstance(empty.op, AllocEmpty) else buffer
+    return buffer.owner.inputs[1] if fills_new_buffer(buffer.owner) else buffer
 
 
 def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
@@ -131,9 +142,9 @@ def _are_equal(first: Variable, second: Variable) -> bool:
 def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.ndarray:
     """Return a mask of the rows of `buffer` that are uninitialized memory."""
     node = buffer.owner
-    if node is not None and isinstance(node.op, AllocEmpty):
+    if is_empty(buffer):
         return np.ones(_length(buffer, values), dtype=bool)
-    if node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc:
+    if is_set(node):
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
             # Applied to row numbers, the indices of the write select the written rows.

@@ -99,9 +99,5 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
         slots = (of.value_read(variable, step) for step in range(of.scan.steps))
         read = [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
         return read.__getitem__
-    giver, parent = of.number, of.parent  # the earliest ancestor that has the parameter
-    while parent is not None:
-        if leaf.variable in {parameter.name for parameter in parent.scan.parameters}:
-            giver = parent.number
-        parent = parent.parent
+    giver, _ = of.trace.first_holder(of.number, leaf.variable)
     return lambda step: Value(giver, leaf.variable, -1, 0)

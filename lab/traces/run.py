@@ -15,15 +15,14 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.scalar.basic import second
-from pytensor.tensor.basic import Alloc, AllocEmpty
+from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
-from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
-from lab.scans.buffers import unwritten_rows
+from lab.scans.buffers import fills_new_buffer, unwritten_rows
 from lab.scans.node import ScanParts, copy_graph, is_scan, read_node
 from lab.scans.slices import select_rows
 from lab.traces.loop_run import Cell, Computed, InnerRun, LoopRun, ScanRecording, check_initialized
@@ -70,7 +69,7 @@ class Ready:
         Raises GraphError if the operation fails.
         """
         try:
-            if _fills_new_buffer(node):  # a copy would allocate all other rows
+            if fills_new_buffer(node):  # a copy would allocate all other rows
                 buffer = np.empty_like(inputs[0])
                 held = dict(zip(node.inputs, inputs, strict=True))
                 buffer[select_rows(node, np.arange(len(buffer)), held)] = inputs[1]
@@ -87,13 +86,6 @@ class Ready:
         except FAILURES as error:
             raise GraphError(f"{node.op}: {first_line(error)}") from error
         return [cell[0] for cell in targets]
-
-
-def _fills_new_buffer(node: Apply) -> bool:
-    """Return whether a node writes rows of a newly allocated buffer."""
-    is_write = isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc
-    maker = node.inputs[0].owner if is_write else None
-    return maker is not None and isinstance(maker.op, AllocEmpty)
 
 
 def run(

@@ -415,7 +415,7 @@ class Trace:
         for number, scan in enumerate(self.scans):
             for tape in scan.held:
                 if scan.parent is not None and tape.gradient_of is not None:
-                    key = (scan.order, *self._origin(scan.parent, tape.gradient_of))
+                    key = (scan.order, *self.first_holder(scan.parent, tape.gradient_of))
                     alike.setdefault(key, []).append((number, tape))
         numbers: dict[tuple[int, int], int] = {}
         for tapes in alike.values():  # the tape of a state accumulates all parts
@@ -428,7 +428,7 @@ class Trace:
                 numbers |= {part: len(parts) + 1 for part in whole if part in added}
         return numbers
 
-    def _origin(self, number: int, name: str) -> tuple[int, str]:
+    def first_holder(self, number: int, name: str) -> tuple[int, str]:
         """Return the Scan that first contains a variable, and the name of the variable there.
 
         The search goes from Scan `number` to its parent, and so on.
@@ -438,9 +438,10 @@ class Trace:
             return number, name
         above = self.scans[scan.parent]
         if any(parameter.name == name for parameter in above.parameters):
-            return self._origin(scan.parent, name)
+            return self.first_holder(scan.parent, name)
         for sequence in scan.sequences:
             if sequence.name == name and sequence.source and not sequence.is_outer_gradient:
                 source = above.variable(sequence.source)
-                return (number, name) if source is None else self._origin(scan.parent, source.name)
+                if source is not None:
+                    return self.first_holder(scan.parent, source.name)
         return number, name

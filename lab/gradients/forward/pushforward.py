@@ -25,8 +25,9 @@ from lab.errors import (
     first_line,
     listing,
 )
-from lab.gradients.forward.series import Coefficients, Jet, JetPropagation, coefficient, is_empty
+from lab.gradients.forward.series import Coefficients, Jet, JetPropagation, coefficient
 from lab.gradients.status import is_continuous
+from lab.scans.buffers import is_empty
 
 # Operations that accept an input without a tangent.  Other operations receive zeros.
 SKIPPING = (Elemwise, Dot)

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
-from pytensor.tensor.basic import AllocEmpty
-from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.gradients.status import cast_like, is_continuous
-from lab.scans.buffers import as_tensor
+from lab.scans.buffers import as_tensor, fills_new_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
@@ -140,16 +138,11 @@ class JetPropagation:
         if start is not None:
             return like.type.filter_variable(start)
         node = like.owner
-        if node is not None and isinstance(node.op, IncSubtensor) and is_empty(node.inputs[0]):
+        if fills_new_buffer(node):
             initial = pt.zeros_like(node.inputs[1])  # the rest stays uninitialized
             inputs = [node.inputs[0], initial, *node.inputs[2:]]
             return node.clone_with_new_inputs(inputs).outputs[0]
         return pt.zeros_like(like)
-
-
-def is_empty(variable: Variable) -> bool:
-    """Return whether `variable` is uninitialized memory, which needs no initialized tangent."""
-    return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
 def _numbers(jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:

@@ -21,8 +21,9 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.exceptions import NotScalarConstantError
 
 from lab.errors import GradientError
-from lab.gradients.forward.series import Coefficients, is_empty
+from lab.gradients.forward.series import Coefficients
 from lab.gradients.status import is_continuous
+from lab.scans.buffers import is_empty
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
 LARGEST = 64  # largest exponent of a power computed by multiplication, which allows base 0
