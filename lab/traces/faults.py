@@ -10,9 +10,10 @@ from pytensor.graph.traversal import toposort
 from lab.errors import printable
 from lab.notation import Call, Leaf, Number, Term, render
 from lab.records import freeze
+from lab.scans.buffers import unwritten_rows
 from lab.scans.formula import constant_text
 from lab.scans.node import is_scan
-from lab.scans.operations import operation_name, plain_name, unchanged_input
+from lab.scans.operations import operation_name, unchanged_input
 from lab.traces.loop_run import Computed
 from lab.traces.trace import (
     Formula,
@@ -76,12 +77,13 @@ def outer_faults(
     the outputs of Scans.  A fault computes nan from inputs without nan, or infinity from finite
     inputs.
     """
-    if not any(not_finite(values.get(v)).any() for v in ends.values()):
+    if not any(not_finite(_initialized(v, values)).any() for v in ends.values()):
         return ()
+    values = {v: _initialized(v, values) for v in values}
     origins: dict[Variable, int] = {}  # the fault of each value that is not finite
     faults: list[OuterFault] = []
     for node in toposort(list(ends.values())):
-        if is_scan(node) or plain_name(node) == "AllocEmpty":
+        if is_scan(node):
             continue
         inputs = [values.get(v) for v in node.inputs]
         bad = [v for v, value in zip(node.inputs, inputs, strict=True) if not_finite(value).any()]
@@ -102,6 +104,15 @@ def outer_faults(
         if variable in origins:
             reaches[origins[variable]].append(end)
     return tuple(replace(f, reaches=tuple(r)) for f, r in zip(faults, reaches, strict=True))
+
+
+def _initialized(variable: Variable, values: Mapping[Variable, Computed]) -> Computed:
+    """Return the value of a variable, with zeros in rows of uninitialized memory."""
+    value = values.get(variable)
+    if isinstance(value, np.ndarray) and value.ndim and not_finite(value).any():
+        value = np.array(value)
+        value[unwritten_rows(variable, values)] = 0
+    return value
 
 
 def _fault(

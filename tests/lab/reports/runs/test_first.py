@@ -151,6 +151,18 @@ def test_a_square_of_zero_is_reported_and_its_rewrite_is_correct(name):
     np.testing.assert_allclose(rewritten.outputs[3][0], expected, atol=1e-15)
 
 
+def test_uninitialized_memory_is_no_cause(monkeypatch):
+    """The buffers of the states contain nan until the steps write them."""
+    x0 = pt.dscalar("x0")
+    step = lambda x: pt.where(x > 0, pt.sqrt(x), 0.0)  # noqa: E731
+    xs = pytensor.scan(step, outputs_info=[x0], n_steps=3, return_updates=False)
+    derivative = lab.derivative(xs[-1], x0, order=2)
+    monkeypatch.setattr(np, "empty_like", lambda like: np.full_like(like, np.nan))
+    trace = lab.trace(derivative, {x0: -1.0})
+    assert trace.outside == ()
+    assert np.isnan(trace.outputs[-1])
+
+
 test_errors = error_test(
     *(
         (lambda condition=condition: lab.first(growing(2).trace(order=0), condition), "value = ")
