@@ -37,6 +37,13 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder, which is the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Chromium, started for each file: Playwright's event loop runs until the browser closes.

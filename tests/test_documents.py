@@ -81,16 +81,15 @@ ALL = commands()
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder, monkeypatch):
     """Return a folder with modules and answers of a reader, in which JupyterLab does not start."""
     for module in ("mymodule", "mine", "module"):
-        shutil.copy(mymodule.__file__, tmp_path / f"{module}.py")
-    (tmp_path / "anna").mkdir()
-    (tmp_path / "anna" / "scantape-progress.json").write_text('{"answers": {}}', encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+        shutil.copy(mymodule.__file__, folder / f"{module}.py")
+    (folder / "anna").mkdir()
+    (folder / "anna" / "scantape-progress.json").write_text('{"answers": {}}', encoding="utf-8")
     stub = SimpleNamespace(run=lambda *_, **__: None)
     monkeypatch.setattr("visual.cli.lessons.subprocess", stub)
-    return tmp_path
+    return folder
 
 
 def run(command):

@@ -175,12 +175,6 @@ def test_an_error_also_has_the_type_that_python_uses(call, kind):
 # The command line
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 TAPS = ["draw", "taps", "--loop", "square"]
 OUT = ["-o", "-"]
 USER_MODULE = """

@@ -39,9 +39,8 @@ LINES = {  # a valid command line for each command
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_without_other_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / SCORES).write_text('{"answers": {}}')
+def _in_a_folder_without_other_files(folder):
+    (folder / SCORES).write_text('{"answers": {}}')
 
 
 @pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)

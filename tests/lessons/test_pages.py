@@ -18,11 +18,10 @@ from visual.exercises.progress import MOST
 NOTEBOOKS = ROOT / "notebooks"
 
 
-def test_the_commands_of_the_gallery_draw_every_kind(tmp_path, monkeypatch):
+def test_the_commands_of_the_gallery_draw_every_kind(folder, monkeypatch):
     outputs = []
     monkeypatch.setattr("IPython.display.HTML", lambda text: text)
     monkeypatch.setattr("IPython.display.display", outputs.append)
-    monkeypatch.chdir(tmp_path)
     first = jupytext.read(NOTEBOOKS / "gallery.md").cells[1]
     exec(first.source, {})
     commands = re.findall(r"<pre>(.*?)</pre>", "".join(o for o in outputs if isinstance(o, str)))
@@ -30,7 +29,7 @@ def test_the_commands_of_the_gallery_draw_every_kind(tmp_path, monkeypatch):
     for command in commands:
         name, *words = shlex.split(command)
         assert (name, main(words)) == ("scantape", 0)
-    assert {path.stem for path in tmp_path.glob("*.svg")} == set(PICTURES)
+    assert {path.stem for path in folder.glob("*.svg")} == set(PICTURES)
 
 
 def test_every_kind_answers_a_question():

@@ -80,8 +80,7 @@ def test_nothing_is_both_retired_and_in_use(retired, in_use):
 
 
 @pytest.mark.parametrize(("name", "instead", "call"), CALLS)
-def test_a_retired_name_names_its_replacement(name, instead, call, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_retired_name_names_its_replacement(name, instead, call, folder, capsys):
     if isinstance(call, list):  # words of the command line
         assert main(call) == 2
         message = capsys.readouterr().err

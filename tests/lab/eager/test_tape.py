@@ -8,6 +8,7 @@ import weakref
 
 import numpy
 import pytest
+from eager.programs import jump
 from fuzzing.outcomes import words_test
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,12 +62,6 @@ def wave(x, y):
     return np.sin(x * y) * y
 
 
-def branching(x):
-    while x < 100:
-        x = x * x if x > 3 else x + 2
-    return x
-
-
 WAVE = 2 * 1.9 * math.cos(0.7 * 1.9) - 0.7 * 1.9**2 * math.sin(0.7 * 1.9)
 SIXTH = functools.reduce(lambda f, _: grad(f), range(6), np.tanh)
 DECAY = grad(lambda x: functools.reduce(lambda y, _: y * 0.9999, range(5_000), x))
@@ -88,7 +83,7 @@ CLOSED = {
     "a constant": (grad(lambda x: 2.0), (1.0,), 0),
     "an integer constant": (grad(lambda x: 3), (A,), numpy.zeros((2, 3))),
     "a sum of constants": (grad(lambda x: np.sum(A[0])), (A,), numpy.zeros((2, 3))),
-    "branches": (grad(branching), (2.5,), 2 * 4.5 * 2 * 4.5**2),  # (2.5 + 2)⁴
+    "branches": (grad(jump), (2.5,), 2 * 4.5 * 2 * 4.5**2),  # (2.5 + 2)⁴
     "x · d(x²)/dy": (grad(lambda x: x * grad(lambda y: x * x)(2.0)), (3.0,), 0),
     "x + d(x²)/dy": (grad(lambda x: x + grad(lambda y: x * x)(2.0)), (3.0,), 1),
     # no confusion of perturbations: x · d(x·y)/dy = x², and x · d(x·y²)/dy = 2x³ at y = x

@@ -81,17 +81,9 @@ def test_the_reason_for_a_missing_gradient(gradient, reason):
     assert re.fullmatch(expected, status.reason)
 
 
-def test_the_derivation_has_eleven_phases():
+def test_each_part_of_a_phase_has_a_verdict():
     derivative = gallery.loops["rnn"].derivative(1)
     record = scan_nodes([derivative.value])[-1].op.derivation.record
-    assert [phase.number for phase in record.phases] == list(range(1, 12))
-    assert all(phase.items for phase in record.phases)
-    for words in (
-        "sit-sot (-1) → (0) becomes mit-mot (0, 1) → (1)",
-        "forward result reused",
-        "h[3::-1]",
-    ):
-        assert words in str(record)
     verdicts = [" ".join(item.verdict for item in phase.items) for phase in record.phases]
     assert verdicts[3:7] == [
         "noted reused",  # the saved result tanh(…) replaces the formula

@@ -29,6 +29,13 @@ def double(x):
     return x * x
 
 
+def jump(x):
+    """Return (x + 2)⁴ for x near 2.5; the derivatives at 2.5 are 4·4.5³ and 12·4.5²."""
+    while x < 100:
+        x = x * x if x > 3 else x + 2
+    return x
+
+
 def fan(w):
     s = w
     for _ in range(9):

@@ -35,11 +35,10 @@ def with_value(): return *graph(), {x: 9.0}
 
 
 @pytest.fixture
-def rooted(tmp_path, monkeypatch):
+def rooted(folder):
     """A folder with the module `rooted`."""
-    (tmp_path / "rooted.py").write_text(ROOTED)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (folder / "rooted.py").write_text(ROOTED)
+    return folder
 
 
 def test_export_accepts_a_graph_and_prints_the_index(rooted, capsys):

@@ -169,8 +169,7 @@ def test_the_table_precedes_the_error(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
-def test_no_cell_of_the_table_is_a_formula(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
+def test_no_cell_of_the_table_is_a_formula(folder, name):
     Path(name).write_text('{"answers": {}}')
     (_, row) = csv.reader(score_table([Path(name)])[0].splitlines())
     assert row[0] == f"'{name}"

@@ -179,12 +179,11 @@ def test_the_command_writes_a_page(tmp_path, capsys):
         (["draw", "tapes", "--loop", "square", "--out", "x.gif"], "visual.backends.films.frames"),
     ],
 )
-def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys, words, work):
+def test_an_interrupt_leaves_no_file(folder, monkeypatch, capsys, words, work):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(work, interrupt)
     assert main(words) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
