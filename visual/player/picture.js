@@ -90,10 +90,10 @@ class Picture {
     shape("rect", { x: left + 3, y: top + 3, width: cell.width - 6, height: cell.height - 6, rx: 3, class: "inner" }, group);
     if (cell.has_seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
     const value = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
-    shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
+    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
     const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
     shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
-    return { cell, group, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
+    return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 
   /** Draw the lines of a part of an event; later, only their class changes. @param {Part} part @param {number} number */
@@ -181,6 +181,23 @@ class Picture {
     this.over.replaceChildren();
     this.lines = shape("g", {}, this.over); // below all factors and values
     this.parts = parts.map((part) => this.drawPart(part));
+    this.hideNames();
+  }
+
+  /** Hide the names that factors and lines from saved values cover. */
+  hideNames() {
+    const moves = this.parts.flatMap((part) => part.moves), size = this.data.is_tall ? 13 : 11;
+    const factors = moves.filter(({ factor }) => factor).map(({ move: { chip: [x, y] }, factor }) => {
+      const half = textWidth(factor.textContent, size) / 2 + 4;
+      return [[x - half, y - size * 0.72], [x + half, y + size * 0.72]];
+    });
+    const segments = moves.filter(({ drops }) => drops.length).flatMap(({ move }) => move.drops.flatMap((points) => points.slice(1).map((point, n) => [points[n], point])));
+    const covers = [...factors, ...segments];
+    for (const { cell, name } of this.cells) {
+      const half = textWidth(cell.label, 11) / 2, bottom = cell.y - cell.height / 2 - 4;
+      const isFree = ([[x, y], [x2, y2]]) => Math.max(x, x2) < cell.x - half || Math.min(x, x2) > cell.x + half || Math.max(y, y2) < bottom - 9 || Math.min(y, y2) > bottom;
+      name.style.display = covers.every(isFree) ? "" : "none";
+    }
   }
 
   /**
@@ -240,7 +257,8 @@ class Picture {
     const size = this.data.is_tall ? 13 : 11, line = size + 2, high = Math.max(cell.height, line * terms.length + 6);
     const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
     const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = cell.y - high / 2, { is_tall, pitch, width } = this.data;
+    const { is_tall, pitch, width } = this.data;
+    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides the name of its cell, and no cell below
     const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
     const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
     const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);

@@ -2,7 +2,7 @@
 // number, the table of results, and the legend.
 
 const START = "Press play, or drag the bar: each event is one step of one Scan.";
-const SYMBOLS = "   s[k]: gradient in slot k · g: contribution of the step";
+const SYMBOLS = "   s[k]: slot k · g: contribution";
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],

@@ -178,7 +178,8 @@ class Bench(ABC):
         """The effect of the faulty rule on the derivatives; None for the correct rule."""
         if self.state.rule is None:
             return None
-        return _broken(_truth(self.study(max(self.state.order, LEAST))), self.state.rule)
+        order = max(1, self.state.order)
+        return _broken(_truth(self.study(max(order, LEAST))), self.state.rule, order)
 
     @cached_property
     def picture(self) -> Scene:

@@ -5,7 +5,7 @@
 >>> print(right.broken_by("swapped-taps"))  # reuses the correct derivatives
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -91,7 +91,7 @@ class Breakage(Report):
     """The derivatives of a cost by a faulty rule, order by order.
 
     `true` and `broken` are the runs by the correct and by the faulty rule, up to the last order
-    that both compute.  `contrast` compares these runs.
+    that both compute, or up to a lower order.  `contrast` compares these runs.
     """
 
     rule: Mistake
@@ -104,7 +104,7 @@ class Breakage(Report):
     @property
     def visible(self) -> int | None:
         """The first order whose derivative is wrong or refused; None if all are correct."""
-        return next((row.order for row in self.rows if row.effect is not Effect.RIGHT), None)
+        return _visible(self.rows)
 
     @property
     def document(self) -> Section:
@@ -147,10 +147,14 @@ class Truth:
         moved = MovedCost(self.derivative.values[0], {wrt: self.given[wrt]}, self.given)
         return tuple(moved.differences(order=order) for order in orders)
 
-    def broken_by(self, rule: BrokenRule | str) -> Breakage:
-        """Return the `Breakage` by a faulty rule; `rule` is the rule or its name in `BROKEN`."""
+    def broken_by(self, rule: BrokenRule | str, order: int | None = None) -> Breakage:
+        """Return the `Breakage` by a faulty rule; `rule` is the rule or its name in `BROKEN`.
+
+        The runs of the result end at `order` (default: the highest order) or, if it is higher, at
+        the first order with an error.
+        """
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
-        run, refusal = self._run(rule)
+        result, run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))
         rows = tuple(
             OrderRow(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
@@ -158,28 +162,37 @@ class Truth:
                 zip(self.trace.outputs[1:], self.differences, strict=True), start=1
             )
         )
-        name = self.derivative.wrt.name or "the input"
-        true, count = self.trace, len(numbers)
+        last = self.derivative.order if order is None else max(order, _visible(rows) or 0)
+        true, count = self.trace, min(last + 1, len(numbers))
         if count <= self.derivative.order:
-            values, names = self.derivative.values[:count], self.derivative.names[:count]
-            true = trace(values, self.given, names=names)
+            true, run = (self._trace(each, count) for each in (self.derivative, result))
+        name = self.derivative.wrt.name or "the input"
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
-    def _run(self, rule: BrokenRule) -> tuple[Trace, str]:
+    def _trace(self, derived: Derivative, count: int) -> Trace:
+        """Return the trace of the first `count` derivatives; the first of these is the cost."""
+        with np.errstate(all="ignore"):  # the trace of the correct derivatives warns
+            return trace(derived.values[:count], self.given, names=self.derivative.names[:count])
+
+    def _run(self, rule: BrokenRule) -> tuple[Derivative, Trace, str]:
         """Run the derivatives by a faulty rule, up to the highest order without an error.
 
-        Return the trace, and the message of the error at the next order.
+        Return the derivatives, the trace, and the message of the error at the next order.
         """
         cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
         for order in range(self.derivative.order, -1, -1):
             try:
-                with np.errstate(all="ignore"), hide_progress():  # the correct run warns
+                with hide_progress():
                     result = derivative(cost, wrt, order, rule=rule.rule)
-                    names = self.derivative.names[: order + 1]
-                    return trace(result.values, self.given, names=names), refusal
+                    return result, self._trace(result, order + 1), refusal
             except LabError as error:
                 refusal = str(error)
         raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
+
+
+def _visible(rows: Sequence[OrderRow]) -> int | None:
+    """Return the first order whose derivative is wrong or refused; None if all are correct."""
+    return next((row.order for row in rows if row.effect is not Effect.RIGHT), None)
 
 
 def break_rule(

@@ -200,3 +200,12 @@ def test_differences_without_a_number():
     assert np.isinf(estimate.error)
     assert lab.break_rule(LOOPS["nan"], "swapped-taps", 1).rows[0].confirmed is None
     assert lab.break_rule(LOOPS["wide vector"], "swapped-taps", 1).rows[0].differences is None
+
+
+@pytest.mark.parametrize(("name", "order", "last"), [("square", 1, 3), ("gap", 2, 2)])
+def test_the_runs_end_at_the_first_order_with_an_error(name, order, last):
+    """A derivative of order n has 2ⁿ Scans; in `square`, the first error is at order 3."""
+    breakage = truth_of(name, 3).broken_by("accumulate-overwritten", order)
+    assert len(breakage.rows) == 3
+    assert len(breakage.true.scans) == len(breakage.broken.scans) == 2**last
+    assert breakage.broken.outputs[last] == pytest.approx(breakage.rows[last - 1].broken)

@@ -1,8 +1,9 @@
 """The positions of the cells, the headings, and the gaps of a machine.
 
 No position depends on the moment: a player changes only the states of cells. A column is a time,
-and a row is a tape. If at most `MOST_TALL` rows of a machine are not low, the rows are `TALL`;
-otherwise, they are `COMPACT`. The width of the sheet determines the distance between the columns.
+and a row is a tape. Rows are `TALL` if at most `MOST_TALL` rows are not low, `COMPACT` if at most
+`MOST_COMPACT` are not low, and otherwise `DENSE`. The width of the sheet determines the distance
+between the columns.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -37,8 +38,9 @@ class Density:
 
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=20, name=12, below=4, letters=12)
-OUTPUT = Density(box=18, name=1, below=5, letters=11)
-MOST_TALL = 3  # the maximum number of `TALL` rows; low rows do not count
+DENSE = Density(box=17, name=12, below=4, letters=11)
+OUTPUT = Density(box=18, name=1, below=3, letters=11)
+MOST_TALL, MOST_COMPACT = 3, 6  # the maximum numbers of such rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: an arc, a lane of an arc, and a heading
@@ -127,8 +129,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
-    is_tall = sum(not row.is_low for row in machine.rows) <= MOST_TALL
-    usual = TALL if is_tall else COMPACT
+    rows = sum(not row.is_low for row in machine.rows)
+    is_tall = rows <= MOST_TALL
+    usual = TALL if is_tall else COMPACT if rows <= MOST_COMPACT else DENSE
     widest, gap = _widest_number(machine), max(FACTOR, _widest_factor(machine, is_tall))
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
