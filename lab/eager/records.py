@@ -11,7 +11,7 @@ import numpy as np
 
 from lab.equations.events import records as plain
 from lab.equations.events.events import OTHERS, EventList
-from lab.notation import value_symbol
+from lab.notation import PLAIN, value_symbol
 from lab.records import record_of_arrays
 
 
@@ -195,9 +195,7 @@ class _Run:
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
         computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
         slot, new = self._slot(number, VALUES), self._value(number)
-        return plain.Write(
-            slot, None, new, plain.SlotRole.WRITTEN, None, f"{slot} = {computed}", reads
-        )
+        return plain.Write(slot, None, new, plain.SlotRole.WRITTEN, None, "=", computed, reads)
 
     def _sent(self, sent: Sent) -> plain.Write:
         """Return the write that adds a received gradient to the gradient slot of its target."""
@@ -209,9 +207,9 @@ class _Run:
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
         kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
-        formula = f"{slot} ← {term.text}{'' if old is None else f' + {slot}'}"
+        right = term.text if old is None else f"{term.text} + {slot}"
         return plain.Write(
-            slot, old, new, kind, None, formula, reads, (term,), adds_old=old is not None
+            slot, old, new, kind, None, PLAIN.arrow, right, reads, (term,), old is not None
         )
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:

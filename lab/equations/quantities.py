@@ -168,8 +168,12 @@ class Quantities(ScanOf):
 
     def formula_at(self, formula: Formula, step: int) -> str:
         """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
-        right = render(formula.expression, lambda leaf: self.leaf_at(leaf, step))
-        return f"{self.leaf_at(formula.target, step)} {self.sign(formula)} {right}"
+        left, right = self.leaf_at(formula.target, step), self.right_at(formula, step)
+        return f"{left} {self.sign(formula)} {right}"
+
+    def right_at(self, formula: Formula, step: int) -> str:
+        """Write the right side of a formula at a step: ``buf[0]·2·x₃ + buf[1]``."""
+        return render(formula.expression, lambda leaf: self.leaf_at(leaf, step))
 
     def equation(self, formula: Formula) -> str:
         """Write the formula of all steps: ``x[t] = x[t−1]²``."""

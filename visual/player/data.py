@@ -28,7 +28,6 @@ PROPERTIES: Mapping[type, tuple[str, ...]] = {
     content.MachineContent: ("moments",),
     content.MachineEvent: ("weight",),
     content.PartGroup: ("shown", "reasons"),
-    content.Part: ("is_addition",),
 }
 CONTENT = tuple(field.name for field in fields(content.SlotCell))
 POSITION = tuple(field.name for field in fields(CellBox) if field.name not in CONTENT)
@@ -101,9 +100,9 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields and of the `PROPERTIES` of a record, or none."""
+    """Return the fields of a record, without arrays, and its `PROPERTIES`; () for other types."""
     names = (each.name for each in fields(kind)) if is_dataclass(kind) else ()
-    return (*names, *PROPERTIES.get(kind, ()))
+    return (*(name for name in names if name != "array"), *PROPERTIES.get(kind, ()))
 
 
 def _offer(example: Mapping[str, Any]) -> str:

@@ -38,9 +38,9 @@ function provenance(data, number, at) {
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
-  const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : `an initial ${isDerivative ? "gradient" : "value"}`;
-  const start = isDerivative && text === "0" ? `${cell.name} starts at 0.` : `${cell.name} = ${text} is ${origin}.`;
-  const given = text ? start : `${cell.name} has no value yet.`;
+  const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : "an initial value";
+  const start = isDerivative && !isOfSequence ? `starts at ${text}` : `= ${text} is ${origin}`;
+  const given = `${cell.name} ${text ? start : "has no value yet"}.`;
   const computed = write?.part, isSum = computed?.kind !== "fill" || computed.terms.length > 1;
   const sentence = computed && isSum ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
   return { part: computed, before: write ? write.end - 1 : 0, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };

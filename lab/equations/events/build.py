@@ -7,8 +7,8 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
-from lab.equations.quantities import Quantities, cost_name
-from lab.notation import Leaf
+from lab.equations.quantities import Quantities, cost_name, index_of
+from lab.notation import PLAIN, Leaf
 from lab.records import cached_property
 from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
 
@@ -56,9 +56,10 @@ class Builder:
             used = tuple(read for read in others if read is not None)
             terms.append(Term(left, None, None, self._remainder_name(tape, row), reads=used))
         reads = [read for term in terms for read in (term.source, *term.reads)]
-        formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
+        right = " + ".join(term.text for term in terms) or "0"
         used = tuple(read for read in reads if read is not None)
-        return Write(slot, None, new, SlotRole.WRITTEN, None, formula, used, tuple(terms))
+        kind, arrow = SlotRole.WRITTEN, PLAIN.arrow
+        return Write(slot, None, new, kind, None, arrow, right, used, tuple(terms))
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
         """Return the label of the part of an initial value that is no output of a Scan."""
@@ -127,7 +128,8 @@ class _StepEvents:
         slot = self.builder.slot(self.builder.named.number, tape.argument, row)
         role = SlotRole.OVERWRITTEN if row in written else SlotRole.PRESERVED
         value = access.values[self.step]
-        return Read(slot.label, value, slot, access.tap, tape.argument, tape.name, role)
+        index = None if tape.is_total else index_of(tape, row)
+        return Read(slot.label, value, slot, access.tap, tape.argument, tape.name, role, index)
 
     def _sequence_read(self, sequence: SequenceTrace) -> Read:
         builder, step = self.builder, self.step
@@ -153,13 +155,16 @@ class _StepEvents:
         old = before[0].value if before else tape.value_before(row, self.step)
         kind = SlotRole.OVERWRITTEN if before else SlotRole.WRITTEN
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
-        text, used, terms, adds_old = "", tuple[Read, ...](), tuple[Term, ...](), False
+        sign, right, adds_old, expression = "=", "", False, None
+        used, terms = tuple[Read, ...](), tuple[Term, ...]()
         if formula is not None:
-            text = builder.named.formula_at(formula, self.step)
+            sign, expression = builder.named.sign(formula), formula.expression
+            right = builder.named.right_at(formula, self.step)
             used = reads_of(formula.leaves, self.read)
-            if before and formula.expression == formula.target:
+            if before and expression == formula.target:
                 kind, adds_old = SlotRole.RESTORED, True
             elif parts is not None:
                 terms = terms_of(parts, new, old, self.read)
                 adds_old = parts.adds_old
-        return Write(slot, old, new, kind, access.tap, text, used, terms, adds_old)
+        sides = sign, right, used, terms, adds_old, expression
+        return Write(slot, old, new, kind, access.tap, *sides)

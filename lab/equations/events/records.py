@@ -61,8 +61,8 @@ class Read:
 
     `slot` is the slot that contains the value, or None for an input of the graph and a gradient of
     the cost. `argument` and `variable` are the number and the name of the loop variable that the
-    step reads. If the step reads a tape of its Scan, `tap` is the tap. If the value belongs to a
-    sequence, `index` is its time index.
+    step reads. If the step reads a tape of its Scan, `tap` is the tap. `index` is the time index of
+    the value of a tape or a sequence, if known.
     """
 
     name: str  # buf[0], x₃ or w
@@ -129,7 +129,8 @@ class Write:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
     terms. `old` is None if the slot was empty. `kind` is the role of the slot in the event: WRITTEN
     if the step does not read the slot, RESTORED if the step writes the value that it read, and
-    otherwise OVERWRITTEN.
+    otherwise OVERWRITTEN. The right side of the formula is `right` as text, and `expression`, whose
+    leaves are the reads; "" and None if it is unknown.
     """
 
     slot: Slot
@@ -137,10 +138,22 @@ class Write:
     new: np.ndarray
     kind: SlotRole
     tap: int | None
-    formula: str  # buf[1] ← buf[0]·2·x₃ + buf[1]
+    sign: str  # =, or an arrow if the write replaces a value
+    right: str  # buf[0]·2·x₃ + buf[1]
     reads: tuple[Read, ...]  # the values in the formula, from left to right
     terms: tuple[Term, ...] = ()
     adds_old: bool = False
+    expression: Expression | None = None
+
+    @property
+    def formula(self) -> str:
+        """The write in symbols, such as ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
+        return f"{self.slot} {self.sign} {self.right}" if self.right else ""
+
+    @property
+    def equation(self) -> str:
+        """The formula with the sign ``=``."""
+        return f"{self.slot} = {self.right}" if self.right else ""
 
     def term(self, argument: int, tap: int | None) -> Term | None:
         """Return the term whose source is a tap of an argument, or None without such a term."""

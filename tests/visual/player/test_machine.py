@@ -18,7 +18,7 @@ from twins import assert_twin
 import lab
 import visual
 from lab import gallery
-from lab.eager import grad, recording
+from lab.eager import grad, primitive, recording
 from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
 from visual.layout.columns import Gap
@@ -384,6 +384,30 @@ def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
     assert [p.text for p in faulty.sentence if p.ink is Ink.WRONG] == ["28.88", "3.8", "7.6"]
     same = (part for e in machine.events[:5] for group in e.groups for part in group.parts)
     assert not any(piece.ink is Ink.WRONG for part in same for piece in part.sentence)
+
+
+def test_an_operation_can_have_the_name_of_a_node():
+    double = primitive(lambda x: 2 * x, lambda z, x: [lambda g: 2 * g], "n₇")
+    _, event, *_ = visual.machine(recording(grad(double), 2.5)).content.events
+    pieces = [(piece.text, piece.ink) for piece in event.parts[0].sentence[3:]]
+    assert pieces == [("n₇(", Ink.PLAIN), ("2.5", Ink.PRESERVED), (")", Ink.PLAIN)]
+
+
+def test_a_written_number_is_red_if_it_differs_in_digits_that_are_not_shown():
+    """Compare all digits of both cells. The factors 0.11797 and 0.118 print the same product."""
+    machine = pair_of(lab.break_rule(gallery.loops["coupled"], "unreversed-sequences", 2))
+    hidden = 0
+    for event in machine.events:
+        for group in event.groups:
+            cells = [(machine.cells[part.target], part) for part in group.parts]
+            first = {cell.name: (cell, part) for cell, part in cells if not part.is_second}
+            for cell, part in ((c, p) for c, p in cells if p.is_second and c.name in first):
+                twin, correct = first[cell.name]
+                true, faulty = (float(each.at(event.number).full) for each in (twin, cell))
+                is_red = part.sentence[2].ink is Ink.WRONG
+                assert is_red == (not np.isclose(true, faulty, rtol=1e-9)), part.formula
+                hidden += is_red and part.new == correct.new
+    assert hidden == 2
 
 
 @pytest.mark.parametrize("rule", lab.BROKEN)

@@ -10,8 +10,10 @@ which the theme adds.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
+
+import numpy as np
 
 from lab.notation import parenthesize
 from lab.traces.program import Instruction
@@ -54,12 +56,20 @@ class Phrase:
 
 
 @dataclass(frozen=True)
+class Number(Phrase):
+    """A number in a sentence. It is the number, an entry, or the norm of `array`."""
+
+    _: KW_ONLY
+    array: np.ndarray = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Key:
     """The role and the number of a cell from `moment` to the next key.
 
     `text` is the number in the cell, and `full` is the number with all digits. `entries` are the
     numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED`
-    entries. A strip of bars shows a larger array.
+    entries. A strip of bars shows a larger array. All these texts show `array`.
     """
 
     moment: float
@@ -67,6 +77,7 @@ class Key:
     text: str
     full: str = ""
     entries: tuple[str, ...] = ()
+    array: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,8 @@ class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
     The inherited equation is about the whole array. `by_entry` contains an equation for each entry
-    of a short array. `formula` is the write in terms of slots such as ``buf[2]``.
+    of a short array. `formula` is the write in terms of slots such as ``buf[2]``. `is_addition`
+    states whether the part adds a nonzero product to a nonzero number that is not a norm.
     """
 
     _: KW_ONLY
@@ -146,18 +158,12 @@ class Part(Equation):
     old: str
     new: str
     adds: bool
+    is_addition: bool
     terms: tuple[Movement, ...]
     formula: str
     is_second: bool = False
     by_entry: tuple[Equation, ...] = ()
     reason: str = ""
-
-    @property
-    def is_addition(self) -> bool:
-        """Whether the part adds a nonzero product to a nonzero number that is not a norm."""
-        products = {term.product for term in self.terms}
-        is_number = self.old not in ("", "0") and not self.old.startswith("‖")
-        return self.kind is PartKind.SUM and self.adds and is_number and bool(products - {"", "0"})
 
     @property
     def reads(self) -> Iterator[int]:

@@ -4,13 +4,12 @@ Each tape has two rows: the values of its nodes, and the sums of the gradients o
 columns are the nodes of all tapes, in the order in which the program appended the nodes.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from lab.eager.records import GRADIENTS, Recording
+from lab.eager.records import GRADIENTS, NodeRecord, Recording
 from lab.equations.events.events import events
 from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Slot, Write
@@ -20,6 +19,7 @@ from visual.pictures.machine.content import (
     Ink,
     MachineContent,
     MachineEvent,
+    Number,
     PartGroup,
     PartKind,
     Phrase,
@@ -32,7 +32,6 @@ from visual.pictures.machine.wording import Wording
 
 MOST_NODES = 40
 TITLE = "Each node sends a contribution to each of its parents"
-NODE = re.compile("n[₀-₉]+")
 
 
 def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
@@ -49,20 +48,35 @@ def machine_of_recording(recording: Recording, entry: int | None = None) -> Mach
     return _Builder(recording, entry).machine()
 
 
+@dataclass(frozen=True, eq=False)
 class _Wording(Wording):
     """The sentences of a recording. The formulas contain the names of operations."""
+
+    _: KW_ONLY
+    nodes: Mapping[Slot, NodeRecord]  # the node of each slot
 
     def equation(self, event: RunEvent, write: Write) -> Equation:
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
             return super().equation(event, write)
-        values = {read.name: self.number(read.value) for read in write.reads}
-        call, pieces, end = write.formula.partition(" = ")[2], [], 0
-        for node in NODE.finditer(call):
-            pieces += [Phrase(call[end : node.start()]), Phrase(values[node[0]], Ink.PRESERVED)]
-            end = node.end()
-        pieces = [*self._left(write), Phrase(" ← "), *pieces, Phrase(call[end:])]
-        return Equation(tuple(pieces), write.formula)
+        pieces = *self._left(write), Phrase(" ← "), *self._call(write)
+        return Equation(pieces, write.formula)
+
+    def _call(self, write: Write) -> Iterator[Phrase]:
+        """Yield the operation of a node with the numbers and the constants in its arguments."""
+        node = self.nodes[write.slot]
+        values = {self.nodes[r.slot].number: r.value for r in write.reads if r.slot is not None}
+        text = f"{node.operation}(" if node.operation else write.right
+        for n, argument in enumerate(node.arguments):
+            text += ", " * bool(n)
+            if isinstance(argument, str):
+                text += argument
+            else:
+                yield Phrase(text)
+                value = values[argument]
+                yield Number(self.number(value), Ink.PRESERVED, array=value)
+                text = ""
+        yield Phrase(text + ")" * bool(node.operation))
 
     def quantity(self, slot: Slot) -> str:
         """Return the name of the value or the gradient in a slot."""
@@ -70,18 +84,19 @@ class _Wording(Wording):
 
     def reason(self, event: RunEvent, write: Write) -> str:
         """Return the formula of a write as a sentence."""
-        return write.formula.replace(" = given", " is an argument") + "."
+        is_given = not write.terms and not self.nodes[write.slot].operation
+        return f"{write.slot} is an argument." if is_given else f"{write.formula}."
 
     def _in_symbols(self, event: RunEvent, write: Write) -> Equation:
         """Return the sentence of a sum of arrays, in symbols."""
-        right = Phrase(f" ← {write.formula.partition(' ← ')[2]}")
-        return Equation((*self._left(write), right))
+        return Equation((*self._left(write), Phrase(f" {write.sign} {write.right}")))
 
 
 class _Builder:
     def __init__(self, recording: Recording, entry: int | None) -> None:
         self.recording, self.events = recording, events(recording)
-        self.wording = _Wording(self.events, entry)
+        self.nodes = {slot: recording.nodes_of(slot.scan)[slot.row] for slot in self.events.slots}
+        self.wording = _Wording(self.events, entry, nodes=self.nodes)
         # The tape and the argument of every row, in the order of the first writes to the rows.
         self.rows = list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
         self.numbers: dict[Slot | None, int] = {slot: n for n, slot in enumerate(self.events.slots)}
@@ -117,8 +132,7 @@ class _Builder:
         for moment in range(len(self.events) + 1):
             value = writes[moment].new if moment in writes else value
             states.append((moment, self.events.role(slot, moment), value))
-        column = self.recording.tapes[slot.scan].nodes[slot.row]
-        keys = keys_of(self.wording, states)
+        column, keys = self.nodes[slot].number, keys_of(self.wording, states)
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
         return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
 

@@ -23,6 +23,7 @@ from visual.pictures.machine.content import (
     Ink,
     MachineContent,
     MachineEvent,
+    Number,
     Part,
     PartGroup,
     Phrase,
@@ -33,7 +34,6 @@ from visual.pictures.machine.wording import Wording
 
 CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
-UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 
 
 def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
@@ -71,7 +71,7 @@ def pair_of(breakage: Breakage) -> MachineContent:
     runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
-    played = tuple(_with_red_numbers(machine.events, wrong))
+    played = tuple(_ranked(machine.events, wrong))
     table, numbered = tuple(_table(breakage)), enumerate(played, start=1)
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
     mistake = RuleEffect(
@@ -86,10 +86,8 @@ def pair_of(breakage: Breakage) -> MachineContent:
     return replace(machine, title=title, events=played, results=values, mistake=mistake)
 
 
-def _with_red_numbers(
-    played: Iterable[MachineEvent], wrong: Mapping[int, int]
-) -> Iterator[MachineEvent]:
-    """Yield the events with red wrong numbers. Groups with wrong numbers play after all others.
+def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterator[MachineEvent]:
+    """Yield the events. Groups that write wrong numbers play after all others.
 
     `wrong` maps each wrong cell to the first moment with a wrong number.
     """
@@ -98,30 +96,22 @@ def _with_red_numbers(
         for group in event.groups:
             second = [part.target for part in group.parts if part.is_second]
             is_wrong = any(wrong.get(cell, moment + 1) <= moment for cell in second)
-            correct = {p.sentence[1].text: p.sentence for p in group.parts if not p.is_second}
-            parts = tuple(_with_red(part, correct) for part in group.parts)
-            reads_wrong = any(wrong.get(n, moment) < moment for part in parts for n in part.reads)
-            shown = replace(group, parts=parts, reads_wrong=reads_wrong)
-            ranked.append(((is_wrong, bool(second)), shown))
+            reads = (wrong.get(n, moment) < moment for part in group.parts for n in part.reads)
+            ranked.append(((is_wrong, bool(second)), replace(group, reads_wrong=any(reads))))
         ranked.sort(key=lambda pair: pair[0])
         yield replace(event, groups=tuple(group for _, group in ranked))
 
 
-def _with_red(part: Part, correct: Mapping[str, Sequence[Phrase]]) -> Part:
-    """Return a sum of the faulty run. The numbers that differ from the correct run are red.
+def _with_red(part: Part, correct: Part) -> Part:
+    """Return a sum of the faulty run. The numbers that differ from the correct sum are red.
 
-    `correct` maps quantities to the sentences of the correct run. If two sentences have different
-    numbers of pieces, only their written values are compared.
+    If the sums have different counts of numbers, only their written values are compared.
     """
-    faulty, other = part.sentence, correct.get(part.sentence[1].text, ())
-    if not part.is_second or not other:
-        return part
-    compared = len(faulty) if len(faulty) == len(other) else 3
-    red = (
-        replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and a.text != b.text else a
-        for a, b in zip(faulty[:compared], other, strict=False)
-    )
-    return replace(part, sentence=(*red, *faulty[compared:]))
+    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in (part, correct))
+    compared = zip(own, other, strict=True) if len(own) == len(other) else [(own[0], other[0])]
+    red = [id(number) for number, twin in compared if _differ(twin.array, number.array)]
+    sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in part.sentence)
+    return replace(part, sentence=tuple(sentence))
 
 
 def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
@@ -198,7 +188,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     events = []
     for tick in clock:
         event, other = first.event(tick, index), second.event(tick, other_index)
-        pairs = _pairs(event.groups, other.groups, twins, signs, below > 0)
+        pairs = _pairs(event.groups, other.groups, twins, signs, is_faulty)
         scan = event.scan if event.groups else other.scan + below
         named = event if tick in first.ticks else other
         events.append(replace(named, scan=scan, groups=tuple(pairs)))
@@ -240,15 +230,14 @@ def _with_twins(
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
     """Return the first moment at which the numbers of two cells differ, or None."""
     moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
-    return next((m for m in moments if _differ(correct.at(m).full, faulty.at(m).full)), None)
+    return next((m for m in moments if _differ(correct.at(m).array, faulty.at(m).array)), None)
 
 
-def _differ(correct: str, faulty: str) -> bool:
-    """Return whether two texts differ. Numbers differ if the relative error exceeds `CLOSE`."""
-    try:
-        return not np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True)
-    except ValueError:  # an array, or an empty cell
-        return correct != faulty
+def _differ(correct: np.ndarray | None, faulty: np.ndarray | None) -> bool:
+    """Return whether two values differ. The relative error of an entry must exceed `CLOSE`."""
+    if correct is None or faulty is None or correct.shape != faulty.shape:
+        return correct is not faulty
+    return not np.allclose(correct, faulty, rtol=CLOSE, atol=0, equal_nan=True)
 
 
 def _pairs(
@@ -256,26 +245,28 @@ def _pairs(
     others: Sequence[PartGroup],
     twins: Mapping[int, int | None],
     runs: tuple[str, str],
-    has_both_reasons: bool,
+    is_faulty: bool,
 ) -> Iterator[PartGroup]:
     """Yield groups with the unpaired sums of the second run, then the groups of the first run.
 
     A sum of the second run plays together with the sum of the first run in the same slot. `twins`
     maps each cell of the second run to its twin. A cell that is its own twin is not drawn again.
+    If the second run `is_faulty`, its wrong numbers are red.
     """
-    owners: dict[int | None, PartGroup] = {
-        part.target: group for group in groups for part in group.parts
+    owners: dict[int | None, tuple[PartGroup | None, Part | None]] = {
+        part.target: (group, part) for group in groups for part in group.parts
     }
 
     def paired_with(group: PartGroup | None, other: PartGroup) -> tuple[Part, ...]:
         """Return the parts of `other` that play with `group`; for None, the unpaired parts."""
-        is_filling = other.summary and groups  # both events fill tapes
-        return tuple(
-            replace(part, is_second=True)
-            for part in other.parts
-            if twins[part.target] != part.target
-            and (groups[0] if is_filling else owners.get(twins[part.target])) is group
-        )
+        is_filling, paired = other.summary and groups, list[Part]()  # both events fill tapes
+        for part in other.parts:
+            twin = twins[part.target]
+            owner, correct = owners.get(twin, (None, None))
+            if twin != part.target and (groups[0] if is_filling else owner) is group:
+                part = _with_red(part, correct) if is_faulty and correct else part
+                paired.append(replace(part, is_second=True))
+        return tuple(paired)
 
     for other in others:
         if rest := paired_with(None, other):
@@ -287,7 +278,7 @@ def _pairs(
             continue
         other, reason, summary = paired[0][0], group.reason, group.summary
         both = [*zip(runs, (group, other), strict=True)]
-        if has_both_reasons and other.reasons != group.reasons:
+        if not is_faulty and other.reasons != group.reasons:
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
         if other.summary != summary:
             summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)

@@ -20,7 +20,7 @@ def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     for moment, role, value in states:
         full = "" if value is None else full_text(value)
         entries = tuple(each.number(value) for each in wording.each(value))
-        key = Key(moment, str(role), wording.number(value), full, entries)
+        key = Key(moment, str(role), wording.number(value), full, entries, value)
         if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
             keys.append(key)
     return tuple(keys)
@@ -40,13 +40,16 @@ def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, targe
     if event.step is None:
         kind = PartKind.FILL
     terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
+    adds = write.adds_old and write.old is not None
+    old, *products = map(wording.scalar, (write.old, *(term.value for term in write.terms)))
     return Part(
         **vars(wording.equation(event, write)),
         kind=kind,
         target=target,
         old=wording.number(write.old),
         new=wording.number(write.new),
-        adds=write.adds_old and write.old is not None,
+        adds=adds,
+        is_addition=kind is PartKind.SUM and adds and bool(old) and any(products),
         terms=terms,
         formula=write.formula,
         by_entry=tuple(each.equation(event, write) for each in wording.each(write.new, LISTED)),

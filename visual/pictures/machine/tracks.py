@@ -21,17 +21,8 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
 
-TURNS = (
-    0.5,
-    0.3,
-    0.7,
-    0.2,
-    0.8,
-    0.6,
-    0.4,
-    0.9,
-    0.1,
-)  # other positions of a factor, as fractions of its line
+# Other positions of a factor, as fractions of its line.
+TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ agree to half a unit of the last digit, otherwise ``≈``.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ from lab.notation import (
     render,
 )
 from lab.records import cached_property
-from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Phrase
+from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
 
 FOUR = 4  # the digits of a number in a cell
@@ -146,7 +146,8 @@ class Wording:
         ink = NEW_INKS.get(write.kind, Ink.OVERWRITTEN)
         sign = (Phrase(f"{self.sign} "),) if self.sign else ()
         name = f"{self.quantity(write.slot)}{self._bracket(write.new)}:  "
-        return *sign, Phrase(name, Ink.NAME), Phrase(self.number(write.new), ink)
+        number = Number(self.number(write.new), ink, array=write.new)
+        return *sign, Phrase(name, Ink.NAME), number
 
     def equation(self, event: Event, write: Write) -> Equation:
         """Return the equation of a write: a sum, a formula, or a value that is written back."""
@@ -176,7 +177,8 @@ class Wording:
                     text = number_text(numbers[piece.leaf], digits)
                     style = NumberStyle.PLAIN if n == 1 and write.terms else NumberStyle.FACTOR
                     text = text if style is NumberStyle.PLAIN else parenthesize(text)
-                    yield Phrase(self._numeral(text, piece.value, style), piece.ink)
+                    text = self._numeral(text, piece.value, style)
+                    yield Number(text, piece.ink, array=piece.value)
                 elif piece:
                     yield Phrase(piece)
 
@@ -215,31 +217,20 @@ class Wording:
 
     def _formula(self, event: Event, write: Write) -> RightSide:
         """Return the formula of a forward write with its numbers; (None, []) if it reads arrays."""
-        expression, reads = self._expression(event, write)
-        if expression is None or any(np.ndim(read.value) for read in write.reads):
+        if write.expression is None or any(np.ndim(read.value) for read in write.reads):
             return None, []
-        inks = ((leaf, read, INKS.get(read.role, Ink.SAVED)) for leaf, read in reads.items())
-        return expression, [Operand(leaf, read.value, ink) for leaf, read, ink in inks]
-
-    def _expression(
-        self, event: Event, write: Write
-    ) -> tuple[Expression | None, Mapping[Leaf, Read]]:
-        """Return the formula of a write and the reads of its leaves, or (None, {}) without one."""
-        target = write.slot.argument, write.tap
-        formulas = () if event.step is None else self.run.trace.scans[event.scan].formulas
-        for formula in formulas:
-            if (formula.target.argument, formula.target.tap) == target:
-                leaves = leaves_of(formula.expression)
-                return formula.expression, dict(zip(leaves, write.reads, strict=False))
-        return None, {}
+        reads = zip(leaves_of(write.expression), write.reads, strict=False)
+        operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
+        return write.expression, operands
 
     def _in_symbols(self, event: Event, write: Write) -> Equation:
         """Return the equation of a write with symbols instead of the numbers of the right side."""
-        left, (expression, reads) = self._left(write), self._expression(event, write)
-        if expression is None:
+        left = self._left(write)
+        if write.expression is None:
             return Equation(left)
-        names = {leaf: r.slot.quantity if r.slot else r.name for leaf, r in reads.items()}
-        right, bracket = render(expression, names.__getitem__), self._bracket(write.new)
+        reads = zip(leaves_of(write.expression), write.reads, strict=False)
+        names = {leaf: r.slot.quantity if r.slot else r.name for leaf, r in reads}
+        right, bracket = render(write.expression, names.__getitem__), self._bracket(write.new)
         right = f"({right}){bracket}" if bracket else right
         sign = " = " if bracket or not np.ndim(write.new) else " is the norm of "
         return Equation((*left, Phrase(sign), Phrase(right)), write.formula)
@@ -249,9 +240,9 @@ class Wording:
         if event.step is None:
             return ""
         named = self.named[event.scan]
-        parent, formula = named.parent, write.formula.replace(" ← ", " = ")
+        parent = named.parent
         if parent is None:
-            return f"{formula}."
+            return f"{write.equation}."
         step, tape = parent.scan.steps - 1 - event.step, named.scan.tape(write.slot.argument)
         if step < 0 or tape is None:
             return ""
@@ -265,11 +256,16 @@ class Wording:
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
+        differentiated = self.run.step(parent.number, step)
+        reads = [
+            read
+            for read in differentiated.reads
+            if read.variable == tape.gradient_of and read.index in (None, index)
+        ]
         readers = [
             w
-            for w in self.run.step(parent.number, step).writes
-            if any(quantity in (r.name, r.slot and r.slot.quantity) for r in w.reads)
-            and w.slot.argument not in unused
+            for w in differentiated.writes
+            if any(read in reads for read in w.reads) and w.slot.argument not in unused
         ]
         if not quantity or not readers:
             return ""
@@ -279,7 +275,7 @@ class Wording:
             if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         others += _local_derivatives(write)
-        formula = readers[0].formula.replace(" ← ", " = ")
+        formula = readers[0].equation
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
         names = ", ".join(w.slot.quantity for w in readers[:3]) + (", …" if readers[3:] else "")
