@@ -14,9 +14,11 @@ from functools import lru_cache
 from itertools import groupby
 from math import isfinite
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,29 @@ def parts_of(expression: Expression | None) -> Iterator[Term]:
             yield part
             shared = named.get(part.name) if isinstance(part, SharedTerm) else None
             waiting += reversed(operands_of(part)) if shared is None else [shared]
+
+
+def fold(
+    expression: Expression,
+    leaf: Callable[[Leaf], T],
+    number: Callable[[Number], T],
+    call: Callable[[str, list[T]], T],
+) -> T:
+    """Compute a value of an expression from the values of its parts; visit a named part once."""
+    known: dict[str, T] = {}
+
+    def value(term: Term) -> T:
+        if isinstance(term, Leaf):
+            return leaf(term)
+        if isinstance(term, Number):
+            return number(term)
+        if isinstance(term, Call):
+            return call(term.name, [*map(value, term.arguments)])
+        return known[term.name]
+
+    for binding in reversed(expression.bindings) if isinstance(expression, Let) else ():
+        known[binding.name] = value(binding.term)  # each part refers only to later parts
+    return value(body_of(expression))
 
 
 def leaves_of(expression: Expression | None) -> list[Leaf]:

@@ -4,9 +4,9 @@ A step of a derivative is linear in the values on its tapes: each read slot has 
 written value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term
+from lab.notation import Call, Expression, Leaf, Let, Number, Term, fold
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
@@ -28,17 +28,10 @@ def without_names(expression: Expression) -> Term | None:
         return expression
     if len(expression.bindings) > MOST_NAMES:
         return None
-    known: dict[str, Term] = {}
-    for binding in reversed(expression.bindings):  # each part uses only later parts
-        known[binding.name] = _insert_names(binding.term, known)
-    return _insert_names(expression.body, known)
+    return fold(expression, _same, _same, lambda name, parts: Call(name, tuple(parts)))
 
 
-def _insert_names(term: Term, known: Mapping[str, Term]) -> Term:
-    if isinstance(term, SharedTerm):
-        return known[term.name]
-    if isinstance(term, Call):
-        return Call(term.name, tuple(_insert_names(part, known) for part in term.arguments))
+def _same(term: Term) -> Term:
     return term
 
 

@@ -9,18 +9,7 @@ from math import floor, log10, prod
 
 import numpy as np
 
-from lab.notation import (
-    Expression,
-    Leaf,
-    Let,
-    Number,
-    SharedTerm,
-    Term,
-    body_of,
-    calls_of,
-    number_text,
-    render,
-)
+from lab.notation import Expression, Leaf, Number, calls_of, fold, number_text, render
 
 MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
@@ -67,27 +56,25 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
 
 def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
     """Return the value of an expression as an array; None for an unknown operation or leaf."""
-    named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
-    known: dict[str, np.ndarray] = {}  # values of named parts
 
-    def evaluate(term: Term) -> np.ndarray:
-        if isinstance(term, Leaf):
-            if (value := leaf(term)) is None:
-                raise ValueError
-            return np.asarray(value, float)
-        if isinstance(term, Number):
-            return np.asarray(float(term.written))
-        if isinstance(term, SharedTerm):
-            if term.name not in known:
-                known[term.name] = evaluate(named[term.name])
-            return known[term.name]
-        return np.asarray(_operation(term.name)(*map(evaluate, term.arguments)), float)
+    def read(term: Leaf) -> np.ndarray:
+        if (value := leaf(term)) is None:
+            raise ValueError
+        return np.asarray(value, float)
 
     try:
         with np.errstate(all="ignore"):
-            return evaluate(body_of(expression))
+            return fold(expression, read, _constant, _apply)
     except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return None
+
+
+def _constant(number: Number) -> np.ndarray:
+    return np.asarray(float(number.written))
+
+
+def _apply(name: str, operands: list[np.ndarray]) -> np.ndarray:
+    return np.asarray(_operation(name)(*operands), float)
 
 
 def _operation(name: str) -> Callable[..., object]:

@@ -5,7 +5,7 @@ would contain the text of this result once for each use, and the text of its arg
 often.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -19,7 +19,7 @@ from lab.notation import (
     Number,
     SharedTerm,
     Term,
-    body_of,
+    fold,
     leaves_of,
     operands_of,
 )
@@ -37,22 +37,17 @@ def name_common_parts(expressions: Iterable[Expression], always: Collection[str]
     """
     known: dict[object, Term] = {}
 
-    def whole(term: Term, named: Mapping[str, Term]) -> Term:
-        """Return the term without names, with a single object for all equal parts."""
-        if isinstance(term, SharedTerm):
-            return named[term.name]
-        inside = [whole(part, named) for part in operands_of(term)]
-        if inside:
-            term = _with_parts(term, dict(zip(map(id, operands_of(term)), inside, strict=True)))
-        name = term.name if isinstance(term, Call) else ""
-        return known.setdefault((name, *map(id, inside)) if inside else term, term)
+    def operand(term: Term) -> Term:
+        """Return a single object for all equal operands."""
+        return known.setdefault(term, term)
+
+    def operation(name: str, parts: list[Term]) -> Term:
+        """Return a single object for all equal operations."""
+        return known.setdefault((name, *map(id, parts)), Call(name, tuple(parts)))
 
     bodies, taken = list[Term](), set[str]()
     for expression in expressions:
-        named: dict[str, Term] = {}
-        for binding in reversed(expression.bindings) if isinstance(expression, Let) else ():
-            named[binding.name] = whole(binding.term, named)
-        bodies.append(whole(body_of(expression), named))
+        bodies.append(fold(expression, operand, operand, operation))
         taken |= {leaf.variable for leaf in leaves_of(expression)}
     call = name_parts(Call("", tuple(bodies)), taken, always)
     return call if isinstance(call, Let) else Let((), call)

@@ -20,7 +20,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 from lab.errors import GraphError
-from lab.notation import SLICE, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
+from lab.notation import Expression, Leaf, Number, fold
 from lab.progress import Progress
 from lab.scans.node import read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
@@ -108,27 +108,26 @@ class Instructions:
         `leaf` returns the indices of a leaf.  Raises GraphError for an operation that a page does
         not compute.
         """
-        named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
 
-        def place(term: Term) -> np.ndarray:
-            if isinstance(term, Leaf):
-                return np.asarray(leaf(term), dtype="float64")
-            if isinstance(term, Number):
-                return self.each("constant", float(term.written))
-            if isinstance(term, SharedTerm):
-                return place(named[term.name])
-            if term.name == SLICE:
-                raise GraphError(f"{term}: expected a number.")
-            operands = [place(argument) for argument in term.arguments]
-            if term.name == "Dot" and all(operand.ndim for operand in operands):
+        def place(term: Leaf) -> np.ndarray:
+            return np.asarray(leaf(term), dtype="float64")
+
+        def constant(number: Number) -> np.ndarray:
+            try:
+                return self.each("constant", float(number.written))
+            except ValueError:  # a part of an index
+                raise GraphError(f"{number.written}: expected a number.") from None
+
+        def call(name: str, operands: list[np.ndarray]) -> np.ndarray:
+            if name == "Dot" and all(operand.ndim for operand in operands):
                 return self.product(*operands)
-            if term.name == "outer":
+            if name == "outer":
                 return self.each("Mul", operands[0][:, None], operands[1][None])
-            if term.name == "transpose":
+            if name == "transpose":
                 return operands[0].T
-            return self.each("Mul" if term.name == "Dot" else term.name, *operands)
+            return self.each("Mul" if name == "Dot" else name, *operands)
 
-        return place(body_of(expression))
+        return fold(expression, place, constant, call)
 
 
 @dataclass(frozen=True, eq=False)
