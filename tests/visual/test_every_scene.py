@@ -26,7 +26,7 @@ from lab.tape import Tape
 from visual.drawing.catalogue import PICTURES
 from visual.options import NO_LEGEND, WIDTH
 from visual.pictures.taps import taps
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text, replaced
 from visual.scene.theme import LIGHT, THEMES, Role
 
 MORE = {
@@ -265,15 +265,9 @@ def title(scene):
 
 def renamed(scene, before, after):
     """Return the picture with `after` instead of each text that starts with `before`."""
-
-    def changed(shape):
-        if isinstance(shape, Group):
-            return replace(shape, shapes=tuple(map(changed, shape.shapes)))
-        if isinstance(shape, Text) and shape.content.startswith(before):
-            return replace(shape, content=after)
-        return shape
-
-    return replace(scene, shapes=tuple(map(changed, scene.shapes)))
+    texts = [s for s in scene.walk() if isinstance(s, Text) and s.content.startswith(before)]
+    changes = {id(text): replace(text, content=after) for text in texts}
+    return replace(scene, shapes=replaced(scene.shapes, changes))
 
 
 def six_cells(*arrows):

@@ -20,7 +20,7 @@ from structural_cases import Case, cases
 from twins import assert_twin
 
 import visual
-from visual.scene.shapes import Arrow, Box, Group, Text, walk
+from visual.scene.shapes import Arrow, Box, Text, replaced, walk
 from visual.scene.theme import Role
 
 
@@ -64,17 +64,12 @@ FAULTS = [  # the class and an attribute of a shape in a picture of "where, vect
 def test_a_single_fault_of_a_picture_is_detected(check, kind, known, change):
     case = DRAWN["where, vectors"]
     scene = draw(case)
-    shapes = (s for s in walk(scene.shapes) if isinstance(s, kind))
-    wrong = next(shape for shape in shapes if known.items() <= vars(shape).items())
-
-    def changed(shape):
-        if isinstance(shape, Group):
-            return replace(shape, shapes=tuple(map(changed, shape.shapes)))
-        return replace(shape, **change) if shape is wrong else shape
-
+    every = (s for s in walk(scene.shapes) if isinstance(s, kind))
+    wrong = next(shape for shape in every if known.items() <= vars(shape).items())
+    shapes = replaced(scene.shapes, {id(wrong): replace(wrong, **change)})
     check(case, scene)
     with pytest.raises(AssertionError):
-        check(case, replace(scene, shapes=tuple(map(changed, scene.shapes))))
+        check(case, replace(scene, shapes=shapes))
 
 
 # Tangents, special numbers, and text twins
