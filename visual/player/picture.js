@@ -254,17 +254,17 @@ class Picture {
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
-    const size = this.data.is_tall ? 13 : 11, line = size + 2, high = Math.max(cell.height, line * terms.length + 6);
+    const { is_tall, pitch, width } = this.data, size = is_tall ? 13 : 11, line = size + 2, pad = is_tall ? 3 : 2;
+    const high = Math.max(cell.height, line * terms.length + 2 * pad);
     const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
     const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
-    const { is_tall, pitch, width } = this.data;
     const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides the name of its cell, and no cell below
     const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
     const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
     const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
     shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
-      const y = top + 3 + line * (n + 0.8);
+      const y = top + pad + line * (n + 0.8);
       const row = shape("g", {}, group);
       if (n) shape("text", { x: x - wide / 2 + 6, y, "font-size": size }, row, "+");
       shape("text", { x: x + wide / 2 - 7, y, "font-size": size, class: "right" }, row, text);

@@ -132,7 +132,8 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
     place, role = arrangement.boxes[part.target], Role.OVERWRITTEN
     size = 13 if arrangement.is_tall else 11
     summands = [part.old, *(term.product for term in part.terms)]
-    line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
+    line, pad = size + 2, 3 if arrangement.is_tall else 2
+    high = max(place.height, line * len(summands) + 2 * pad)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
     equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))
     if share >= ADDED:
@@ -150,7 +151,7 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         inside.append(Text(x, y, part.new, size + 2, "middle", bold=True, role=role))
         return Shapes(tuple(inside))
     for n, text in enumerate(summands):
-        y = top + 3 + line * (n + 0.8)
+        y = top + pad + line * (n + 0.8)
         if n:
             inside.append(Text(left + 6, y, "+", size, bold=True, role=role))
         inside.append(Text(left + wide - 7, y, text, size, "end", bold=True, role=role))
