@@ -12,9 +12,8 @@ from lab import retired as of_lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.reports.compare.comparison import Comparison
-from visual.cli.main import COMMANDS, main
-from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
-from visual.options import DERIVATIVE
+from visual.cli.main import main
+from visual.drawing.catalogue import PICTURES
 from visual.retired import (
     PICTURE_OPTIONS,
     RETIRED_COMMANDS,
@@ -22,7 +21,6 @@ from visual.retired import (
     RETIRED_NAMES,
     RETIRED_OPTIONS,
 )
-from visual.scene.formats import SUFFIXES
 
 SQUARE = gallery.loops["square"]
 RECORDS = SimpleNamespace(
@@ -32,13 +30,6 @@ RECORDS = SimpleNamespace(
     Trace=lab.Trace,
     structural=lab.structural,
 )
-TABLES = [  # the retired names, and the names in use
-    (of_lab.RETIRED_NAMES, {*lab.__all__}),
-    (RETIRED_NAMES, {*visual.__all__, *PICTURES}),
-    (RETIRED_COMMANDS, {*COMMANDS}),
-    (RETIRED_OPTIONS, {choice.name for choice in (*OPTIONS, *PAPER, *DERIVATIVE.values())}),
-    (RETIRED_FORMATS, {*SUFFIXES}),
-]
 DRAW = ["draw", "tapes", "--loop", "square", "-o", "-"]
 # Functions of pictures; the option `theme` of a picture was removed.
 DRAWING = [getattr(visual, name) for name in {*PICTURES} - {"machine"} if hasattr(visual, name)]
@@ -73,12 +64,6 @@ CALLS = [  # the name in the message, its replacement, and a call
 ]
 
 
-@pytest.mark.parametrize(("retired", "in_use"), TABLES)
-def test_nothing_is_both_retired_and_in_use(retired, in_use):
-    assert in_use & {*retired} == set()
-    assert all(retired.values())
-
-
 @pytest.mark.parametrize(("name", "instead", "call"), CALLS)
 def test_a_retired_name_names_its_replacement(name, instead, call, folder, capsys):
     if isinstance(call, list):  # words of the command line
@@ -89,6 +74,7 @@ def test_a_retired_name_names_its_replacement(name, instead, call, folder, capsy
             call()
         message = str(error.value)
     assert f"{name} was removed in version 0.3: use {instead.removesuffix('.')}." in message
+    assert instead
     assert ".." not in message
 
 
