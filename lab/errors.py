@@ -153,16 +153,22 @@ def check_type(
     raise argument_error(argument, value, f"expected {expected}.", KindError)
 
 
-def check_integer(argument: str, value: object, expected: str = "an integer") -> int:
+def check_integer(
+    argument: str, value: object, expected: str = "an integer", least: int | None = None
+) -> int:
     """Return `value` as a Python integer.
 
-    Raise KindError for other types, booleans, and integers with more than 10,000 bits.
+    Raise KindError for other types, booleans, and integers with more than 10,000 bits; and
+    ArgumentError for an integer below `least`.
     """
+    kind: type[ArgumentError] = KindError
     with suppress(Exception):  # __index__ of an array with several entries raises an error
         number = index(value)  # type: ignore[arg-type]  # raises for other types
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
-            return number
-    raise argument_error(argument, value, f"expected {expected}.", KindError)
+            if least is None or number >= least:
+                return number
+            kind = ArgumentError
+    raise argument_error(argument, value, f"expected {expected}.", kind)
 
 
 def check_function(argument: str, function: object) -> None:

@@ -22,7 +22,6 @@ from lab.checks import check
 from lab.errors import (
     ArgumentError,
     GradientError,
-    argument_error,
     check_choice,
     check_integer,
     check_type,
@@ -102,8 +101,7 @@ def dot_product(
         )
     graph = loop.build()
     output = _select_output(graph, of, rule)
-    if check_integer("seed", seed) < 0:
-        raise argument_error("seed", seed, "expected 0, 1, 2, …")
+    seed = check_integer("seed", seed, "0, 1, 2, …", least=0)
     rng = np.random.default_rng(seed)
     moved = graph.select_inputs(wrt, is_continuous)
     expected = "tangents by name, as in {'x': 1.0}"

@@ -18,8 +18,7 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
     """Return `argnum` as a tuple; raise ArgumentError unless its numbers are distinct and ≥ 0."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
-        if check_integer("argnum", number, "the number of an argument, from 0") < 0:
-            raise argument_error("argnum", argnum, "expected the number of an argument, from 0.")
+        check_integer("argnum", number, "the number of an argument, from 0", least=0)
     if len(set(numbers)) < len(numbers) or not numbers:
         raise argument_error("argnum", argnum, "expected distinct numbers of arguments.")
     return numbers

@@ -23,6 +23,7 @@ from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
 ELSEWHERE = Number("…")  # placeholder for a long expression, or for an output of another Scan
+RowCut = tuple[Cut, str]  # the rows of an argument, and a text to add to the first row
 LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
@@ -41,15 +42,14 @@ def system(
     given = {} if given is None else check_type("given", given, Mapping, "initial values by name")
     check_type("name", name, str, "a text")
     parts = read_node(node)
-    cuts = list(zip(parts.variables, _cuts_of(parts, node), strict=True))
-    named = [_argument_name(part, cut.base, node) for part, (cut, _) in cuts]
-    symbols = _symbols_of(parts.variables, named, [cut.base for _, (cut, _) in cuts])
+    arguments = list(zip(parts.variables, _cuts_of(parts, node), strict=True))
+    named = zip(_symbols_of(arguments, node), arguments, strict=True)
     quantities = []
-    for number, (part, (cut, length)) in enumerate(cuts):
+    for number, (symbol, (part, (cut, length))) in enumerate(named):
         kind = (part.inner_inputs or part.inner_outputs)[0].type
         quantities.append(
             Quantity(
-                symbol=symbols[number],
+                symbol=symbol,
                 kind=part.kind,
                 argument=number,
                 tape=part.tape,
@@ -59,7 +59,7 @@ def system(
                 way=cut.stride,
                 length=length,
                 now=current_row(cut.base),
-                given=given.get(part.name, _initial_expression(part, cut, symbols[number])),
+                given=given.get(part.name, _initial_expression(part, cut, symbol)),
             )
         )
     return System(
@@ -109,7 +109,7 @@ def _expression(variable: Variable) -> Expression | None:
     return formulas([variable], {})[0]
 
 
-def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
+def _cuts_of(parts: ScanParts, node: Apply) -> list[RowCut]:
     """Return a `Cut` of each argument, and a text to add to the first row of the cut.
 
     The text is "n" if the first row is relative to the number of steps, otherwise "".
@@ -135,7 +135,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     return backward_cuts
 
 
-def _reverse_cut(cut: Cut, length: str, steps: int | None) -> tuple[Cut, str] | None:
+def _reverse_cut(cut: Cut, length: str, steps: int | None) -> RowCut | None:
     """Return the rows that a backward loop reads after a forward loop of `steps` steps.
 
     `steps` is None if the number of steps, n, is unknown.  Step t of a backward loop differentiates
@@ -187,15 +187,13 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
     return name if is_input and name else part.name
 
 
-def _symbols_of(
-    variables: Sequence[LoopVariable], named: list[str], bases: list[Variable]
-) -> list[str]:
-    """Return a symbol for each argument, from `named`; slices of one array share a symbol."""
-    keys = [b if v.kind is Kind.SEQUENCE else v for v, b in zip(variables, bases, strict=True)]
-    owners: dict[object, str] = {}
-    for key, name in zip(keys, named, strict=True):
-        owners.setdefault(key, name)
-    unique = dict(zip(owners, unique_names(list(owners.values())), strict=True))
+def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]], node: Apply) -> list[str]:
+    """Return a symbol for each argument of a Scan; slices of one array share a symbol."""
+    keys = [cut.base if part.kind is Kind.SEQUENCE else part for part, (cut, _) in arguments]
+    names: dict[object, str] = {}
+    for key, (part, (cut, _)) in zip(keys, arguments, strict=True):
+        names.setdefault(key, _argument_name(part, cut.base, node))
+    unique = dict(zip(names, unique_names(list(names.values())), strict=True))
     return [unique[key] for key in keys]
 
 

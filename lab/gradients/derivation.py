@@ -193,12 +193,11 @@ def _remaining(d: Derivation) -> list[Item]:
         items.append(Item(d.names.parts[total.variable], how, d.texts[result], verdict))
     for part in d.forward.variables:
         for argument in part.inner_inputs:
-            status, name = d.step.statuses.get(argument), d.names.argument(argument)
-            if isinstance(status, Undefined):
-                items.append(Item(name, str(status), verdict=verdict_of(status)))
-            elif status is None and part.kind is not Kind.UNTRACED:
-                text = str(Disconnected())
-                items.append(Item(name, text, verdict=Verdict.DISCONNECTED))
+            status = d.step.statuses.get(argument, Disconnected())
+            is_untraced = part.kind is Kind.UNTRACED and isinstance(status, Disconnected)
+            if not isinstance(status, Connected) and not is_untraced:
+                name, verdict = d.names.argument(argument), verdict_of(status)
+                items.append(Item(name, str(status), verdict=verdict))
         if part.kind is Kind.UNTRACED:
             text = "untraced: no gradient exists"
             items.append(Item(d.names.parts[part], text, verdict=Verdict.UNTRACED))

@@ -144,10 +144,8 @@ def derivative(
     is undefined, or in Taylor mode if an operation has no rule.  Warns with ManyScansWarning before
     building 32 Scans or more, because every order doubles their number.
     """
-    order = check_integer("order", order, "0, 1, 2, …")
+    order = check_integer("order", order, "0, 1, 2, …", least=0)
     check_choice("mode", mode, MODES)
-    if order < 0:
-        raise argument_error("order", order, "expected 0, 1, 2, …")
     check_differentiable(cost, wrt)
     if direction is not None:
         check_type("direction", direction, Variable, "a PyTensor variable of the type of wrt")

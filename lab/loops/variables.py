@@ -10,7 +10,7 @@ from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of the public interface
 from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, argument_error, check_type, quote, shorten
+from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote, shorten
 from lab.loops.text.source import identifier
 from lab.records import as_array
 from lab.tape import check_taps
@@ -189,8 +189,8 @@ class RandomState(_NamedVariable):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise argument_error(f"seed of {self.label}", self.seed, "expected 0, 1, 2, …")
+        seed = check_integer(f"seed of {self.label}", self.seed, "0, 1, 2, …", least=0)
+        object.__setattr__(self, "seed", seed)
 
 
 Valued = State | Sequence | Parameter

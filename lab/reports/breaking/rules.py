@@ -44,24 +44,18 @@ class BrokenRule(Mistake):
         return Mistake(self.name, self.title, self.change, self.reason)
 
 
-def overwritten_rows(filled: TensorVariable, slots: int) -> TensorVariable:
-    """Return the rows of a buffer as if the loop had written them to only `slots` slots.
-
-    Rows at a distance of a multiple of `slots` share a slot, which contains the last of these rows.
-    The result has all rows, because a Scan raises an error for a buffer with missing rows.
-    """
-    last = filled.shape[0] - 1
-    return filled[last - (last - pt.arange(filled.shape[0])) % slots]
-
-
 def shortened(part: LoopVariable) -> TensorVariable:
     """Return the buffer of a state or output as if PyTensor had shortened it to its last rows.
 
-    PyTensor's rewrite `scan_save_mem` stores one row more than the number of initial values.  The
-    rewrite does not shorten mit-mots.
+    PyTensor's rewrite `scan_save_mem` stores one row more than the number of initial values, and
+    does not shorten mit-mots.  Rows at a distance of a multiple of this number share a slot, which
+    contains the last of these rows.  The result has all rows, because a Scan raises an error for a
+    buffer with missing rows.
     """
-    is_full = part.kind is Kind.MIT_MOT
-    return part.filled if is_full else overwritten_rows(part.filled, part.tape.origin + 1)
+    if part.kind is Kind.MIT_MOT:
+        return part.filled
+    rows = part.filled.shape[0]
+    return part.filled[rows - 1 - (rows - 1 - pt.arange(rows)) % (part.tape.origin + 1)]
 
 
 def _first_two_swapped(tape: Tape) -> tuple[int, ...]:

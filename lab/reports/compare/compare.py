@@ -18,7 +18,7 @@ from pytensor.graph.traversal import ancestors
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import MOST_ENTRIES
-from lab.errors import ArgumentError, argument_error, printable, quote
+from lab.errors import ArgumentError, argument_error, check_integer, printable, quote
 from lab.gradients.derivative import check_scan_count, check_wrt
 from lab.gradients.status import is_real
 from lab.loops.loop import Loop
@@ -52,8 +52,7 @@ def compare(
     Raises ArgumentError for an invalid argument, and for an order with more than 16,384 Scans.
     Raises GraphError if the graph contains no Scan, and MemoryError if a run needs too much memory.
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise argument_error("order", order, "expected 1, 2, 3, …")
+    order = check_integer("order", order, "1, 2, 3, …", least=1)
     target, at, known = read_subject(subject, wrt, given, cost, of)
     check_scan_count(target, order)
     with without_backtraces():
