@@ -238,7 +238,7 @@ class Picture {
     const isFill = part.kind === "fill";
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
     const moves = part.terms.map((move) => {
-      const drops = (isOne(move) ? [] : move.drops).map((points) => line(points, "drop"));
+      const drops = (move.is_unit ? [] : move.drops).map((points) => line(points, "drop"));
       line(move.points, "arrow now");
       const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
       factor?.setAttribute("transform", `translate(${move.chip})`);
@@ -297,8 +297,7 @@ class Picture {
 }
 Picture.count = 0;
 
-// Return whether the factor of a term is 1, whether the picture shows it, and the factor as text.
-const isOne = (move) => move.factor === "1" && move.symbol === "1";
-const hasFactor = (move) => Boolean(move.factor || move.symbol) && !isOne(move);
+// Return whether the picture shows the factor of a term, and the factor as text.
+const hasFactor = (move) => Boolean(move.factor || move.symbol) && !move.is_unit;
 const factorText = (move) => (move.factor ? `×${parenthesize(move.factor)}` : move.symbol);
 const parenthesize = (number) => (number.startsWith("-") ? `(${number})` : number);

@@ -12,7 +12,7 @@ import pytest
 from eager.programs import jump
 from graphs import scan
 from oracles import half_a_unit
-from strange_loops import trace_of
+from strange_loops import loop_of, trace_of
 from twins import assert_twin
 
 import lab
@@ -384,6 +384,11 @@ def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
     assert [p.text for p in faulty.sentence if p.ink is Ink.WRONG] == ["28.88", "3.8", "7.6"]
     same = (part for e in machine.events[:5] for group in e.groups for part in group.parts)
     assert not any(piece.ink is Ink.WRONG for part in same for piece in part.sentence)
+
+
+def test_a_title_contains_a_variable_whose_name_ends_with_an_index():
+    machine = machine_of(loop_of("x₁", 0.9, lambda x: x**2).trace())
+    assert machine.title == "Each backward step multiplies by 2·x₁ and adds"
 
 
 def test_an_operation_can_have_the_name_of_a_node():

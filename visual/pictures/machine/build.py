@@ -62,8 +62,9 @@ def machine_of(
     shown = Run(Columns(trace, around, most), Wording(run, entry))
     clock = tuple(shown.ticks)
     index: Index = {place: n for n, place in enumerate(shown.columns.places)}
-    machine = MachineContent(
-        title="",
+    steps = (event for event in shown.ticks.values() if event.step is not None)
+    return MachineContent(
+        title=title_of(shown.wording, chain.from_iterable(map(shown.writes, steps))),
         scans=tuple(shown.scans(clock)),
         rows=shown.columns.rows,
         events=tuple(shown.event(tick, index) for tick in clock),
@@ -71,7 +72,6 @@ def machine_of(
         times=shown.columns.shown,
         results=tuple(results(shown.wording)),
     )
-    return replace(machine, title=title_of(trace, machine))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +103,12 @@ class Run:
         run, columns = self.wording.run, self.columns
         tapes = (place for place, (row, _) in columns.places.items() if not columns.rows[row].taps)
         touched = sorted({n for place in tapes for n in run.moments(run.slot(*place))})
-        shown = [n for n in touched if run[n - 1].step is None or self._writes(run[n - 1])]
+        shown = [n for n in touched if run[n - 1].step is None or self.writes(run[n - 1])]
         last = (n - 1 for n in shown if n > 1)
         played = [run[n - 1] for n in sorted({*shown, *last, len(run)})]
         return {(event.scan, -1 if event.step is None else event.step): event for event in played}
 
-    def _writes(self, event: Event) -> list[Write]:
+    def writes(self, event: Event) -> list[Write]:
         """Return the writes of an event to slots with cells."""
         return [write for write in event.writes if address_of(write.slot) in self.columns.places]
 
@@ -182,7 +182,7 @@ class Run:
         """For each value, the numbers of the shown events that use it in a sum or a formula."""
         readers = defaultdict[Address | None, set[int]](set)
         for event in self.ticks.values():
-            for write in self._writes(event):
+            for write in self.writes(event):
                 terms = [(*term.reads, term.source) for term in write.terms] or [write.reads]
                 for read in chain(*terms) if write.kind is not SlotRole.RESTORED else ():
                     if read is not None:
@@ -209,7 +209,7 @@ class Run:
 
         parts = {  # the `Part` of each write to a shown slot
             write: part_of(self.wording, cell_of, event, write, index[address_of(write.slot)])
-            for write in self._writes(event)
+            for write in self.writes(event)
             if event.step is not None or write.terms or np.any(write.new)
         }
         if event.step is None:

@@ -4,17 +4,19 @@
 the title, the results, and the sentence about a filled tape.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read, Slot
+from lab.equations.events.records import Event, Read, Slot, Write
+from lab.equations.factors import ONE
 from lab.equations.quantities import Quantities
+from lab.notation import render
 from lab.records import cached_property
 from lab.traces.trace import ScanTrace, SequenceTrace, Trace
 from visual.layout.columns import Gap, TimeColumns, column_of, timeline, with_gaps
-from visual.pictures.machine.content import LISTED, Ink, MachineContent, PartKind, Phrase, TapeRow
+from visual.pictures.machine.content import LISTED, Ink, Phrase, TapeRow
 from visual.pictures.machine.wording import Wording
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
@@ -23,7 +25,6 @@ Address = tuple[int, int, int]
 Tick = tuple[int, int]  # the Scan and the step of an event; the step -1 is the filling of tapes
 MOST_FACTOR = 8  # the maximum number of characters of a factor in a title
 MOST_LISTED = 12  # the maximum number of entries of a result as text
-INDEX = "₀₁₂₃₄₅₆₇₈₉"
 
 
 @dataclass(frozen=True)
@@ -163,31 +164,27 @@ def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
     return [*taps.values()]
 
 
-def title_of(trace: Trace, machine: MachineContent) -> str:
-    """Return the title of a machine.
+def title_of(wording: Wording, writes: Iterable[Write]) -> str:
+    """Return the title of a machine that shows these writes of steps.
 
     The title of a first derivative contains the factor of all sums. The factor has no time indices:
     ``2·x``. If the factors differ, or if the shared factor is too long for a title, the title
     contains "the local derivative".
     """
+    trace = wording.run.trace
     order = max(scan.order for scan in trace.scans)
     if not order:
         return f"{trace.scans[0].name}: each step computes new values from earlier values"
     if order > 1:
         return f"{len(trace.scans)} Scans: each derivative differentiates all earlier Scans"
-    factors = set()
-    for part in (part for part in machine.parts() if part.kind is PartKind.SUM):
-        for term in part.terms:
-            factor = term.symbol if term.factor and len(part.terms) == 1 else ""
-            for saved in (machine.cells[n] for n in term.saved):
-                factor = factor.replace(saved.name, machine.rows[saved.row].name)
-            factors.add(factor)
-    factor = factors.pop() if len(factors) == 1 else ""
-    if factor == "1":
+    sums = [write.terms for write in writes if write.terms]
+    terms = [term for term, *more in sums if not more and wording.scalar(term.factor) is not None]
+    factors = {term.expression for term in terms if term.expression is not None}
+    if len(terms) == len(sums) and factors == {ONE}:
         return "Each backward step adds to the gradients of earlier values"
-    # The factor contains a time index if the machine does not show the slot of a saved value.
-    if not factor or set(factor) & set(INDEX) or len(factor) > MOST_FACTOR:
-        factor = "the local derivative"
+    names = {render(factor, lambda leaf: leaf.variable) for factor in factors}
+    factor = names.pop() if len(terms) == len(sums) and len(names) == 1 else ""
+    factor = factor if 0 < len(factor) <= MOST_FACTOR else "the local derivative"
     return f"Each backward step multiplies by {factor} and adds"
 
 

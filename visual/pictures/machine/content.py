@@ -123,6 +123,7 @@ class Movement:
     symbol: str = ""
     product: str = ""
     saved: tuple[int, ...] = ()
+    is_unit: bool = False  # the factor is the constant 1
 
     @property
     def label(self) -> str:
@@ -148,8 +149,7 @@ class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
     The inherited equation is about the whole array. `by_entry` contains an equation for each entry
-    of a short array. `formula` is the write in terms of slots such as ``buf[2]``. `is_addition`
-    states whether the part adds a nonzero product to a nonzero number that is not a norm.
+    of a short array. `formula` is the write in terms of slots such as ``buf[2]``.
     """
 
     _: KW_ONLY
@@ -158,7 +158,7 @@ class Part(Equation):
     old: str
     new: str
     adds: bool
-    is_addition: bool
+    is_addition: bool  # adds a nonzero product to a nonzero number that is not a norm
     terms: tuple[Movement, ...]
     formula: str
     is_second: bool = False

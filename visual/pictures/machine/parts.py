@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.equations.events.records import Event, Read, SlotRole, Term, Write
+from lab.equations.factors import ONE
 from visual.layout.cells import full_text
 from visual.pictures.machine.content import LISTED, Key, Movement, Part, PartKind
 from visual.pictures.machine.wording import Wording
@@ -94,4 +95,5 @@ def _term(wording: Wording, cell_of: CellOf, term: Term) -> Movement:
         term.symbols if has_factor or cell is None else "",
         wording.number(term.value),
         tuple(saved),
+        has_factor and term.expression == ONE,
     )

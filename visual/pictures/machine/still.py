@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain, groupby
 
 from lab.equations.events.events import events
+from lab.equations.events.records import SlotRole
 from lab.traces.trace import Trace
 from visual.layout.canvas import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
@@ -45,7 +46,7 @@ def still(
     moment = locate(arrangement.machine, number)
     frame = frame_of(arrangement, moment)
     shapes = [*chain.from_iterable(frame.values()), *_words(arrangement, moment)]
-    scene = _scene(arrangement, shapes, moment, sheet)
+    scene = _scene(arrangement, shapes, [moment], sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
@@ -81,14 +82,14 @@ def film(arrangement: Arrangement) -> Scene:
     for layer in LAYERS:
         shapes += _runs([frame[layer] for frame in frames], is_travel=layer == "travel")
     shapes += _runs([[*_words(arrangement, moment)] for moment in moments])
-    return _scene(arrangement, shapes, moments[-1], SCREEN)
+    return _scene(arrangement, shapes, moments, SCREEN)
 
 
 def _scene(
-    arrangement: Arrangement, shapes: Sequence[Shape], moment: Moment, sheet: Sheet
+    arrangement: Arrangement, shapes: Sequence[Shape], moments: Sequence[Moment], sheet: Sheet
 ) -> Scene:
     """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
-    machine = arrangement.machine
+    machine, last = arrangement.machine, moments[-1]
     bottom = arrangement.height + (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
     below: list[Shape] = []
     if sheet.legend:
@@ -98,10 +99,10 @@ def _scene(
             role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
         }
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
-        signs = {s.content for s in walk(shapes) if isinstance(s, Text)}
-        roles_shown = {cell.at(moment.p).role for cell in arrangement.boxes}
+        roles_shown = {cell.at(each.p).role for each in moments for cell in arrangement.boxes}
         notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
-        notes += [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
+        notes += [RESTORED] * (SlotRole.RESTORED in roles_shown)
+        notes += [SEED] * any(c.has_seed for c in machine.cells)
         for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
             below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
             bottom += 16
@@ -111,8 +112,8 @@ def _scene(
         bottom + TITLE,
         (title, *(moved(shape, 0, TITLE) for shape in (*shapes, *below))),
         machine.title,
-        f"{heading(machine, moment)}.",
-        twin=text_twin(machine, moment),
+        f"{heading(machine, last)}.",
+        twin=text_twin(machine, last),
     )
 
 

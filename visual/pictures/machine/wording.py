@@ -15,6 +15,7 @@ import numpy as np
 
 from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
+from lab.equations.factors import ONE
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import (
@@ -202,7 +203,7 @@ class Wording:
                 return None, []  # the numbers of one entry do not explain a product of arrays
             if factor is None or source is None:
                 products.append([(term.value, ink)])
-            elif term.symbols == "1":
+            elif term.expression == ONE:
                 products.append([(source.value, ink)])
             elif np.shape(factor) in ((), np.shape(source.value)):
                 products.append([(source.value, ink), (factor, Ink.SAVED)])

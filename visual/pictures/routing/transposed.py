@@ -214,10 +214,7 @@ class StepTable(Table):
                 ("+ wrt read", scattered, "narrow transposed: a scatter", roles, {}),
                 ("gradient before", self.gradient_before, "the sum of the two above", result, {}),
             ],
-            [
-                ("gradient after", "wrt written", written),
-                ("+ wrt read", "gradient before", read),
-            ],
+            [("gradient after", "wrt written", written), ("+ wrt read", "gradient before", read)],
         )
         alive = [row for row in range(len(self.traced)) if row not in self.spent]
         distance = np.max(np.abs(self.traced - self.gradient_before)[alive], initial=0)

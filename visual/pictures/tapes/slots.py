@@ -6,6 +6,7 @@ import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Read, SlotRole, Write
+from lab.equations.factors import ONE
 from lab.notation import number_text, parenthesize
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
@@ -126,7 +127,7 @@ def _labels(write: Write, read: Read) -> tuple[str, ...]:
     if term is None or term.factor is None or term.source is None:
         return ()
     plus = " + old" if write.adds_old and len(write.terms) == 1 else ""
-    if term.symbols == "1":
+    if term.expression == ONE:
         return (plus.strip(),) if plus else ()
     symbols = term.text.removeprefix(term.source.name)
     if term.value.ndim:
