@@ -156,8 +156,10 @@ def _evaluate_printed(
 
 
 def as_printed(written: str) -> float:
-    """Return a printed number or boolean as a float."""
-    return float(written == "True") if written in ("True", "False") else float(written)
+    """Return a printed real number or boolean as a float; return nan for a complex number."""
+    if written in ("True", "False"):
+        return float(written == "True")
+    return np.nan if written.endswith("j") else float(written.removeprefix("⚠ "))
 
 
 def holds(printed: str, value: float | None) -> bool:

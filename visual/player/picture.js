@@ -152,10 +152,11 @@ class Picture {
     if (cell.is_listed) return entries.forEach((text, n) => shape("text", {
       x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
     }, list, text));
-    const largest = Math.max(...entries.map((text) => Math.abs(Number(text))).filter(Number.isFinite)) || 1;
+    const values = entries.map((text) => Number({ True: 1, False: 0 }[text] ?? text.replace("⚠ ", "").replace("inf", "Infinity")));
+    const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite)) || 1;
     const apart = (cell.width - 8) / count, half = cell.height / 2 - 3;
-    entries.forEach((text, n) => {
-      const high = half * clamp(Number(text) / largest || 0, -1, 1), x = cell.x - cell.width / 2 + 4 + apart * n;
+    values.forEach((value, n) => {
+      const high = half * clamp(value / largest || 0, -1, 1), x = cell.x - cell.width / 2 + 4 + apart * n;
       shape("rect", { x, y: cell.y - half, width: apart, height: 2 * half, class: "bar", "data-entry": n }, list);
       shape("path", { d: `M${x + apart / 2} ${cell.y}v${-high}`, "stroke-width": Math.max(1, apart - 1) }, list);
     });

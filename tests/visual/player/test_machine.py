@@ -28,7 +28,7 @@ from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Text
+from visual.scene.shapes import Polyline, Text, walk
 from visual.scene.theme import Role
 
 SQUARE = gallery.loops["square"]
@@ -334,11 +334,33 @@ def test_a_formula_without_a_state_reads_its_value_from_the_side():
     assert drop[-1] == path.points[0]  # without a factor, the line ends at the start of the path
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_run_with_nan_or_inf_is_shown(value):
-    trace = SQUARE.with_values({"x": value}).trace()
-    machine = machine_of(trace)
-    assert number_text(value) in {cell.at(0).text for cell in machine.cells}
+def unchanged(value):
+    x0 = pt.as_tensor(np.asarray(value)).type("x")
+    return lab.trace([scan(lambda x: x, outputs_info=[x0], n_steps=2)], {x0: value})
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.5 + 1j])
+def test_numbers_that_are_not_finite_or_not_real_are_shown(value):
+    text = number_text(value)
+    cells = f"x₀ = {text} (preserved); x₁ = {text} (written)"
+    assert cells in visual.machine(unchanged(value), moment=1).text()
+
+
+VECTORS = [  # entries, their norm, and the heights of their bars relative to the fourth bar
+    ([np.nan, np.inf, -np.inf, 2.0, -1.0], "⚠ nan", [0, 1, -1, 1, -0.5]),
+    ([False, True, False, True, True], "1.73", [0, 1, 0, 1, 1]),
+    ([3j, 4.0, 0j, 0j, 0j], "5", None),
+]
+
+
+@pytest.mark.parametrize(("vector", "norm", "heights"), VECTORS)
+def test_a_bar_has_the_height_of_its_entry(vector, norm, heights):
+    scene = visual.machine(unchanged(vector), moment=0)
+    assert f"x₀ = ‖{norm}‖" in scene.text()
+    lines = [s.points for s in walk(scene.shapes) if isinstance(s, Polyline)]
+    bars = [start[1] - end[1] for start, end in lines if start[0] == end[0]][:5]
+    assert bars == pytest.approx([0] * 5 if heights is None else np.multiply(heights, bars[3]))
+    assert bars[3] > 0 or heights is None
 
 
 def broken(loop, order, rule="accumulate-overwritten"):

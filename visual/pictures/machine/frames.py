@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lab.equations.numbers import as_printed
 from lab.notation import parenthesize
 from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
 from visual.pictures.machine.content import Key, Movement, Part, PartKind
@@ -196,7 +197,7 @@ def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
 
 def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
     """Yield a bar for each number, upward or downward from the middle of the cell."""
-    values = np.array([float(number) for number in entries])
+    values = np.array([*map(as_printed, entries)])
     largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values)) or 1.0
     apart = (place.width - 8) / len(values)
     for n, share in enumerate(np.clip(np.nan_to_num(values / largest, nan=0.0), -1, 1).tolist()):

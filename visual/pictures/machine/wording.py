@@ -96,7 +96,7 @@ class Wording:
             return ""
         index = self._index(value)
         if index is None:
-            size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
+            size = number_text(np.linalg.norm(np.abs(value)), FOUR - 1)
             return self._numeral(f"‖{size}‖", value, NumberStyle.NORM)
         return self._numeral(number_text(np.ravel(value)[index]), value, NumberStyle.PLAIN)
 
@@ -114,8 +114,8 @@ class Wording:
         return [replace(self, entry=n) for n in range(size)] if 1 < size <= most else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
-        """Return the number that represents a value, or None for the norm of an array."""
-        if value is None or (index := self._index(value)) is None:
+        """Return the number that represents a value; None for a norm or a complex number."""
+        if value is None or np.iscomplexobj(value) or (index := self._index(value)) is None:
             return None
         return np.ravel(value)[index].item()
 
