@@ -1,11 +1,14 @@
 """Compare widths of texts with FreeType and Chromium; check the sizes of combined shapes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from in_browser.chromium import CHROMIUM
 from matplotlib.ft2font import FT2Font, LoadFlags
+from strange_loops import loop_of
 
 import visual
 from lab.loops import gallery
@@ -58,6 +61,14 @@ def test_unknown_letters_take_an_em_and_texts_are_shortened_to_their_width():
     cut = shortened("a very long name indeed", 60, 12)
     assert cut.endswith("…")
     assert text_width(cut, 12) <= 60
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_texts_with_a_long_name_are_inside_the_picture(kind):
+    loop = replace(loop_of("x" * 300, 0.5), name="loop" * 75)
+    scene = visual.draw(loop, kind, order=1)
+    texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
+    assert all(text.left >= 0 and text.left + text.width <= scene.width for text in texts)
 
 
 POSITIONS = st.integers(-200, 200).map(float)

@@ -87,7 +87,8 @@ class Pieces:
                     yield from flow(slots, self.width, 0)
             case 10:
                 if items:
-                    text = Text(EDGE, 15, scan_name(self.record.backward, self.of), SMALL)
+                    name = scan_name(self.record.backward, self.of)
+                    text = fitted(EDGE, 15, name, self.width - 2 * EDGE, SMALL)
                     width = text.width + 2 * EDGE
                     yield sized(width, LINE, outline(0, 1, width, CHIP), text)
             case _:

@@ -170,7 +170,7 @@ class Picture(Placing):
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         omitted = {lane.variable for lane in self.left_out if lane.scan == number}
         lines += [f"without {name}: not needed" for name in sorted(omitted)]
-        title = Text(margin, 0, name, 13, bold=True, title=name)
+        title = fitted(margin, 0, name, self.right - margin, 13, bold=True, title=name)
         if self.is_open:
             x = margin + title.width + 12
             more = fitted(x, 0, " · ".join(lines), self.right - x, self.small, muted=True)
