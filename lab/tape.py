@@ -128,9 +128,8 @@ class Tape:
         gradients = tuple(-tap for tap in self.reads)
         if self.kind is Kind.SEQUENCE and len(self.reads) == 1:
             return Tape((), gradients)
-        return Tape(
-            cotangents + tuple(tap for tap in gradients if tap not in cotangents), gradients
-        )
+        more = tuple(tap for tap in gradients if tap not in cotangents)
+        return Tape(cotangents + more, gradients)
 
     def __str__(self) -> str:
         def taps(values: tuple[int, ...]) -> str:

@@ -162,9 +162,7 @@ def compare(found: object, expected: object, tolerance: float, what: str = "grad
     tolerance = check_nonnegative("tolerance", tolerance)
     what = shorten(check_type("what", what, str, "a text"))
     if found.shape != expected.shape:
-        raise WrongGradientError(
-            f"{what}: the shape is {found.shape}, but should be {expected.shape}."
-        )
+        raise WrongGradientError(f"{what}: the shape is {found.shape}, not {expected.shape}.")
     scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     away = np.abs(found - expected) / scale
     away = np.where(np.isnan(away), np.inf, away)

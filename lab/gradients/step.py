@@ -152,9 +152,8 @@ def _propagate_undefined(
                 statuses[argument] = ThroughUntraced(
                     f"it reads the values of {part.name}, which are not stored"
                 )
-    undefined = {
-        part: status for part, status in classes.reached.items() if isinstance(status, Undefined)
-    }
+    reached = classes.reached.items()
+    undefined = {part: status for part, status in reached if isinstance(status, Undefined)}
     while True:
         for state in forward.states:
             for argument in state.inner_inputs:
@@ -221,7 +220,5 @@ def reuse(
             hits[variable] = targets[number]
     if not hits:
         return list(expressions), set()
-    replaced = clone_replace(
-        list(expressions), replace={v: replacements[r] for v, r in hits.items()}
-    )
-    return replaced, set(hits.values())
+    chosen = {variable: replacements[target] for variable, target in hits.items()}
+    return clone_replace(list(expressions), replace=chosen), set(hits.values())

@@ -172,9 +172,7 @@ def _call_step(
         counts = listing(
             f"{name} as {counted(len(values), 'value')}" for name, values in arguments.items()
         )
-        raise ArgumentError(
-            f"step failed when called with {counts}: {first_line(error)}"
-        ) from error
+        raise ArgumentError(f"step failed with {counts}: {first_line(error)}") from error
     results, condition = results_of(returned)
     _check_step_inputs([*results, condition], arguments)
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
@@ -215,7 +213,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
         return pt.as_tensor_variable(value)
     except Exception as error:  # __array__ of the object may raise any error
         raise ArgumentError(
-            f"step returned {quote(value)} for {name}, expected a tensor."
+            f"step returned {quote(value)} for {name}: expected a tensor."
         ) from error
 
 
@@ -224,9 +222,7 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
     like = part.inner_inputs[0]
     if part.kind is Kind.UNTRACED:
         if not isinstance(value, Variable) or value.type != like.type:
-            raise ArgumentError(
-                f"step returned {value} for {part.name}, expected the next generator."
-            )
+            raise ArgumentError(f"step returned {value} for {part.name}, not the next generator.")
         return value
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:

@@ -106,9 +106,8 @@ class Loop(Declaration):
         mode: str = "reverse",
     ) -> Derivative:
         """Return the derivatives of a cost up to `order`; `trace` describes the arguments."""
-        graph = (
-            self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
-        )
+        graph = self.build() if graph is None else graph
+        check_type("graph", graph, LoopGraph, "a LoopGraph")
         wrt = choose_name("wrt", wrt, self.values, BY)
         result = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         label = cost_label(self, graph, cost, of)

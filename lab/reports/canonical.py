@@ -301,10 +301,8 @@ def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
     if part.kind in GRADIENTS:
         return f"d{name}: {GRADIENTS[part.kind]}"
     reverse = part.tape.reverse()
-    taps = (
-        f"reads {integers(*reverse.reads)}" if is_output else f"writes {integers(*reverse.writes)}"
-    )
-    return f"d{name}: mit-mot, {taps}"
+    verb, taps = ("reads", reverse.reads) if is_output else ("writes", reverse.writes)
+    return f"d{name}: mit-mot, {verb} {integers(*taps)}"
 
 
 def _few_steps(loop: Loop) -> Section | None:

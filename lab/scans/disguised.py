@@ -49,7 +49,7 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
     steps = as_tensor(inputs[0])
     label = f"a batch of {parts.called}"
     if parts.until is not None:
-        raise GraphError(f"{label}: its entries can stop at different steps. Trace a single entry.")
+        raise GraphError(f"{label}: its entries can stop at different steps. Trace one entry.")
     arrays = [as_tensor(v.outer_input) for v in parts.variables if v.kind is not Kind.NIT_SOT]
     one = pt.constant(1, dtype="int64")  # length of an axis along which no array varies
     lengths = ([a.shape[n] for a in arrays if a.type.shape[n] != 1] for n in range(dims))
@@ -69,9 +69,7 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
 def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
     """Return the number of steps, with an Assert that all entries run the same number."""
     first = steps.flatten()[0]
-    different = Assert(
-        f"{label}: its entries run different numbers of steps. Trace a single entry."
-    )
+    different = Assert(f"{label}: its entries run different numbers of steps. Trace one entry.")
     return as_tensor(cast(Variable, different(first, pt.all(pt.eq(steps, first)))))
 
 

@@ -123,9 +123,7 @@ def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
     """Return the result of the primitive `name`; record it if an input belongs to a chain."""
     chains = {id(value.chain): value.chain for value in inputs if isinstance(value, Recorded)}
     if len(chains) > 1:
-        raise ArgumentError(
-            "inputs: the values belong to two chains; expected values of one chain."
-        )
+        raise ArgumentError("inputs: values of two chains; expected values of one chain.")
     values = [value.value if isinstance(value, Recorded) else value for value in inputs]
     linear = primitives[name].linearize(values, **metadata)
     for chain in chains.values():

@@ -45,9 +45,7 @@ def check_operands(
     dtype = next(iter(typed.values()), default if default in kinds else kinds[0])
     if wide and dtype not in COMPLEX:
         name, value = wide[0]
-        raise ArgumentError(
-            f"{primitive}: {name} = {quote(value)} is complex, but {dtype} is expected."
-        )
+        raise ArgumentError(f"{primitive}: {name} = {quote(value)} is complex; expected {dtype}.")
     return tuple(np.asarray(a, dtype) for a in arrays)
 
 

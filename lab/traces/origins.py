@@ -93,9 +93,7 @@ class RowOrigins:
             source = numbers - self.starts[output] - recording.first
             inside = np.flatnonzero((source >= 0) & (source < len(recording.final[part])))
             entries = zip(rows[inside], source[inside], is_summand[inside], strict=True)
-            fed = {
-                (None if has_no_rows else int(r), int(s), bool(exact)) for r, s, exact in entries
-            }
+            fed = {(None if has_no_rows else int(r), int(s), bool(b)) for r, s, b in entries}
             yield tuple(FedRow(*row) for row in sorted(fed, key=lambda r: (r[0] or 0, r[1:])))
 
     def _of(self, variable: Variable) -> np.ndarray:

@@ -65,7 +65,7 @@ class Instructions:
         self.add("constant", 0.0)  # the value of uninitialized memory
 
     def add(self, name: str, *operands: float | str) -> int:
-        """Return the index of an instruction, and append the instruction if the list lacks it.
+        """Return the index of an instruction; append it if the list lacks it. x² becomes Sqr.
 
         Raises GraphError for an operation without a rule in a page, and after `MOST` instructions.
         """

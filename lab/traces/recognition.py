@@ -138,9 +138,7 @@ def _source(
 def _connected(forward: ScanParts, outputs: Iterable[Variable]) -> Iterator[LoopVariable]:
     """Yield the variables whose gradients are numbers if the `outputs` of a Scan have gradients."""
     try:
-        step = differentiate_step(
-            forward, classify(forward, {output: output for output in outputs})
-        )
+        step = differentiate_step(forward, classify(forward, {v: v for v in outputs}))
     except LabError:  # PyTensor cannot differentiate the step again
         return
     for variable in forward.variables:

@@ -131,8 +131,8 @@ def load_graph(option: str, name: str, subject: Any) -> tuple[Any, Any, Any]:
         graph = subject.build()
         return subject.cost(graph), graph.inputs[next(iter(subject.variables))], graph.given
     match subject:
-        case (Variable(), _) | (Variable(), _, None | Mapping()):
-            return (*subject, None)[:3]
+        case (Variable(), [wrt] | wrt) | (Variable(), [wrt] | wrt, None | Mapping()):
+            return subject[0], wrt, (*subject, None)[2]
     got = f"{quote(subject)} of type {type(subject).__name__}"
     raise option_error(option, name, f"expected a lab.Loop, a PyMC model, {RETURNED}, got {got}.")
 
@@ -163,7 +163,7 @@ def load(option: str, name: str) -> object:
         why = first_line(error)
         if isinstance(error, ModuleNotFoundError):
             why += ". Run the command in the folder of the module."
-        elif callable(member):
+        elif isinstance(error, TypeError) and "required" in why:
             why += " The function must not require arguments."
         raise option_error(option, name, why) from error
     if isinstance(result, Loop) and result.name == UNNAMED:

@@ -114,11 +114,12 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** If the picture scrolls, scroll to the slots that the current group writes, and to those that it reads if there is space. @param {Place} at */
+  /** If the picture scrolls, scroll to the slots that the current group writes (without a slot, to the Scan), and to those that it reads if there is space. @param {Place} at */
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
     const areas = (numbers) => numbers.map((number) => this.picture.cells[number]?.group.getBoundingClientRect()).filter(Boolean);
-    const written = areas(at.parts.map((part) => part.target));
+    const ofScan = () => this.data.cells.flatMap(({ scan }, n) => (scan === at.event?.scan ? [n] : []));
+    const written = areas(at.parts.length ? at.parts.map((part) => part.target) : ofScan());
     const all = [...written, ...areas(at.parts.flatMap((part) => part.terms.flatMap(({ source, saved }) => [source, ...saved])))];
     const extent = (cells) => [Math.min(...cells.map((cell) => cell.top)), Math.max(...cells.map((cell) => cell.bottom))];
     const [highest, lowest] = extent(all), isReadInView = lowest - highest < frame.height - 80;

@@ -34,7 +34,7 @@ function provenance(data, number, at) {
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const key = keyAt(cell, moment), { text } = key, isDerivative = data.scans[cell.scan - 1].order > 0;
   const history = [
-    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? "used by the cost, or returned" : "no later step reads this number",
+    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? (isDerivative ? "returned" : "used by the cost, or returned") : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
@@ -70,6 +70,7 @@ class Words {
     this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`), element("i", {}, symbols));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
+    if (rule.parts) this.rules.append(`\n${rule.parts}`);
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }
@@ -86,7 +87,7 @@ class Words {
     this.reason.textContent = this.reason.title = group ? group.reasons : values;
     const reader = events[mistake?.first_read - 1];
     const effects = { // of a faulty rule, by moment
-      [mistake?.first_wrong]: `first wrong number; ${reader ? `first step that reads a wrong number: ${reader.heading}` : "no step reads a wrong number"}`,
+      [mistake?.first_wrong]: `first wrong number; first read: ${reader?.heading ?? "none"}`,
       [mistake?.first_read]: "first read of a wrong number",
     };
     this.more.textContent = [

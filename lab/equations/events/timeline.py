@@ -143,9 +143,8 @@ class Timeline:
     @cached_property
     def _results(self) -> frozenset[Key]:
         """The slots from which the trace computes outputs, without another Scan in between."""
-        return frozenset(
-            each[:3] for origins in self.trace.origins[-1].values() for each in origins
-        )
+        origins = self.trace.origins[-1].values()
+        return frozenset(origin[:3] for each in origins for origin in each)
 
 
 @cached_in_record

@@ -61,9 +61,8 @@ class Power:
     def _squared(self, k: int) -> Term:
         """Return coefficient k of the square; each pair of equal products is computed once."""
         pairs = _sum(_times(self[j], self[k - j]) for j in range((k + 1) // 2))
-        return _sum(
-            (_times(2.0, pairs), _times(self[k // 2], self[k // 2]) if k % 2 == 0 else None)
-        )
+        middle = _times(self[k // 2], self[k // 2]) if k % 2 == 0 else None
+        return _sum((_times(2.0, pairs), middle))
 
     def __truediv__(self, other: "Power | float") -> "Power":
         other = _series(other)

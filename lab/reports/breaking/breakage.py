@@ -5,20 +5,23 @@
 >>> print(right.broken_by("swapped-taps"))  # reuses the correct derivatives
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import Estimate
+from lab.equations.events.events import events
 from lab.equations.tables import ReportTable
-from lab.errors import ArgumentError, LabError, check_type, quote
+from lab.errors import ArgumentError, LabError, check_type, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
-from lab.notation import primes
+from lab.notation import parenthesize, primes
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
@@ -75,9 +78,8 @@ class OrderRow:
     @property
     def cells(self) -> tuple[str, ...]:
         """The cells of the row: order, correct and faulty derivative, and finite differences."""
-        faulty, checked = "refused" if self.broken is None else precise(self.broken), "–"
-        if self.differences is not None:
-            checked = estimate_text(self.differences)
+        faulty = "refused" if self.broken is None else precise(self.broken)
+        checked = "–" if self.differences is None else estimate_text(self.differences)
         return str(self.order), precise(self.true), faulty, checked
 
     @property
@@ -106,6 +108,21 @@ class Breakage(Report):
         """The first order whose derivative is wrong or refused; None if all are correct."""
         return _visible(self.rows)
 
+    @cached_property
+    def parts(self) -> str:
+        """The parts of the highest derivative by both rules; empty if it is correct or unsplit."""
+        true, broken = _parts_of(self.true), _parts_of(self.broken)
+        row, scans = self.rows[max(len(self.true.outputs) - 2, 0)], sorted(true)
+        if row.effect is not Effect.WRONG or len(scans) < 2 or true.keys() != broken.keys():
+            return ""
+        sums = (" + ".join(parenthesize(f"{p[n]:.6g}") for n in scans) for p in (true, broken))
+        equal = "equal " if np.ptp([*true.values()]) <= 1e-9 * abs(true[scans[0]]) else ""
+        ratios = listing(f"{broken[n] / true[n]:.4g}" for n in scans)
+        return (
+            f"{row.name} is the sum of {equal}parts from Scans {listing(scans)}: {next(sums)}. "
+            f"With the faulty rule, they are {ratios} times as large: {next(sums)}."
+        )
+
     @property
     def document(self) -> Section:
         """A table of the derivatives of all orders, and a sentence about the first wrong order."""
@@ -115,7 +132,7 @@ class Breakage(Report):
         if self.visible is None:
             summary = f"No order up to {len(self.rows)} shows the error."
         title = f"Faulty rule: {self.rule.title}. Derivatives wrt {self.wrt}"
-        return Section(title, (table, summary))
+        return Section(title, (table, f"{summary} {self.parts}".rstrip()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +173,10 @@ class Truth:
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         result, run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))
+        pairs = enumerate(zip(self.trace.outputs[1:], self.differences, strict=True), start=1)
         rows = tuple(
             OrderRow(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
-            for order, (true, estimate) in enumerate(
-                zip(self.trace.outputs[1:], self.differences, strict=True), start=1
-            )
+            for order, (true, estimate) in pairs
         )
         last = self.derivative.order if order is None else max(order, _visible(rows) or 0)
         true, count = self.trace, min(last + 1, len(numbers))
@@ -213,6 +229,32 @@ def break_rule(
     loop = loop if at is None else loop.with_values(at, "at")
     graph = loop.build()
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
+
+
+def _parts_of(trace: Trace) -> dict[int, float]:
+    """Return the parts of the highest derivative, by the number of the Scan that computes them.
+
+    The last Scan multiplies the outputs of earlier Scans by local derivatives, and adds them up. If
+    another value contributes, or if the last event does not write the derivative, return {}.
+    """
+    goal, sequence = trace.outputs[-1], events(trace)
+    ends = [w.slot for last in sequence[-1:] for w in last.writes if np.array_equal(w.new, goal)]
+    # The derivatives of the result wrt the slots of the last Scan, before the event.
+    weights = defaultdict(float, dict.fromkeys(ends[:1], 1.0))
+    parts = defaultdict[int, float](float)
+    for event in takewhile(lambda event: event.scan == sequence[-1].scan, reversed(sequence)):
+        for write, weight in [(w, weights.pop(w.slot, 0.0)) for w in event.writes]:
+            weights[write.slot] += weight * write.adds_old
+            for term in write.terms if weight else ():
+                slot = term.source.slot if term.source and not term.source.value.ndim else None
+                if slot is None:
+                    return {}
+                if slot.scan != event.scan:
+                    parts[slot.scan + 1] += weight * float(term.value)
+                elif term.factor is not None:
+                    weights[slot] += weight * float(term.factor)
+    is_sum = np.allclose(sum(parts.values()), goal, rtol=1e-9, atol=0)
+    return {scan: part for scan, part in parts.items() if part} if is_sum else {}
 
 
 def precise(value: np.ndarray | None) -> str:

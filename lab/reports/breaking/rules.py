@@ -15,7 +15,7 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import Registry
 from lab.gradients.decisions import PullbackRule
 from lab.scans.node import LoopVariable
-from lab.tape import Kind, Tape
+from lab.tape import Kind
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,6 @@ def shortened(part: LoopVariable) -> TensorVariable:
         return part.filled
     rows = part.filled.shape[0]
     return part.filled[rows - 1 - (rows - 1 - pt.arange(rows)) % (part.tape.origin + 1)]
-
-
-def _first_two_swapped(tape: Tape) -> tuple[int, ...]:
-    return (*tape.reads[1::-1], *tape.reads[2:])
 
 
 # Like PyTensor's pullback, a faulty rule replays no step; a replay would correct some errors.
@@ -104,7 +100,7 @@ _BROKEN = (
         "A backward step swaps the values of the first two slots of its tape.",
         "The step expects the slots in the order of the taps. All slots have the same type and "
         "shape, so only the numbers show the error.",
-        PullbackRule(binds=_first_two_swapped, replays=False),
+        PullbackRule(binds=lambda tape: (*tape.reads[1::-1], *tape.reads[2:]), replays=False),
     ),
 )
 BROKEN = Registry("rule", {rule.name: rule for rule in _BROKEN})

@@ -174,9 +174,8 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
             yield "The gradients differ outside of these steps, or one side has no gradient."
     else:
         yield _place(ours, contrast.first)
-        yield ReportTable(
-            ("computed by", "formula"), tuple(_formulas(ours, theirs, contrast.first))
-        )
+        formulas = tuple(_formulas(ours, theirs, contrast.first))
+        yield ReportTable(("computed by", "formula"), formulas)
         yield f"Of the {contrast.written} values that both runs write, {contrast.differing} differ."
         if comparison.agree:
             yield "The gradients are the same."

@@ -75,18 +75,14 @@ def explain(
     if density is not None:
         cost, wrt = density.cost, density.resolve_wrt(wrt)
     if not isinstance(cost, Variable):
-        raise argument_error(
-            "cost", cost, "expected a PyTensor variable, or a PyMC model.", KindError
-        )
+        expected = "expected a PyTensor variable, or a PyMC model."
+        raise argument_error("cost", cost, expected, KindError)
     variables = check_wrt(cost, wrt)
-    names = (
-        printable(cost.name or "the cost"),
-        listing(variable_label(v, "the variable") for v in variables),
-    )
+    labels = listing(variable_label(v, "the variable") for v in variables)
+    names = printable(cost.name or "the cost"), labels
     original, (cost,) = cost, as_scans([cost])
     root, targets, gradients = _gradients(cost, variables)
-    graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
-    reports = tuple(_reports(root, graphs, targets, _printed_ids(original, root)))
+    reports = tuple(_reports(root, gradients, targets, _printed_ids(original, root)))
     return Explanation(*names, *_statuses(variables, gradients), reports)
 
 
@@ -160,18 +156,20 @@ def _all_scans(
 
 
 def _reports(
-    root: Variable, graphs: Sequence[Variable], wrt: Sequence[Variable], ids: Mapping[Apply, str]
+    root: Variable, gradients: Sequence[Variable], wrt: Sequence[Variable], ids: Mapping[Apply, str]
 ) -> Iterator[ScanReport]:
     """Yield the report on each Scan of the graph of `root`, including the Scans inside steps.
 
-    `graphs` are the gradients that have a graph, and `ids` the ids of Scans in PyTensor's print.
+    `ids` are the ids of Scans in PyTensor's print.
     """
+    graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
+    is_undefined = any(isinstance(status_of(v), Undefined) for v in gradients)
     nodes, derivations = scan_nodes([root, *graphs]), _derivations(root, graphs)
     names = dict(zip(nodes, scan_names(nodes), strict=True))
     for number, (node, inside) in enumerate(_all_scans([root], names), start=1):
         equations = system(node, name=names.get(node, ""))
         derivation = derivations.get(node.op if inside else node)
-        if not derivations and not inside:  # the cost has no gradient
+        if is_undefined and not derivations and not inside:
             derivation = _derived(node)
         symbols = [quantity.symbol for quantity in equations.quantities]
         yield ScanReport(
@@ -215,10 +213,9 @@ def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Sav
         purpose = "tape: mit-mot buffer of the backward Scan"
         yield array(reverse.source, purpose, reverse.source.tape.rows(1) - 1)
     for total in derivation.totals:
-        if total.source.kind is Kind.SEQUENCE:
-            yield array(total.source, "one value per step", 0)
-        else:
-            yield array(total.source, "running sum; compiled code stores fewer rows", 1)
+        is_sum = total.source.kind is not Kind.SEQUENCE
+        purpose = "running sum; compiled code stores fewer rows" if is_sum else "one value per step"
+        yield array(total.source, purpose, int(is_sum))
 
 
 def _derived(node: Apply) -> Derivation | None:

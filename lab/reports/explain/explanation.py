@@ -89,11 +89,10 @@ class ScanReport(Report):
     def document(self) -> Section:
         """Equations, variables, and the gradient of each input."""
         inside = f", inside the step of {self.inside}" if self.inside else ""
-        steps = "n steps"
-        if isinstance(self.system.steps, Number):
-            count = self.system.steps.written
-            steps = f"{count} step{'s' * (count != '1')}"
-        title = f"Scan {self.number}: {self.name} ({self.system.contents}, {steps}){inside}"
+        steps = self.system.steps
+        count = steps.written if isinstance(steps, Number) else "n"
+        counted = f"{count} step{'s' * (count != '1')}"
+        title = f"Scan {self.number}: {self.name} ({self.system.contents}, {counted}){inside}"
         return Section(title, tuple(self._blocks()))
 
     def _blocks(self) -> Iterator[str | Lines | Section]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytensor
+from pytensor.compile.ops import ViewOp
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
 from pytensor.graph.traversal import ancestors, toposort
@@ -168,6 +169,14 @@ def until_in_old_pytensor(parts: ScanParts) -> Iterator[str]:
             "pytensor.grad is wrong if the loop stops early (fixed in 3.1.1, pymc-devs/pytensor "
             "#2217). lab.derivative is correct."
         )
+
+
+@finder
+def replaced_gradient(parts: ScanParts) -> Iterator[str]:
+    """Find operations with a gradient that is not their derivative, such as `disconnected_grad`."""
+    for node in toposort(parts.inner_outputs):
+        if isinstance(node.op, ViewOp) and type(node.op) is not ViewOp:
+            yield f"{type(node.op).__name__} in the step changes the gradient, but no value."
 
 
 @finder

@@ -119,9 +119,8 @@ class First:
         lines = [f"First {self.what}: {self._location(first)}", f"  {first}"]
         for cause in others:
             lines += [f"Cause: {self._location(cause)}", f"  {cause}"]
-        return "\n".join(
-            (*lines, *(line for each in self.explanations for line in paragraph(each, WIDTH)))
-        )
+        lines += [line for each in self.explanations for line in paragraph(each, WIDTH)]
+        return "\n".join(lines)
 
     def _location(self, value: Occurrence) -> str:
         if value.scan is None:
@@ -338,10 +337,8 @@ class _Run:
         """Return the value at `place` with its formula, its operation, and its inputs."""
         if isinstance(place, _Output):
             value = self.trace.outputs[place.number]
-            name = dict(enumerate(self.trace.names)).get(place.number)
-            return Occurrence(
-                None, None, name or f"output {place.number}", value, self._entry(value)
-            )
+            name = dict(enumerate(self.trace.names)).get(place.number) or f"output {place.number}"
+            return Occurrence(None, None, name, value, self._entry(value))
         if isinstance(place, OuterFault):
             numbers = _in_numbers(place.operation, [np.asarray(v.value) for v in place.inputs])
             return Occurrence(
@@ -371,9 +368,8 @@ class _Run:
         node = scan.inside[source]
         operands = tuple(value_formula(scan, v, 1) for v in node.inputs)
         formula = called(Call(node.operation, operands))
-        arguments = [
-            v if isinstance(v, Number) else value_at_step(scan, v, place.step) for v in node.inputs
-        ]
+        values_of_inputs = ((v, value_at_step(scan, v, place.step)) for v in node.inputs)
+        arguments = [v if isinstance(v, Number) else value for v, value in values_of_inputs]
         numbers, operation = _in_numbers(node.operation, arguments), node.operation
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
@@ -411,12 +407,10 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
         if isinstance(result.source, int):
             used[result.source][...] = True
     for number, operation in reversed(list(enumerate(scan.inside))):
-        kept, dropped = used[number], None  # dropped: entries whose first branch a `where` rejects
-        if (
-            operation.operation == "where"
-            and (chosen := values_of(scan, operation.inputs[0])) is not None
-        ):
-            dropped = ~np.asarray(chosen, dtype=bool)
+        is_where = operation.operation == "where"
+        chosen = values_of(scan, operation.inputs[0]) if is_where else None
+        # The entries whose first branch a `where` rejects.
+        kept, dropped = used[number], None if chosen is None else ~np.asarray(chosen, dtype=bool)
         for place, source in enumerate(operation.inputs):
             if not isinstance(source, int) or not len(used[source]):
                 continue

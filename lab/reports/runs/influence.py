@@ -262,11 +262,9 @@ class _Steps:
     def _factors(self) -> dict[tuple[int, Read], np.ndarray]:
         """Map each pair of a state and a read to the matrices J of all steps."""
         output_cotangents, filled = self._transposed()
+        steps, sizes = self.scan.steps, self.entries
         factors = {
-            (state, (source, tap)): np.zeros(
-                (self.scan.steps, self.entries[state], self.entries[source])
-            )
-            for state, (source, tap) in filled
+            (state, read): np.zeros((steps, sizes[state], sizes[read[0]])) for state, read in filled
         }
         ready = Ready()
         for entry in range(max(self.entries)):
@@ -287,7 +285,7 @@ class _Steps:
         One Scan computes the cotangents of the reads, with a row per step.  Its steps are
         independent, because they read recorded values.
         """
-        variables, reads = [], dict[Read, Variable]()
+        variables, reads, n_steps = [], dict[Read, Variable](), pt.constant(self.scan.steps)
         places = {tape.argument: place for place, tape in enumerate(self.states)}
         records = {v.argument: v for v in self.scan.variables}
         for number, part in enumerate(self.parts.variables):
@@ -309,9 +307,8 @@ class _Steps:
         for state, result in enumerate(self.results):
             inner, cotangent = result.type(), result.type()
             output_cotangents.append(cotangent)
-            variables.append(
-                LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
-            )
+            part = LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
+            variables.append(part)
             with our_pullback():  # one result at a time, because 0 × infinity is nan
                 gradients = pytensor_gradients((result * inner).sum(), [*reads.values()])
             for read, gradient in zip(reads, gradients, strict=True):
@@ -319,15 +316,10 @@ class _Steps:
                 if isinstance(status, Undefined):
                     raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
                 if isinstance(gradient, TensorVariable):
-                    n_steps = pt.constant(self.scan.steps)
-                    part = LoopVariable(
-                        Kind.NIT_SOT, "gradient", Tape((), (0,)), n_steps, (), (gradient,)
-                    )
+                    part = LoopVariable(Kind.NIT_SOT, "gradient", OUTPUT, n_steps, (), (gradient,))
                     outputs[state, read] = part
                     variables.append(part)
-        parts = ScanParts(
-            self.parts.name, pt.constant(self.scan.steps), tuple(variables), mode=self.parts.mode
-        )
+        parts = ScanParts(self.parts.name, n_steps, tuple(variables), mode=self.parts.mode)
         filled = outer_outputs(parts, build_scan(parts))
         return output_cotangents, {key: filled[part] for key, part in outputs.items()}
 
@@ -367,7 +359,7 @@ class _Steps:
                     yield now[of]
 
 
-SEQUENCE = Tape((0,), ())
+SEQUENCE, OUTPUT = Tape((0,), ()), Tape((), (0,))
 
 
 def _block_starts(length: int, most: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Faulty rules, compared with simulations in plain Python, closed forms, and finite differences."""
 
-from dataclasses import replace
+import re
 from functools import cache
 
 import numpy as np
@@ -20,17 +20,6 @@ from lab.traces.differences import contrast
 
 X0, STEPS = 0.95, 5
 SQUARE = gallery.loops["square"].with_steps(STEPS)
-CUT = BrokenRule(
-    "missing-rows",
-    "read from a buffer with missing rows",
-    "The buffer has the last two rows only.",
-    "The rule reads all rows.",
-    PullbackRule(
-        recalls=lambda part: (
-            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
-        )
-    ),
-)
 
 
 @cache
@@ -56,6 +45,14 @@ def test_the_historical_mistake():
     two_taps = SQUARE.with_taps({"x": (-2, -1)})
     assert lab.break_rule(two_taps, "accumulate-overwritten", 2).visible == 2
     assert "20171.5" in str(breakage)
+    parts = re.split(": |With", breakage.parts)
+    assert parts[0] == "C‴ is the sum of equal parts from Scans 5, 6, and 7"
+    assert parts[2] == " the faulty rule, they are 1, 4, and 4 times as large"
+    sums = [np.sum([float(part.rstrip(". ")) for part in parts[n].split("+")]) for n in (1, 3)]
+    np.testing.assert_allclose(sums, [true[2], 3 * true[2]], rtol=1e-5)
+    assert "sum of parts from" in truth_of("extra", 3).broken_by("accumulate-overwritten").parts
+    for other in (truth_of("square", 2), truth_of("gap", 2)):  # correct; an array
+        assert not other.broken_by("accumulate-overwritten").parts
 
 
 def broken_tape(rule, xs, taps, seeds, slope):
@@ -126,7 +123,7 @@ def test_orders_before_an_error_are_compared():
     rule = PullbackRule(
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
-    breakage = truth_of("square", 3).broken_by(replace(CUT, rule=rule))
+    breakage = truth_of("square", 3).broken_by(BrokenRule("cut", "cut", "", "", rule))
     assert [row.effect for row in breakage.rows] == [Effect.RIGHT, *[Effect.REFUSED] * 2]
     assert breakage.visible == 2
     assert "0 rows" in breakage.rows[1].refusal

@@ -99,6 +99,7 @@ def test_a_missing_gradient_is_explained():
     assert isinstance(explanation.status, Disconnected)
     assert "Result: disconnected: the cost does not depend on it." in str(explanation)
     assert "Memory" not in str(explanation)
+    assert "does not pass through this Scan" in str(explanation)
     loop = gallery.loops["undefined"]
     built = loop.build()
     explanation = lab.explain(loop.cost(built), built.inputs["v"])

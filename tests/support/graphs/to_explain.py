@@ -193,6 +193,10 @@ GRAPHS = {
     "on both sides": (
         lambda: mit_mot(Tape((-1, 1), (0,))), "mixed_taps", "buf has taps on both sides of 0: −1, 0"
     ),
+    "cut": (
+        lambda: loop(lambda x: pytensor.gradient.disconnected_grad(x) * x),
+        "replaced_gradient", "DisconnectedGrad in the step",
+    ),
     "on one side": (backward_loop,),
     "never": (lambda: sum_of(square, X0, X0, n_steps=0), "no_steps", "n_steps = 0"),
     "backwards": (lambda: sum_of(square, X0, X0, n_steps=-1), "no_steps", "n_steps = −1"),

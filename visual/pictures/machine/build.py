@@ -217,7 +217,8 @@ class Run:
             named = self.wording.named[event.scan]
             order = named.scan.order
             cost = () if named.seeded_by() else named.trace.names[order - 1 : order]
-            origin = " ".join(filter(None, [named.seeds, *cost]))
+            total = "(sum of entries)" if cost and named.trace.outputs[order - 1].ndim else ""
+            origin = " ".join(filter(None, [named.seeds, *cost, total]))
             is_seeded = any(np.any(write.new) for write in event.writes)
             reason = f"{'Initial gradients' if is_seeded else 'The steps add gradients'}: {origin}."
             yield PartGroup(tuple(parts.values()), summary, reason)

@@ -138,9 +138,7 @@ def _total_times(
     """Return the times of a running total: the times of the slots that the same steps write."""
     main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
     times = known.get(main.argument, {}) if main else {}
-    rows = [
-        main.tape.row(step, main.tape.writes[0]) if main else step for step in range(scan.steps)
-    ]
+    rows = [main.tape.row(n, main.tape.writes[0]) if main else n for n in range(scan.steps)]
     columns = [times.get(row, scan.steps - 1 - step) for step, row in enumerate(rows)]
     way = columns[0] - columns[1] if len(columns) > 1 else 1
     whole = [columns[0] + way, *columns] if columns else [0]

@@ -262,8 +262,8 @@ class RuleEffect:
     """The effect of a faulty rule: the first moments with wrong numbers, and the derivatives.
 
     Each row of `table` contains the name of a derivative, its correct and faulty values, the
-    estimate by finite differences, and the ratio of the faulty to the correct value. If the rule
-    changes no derivative, `example` contains the options of a machine with a wrong derivative.
+    estimate by finite differences, and the ratio of the faulty to the correct value. `parts`
+    explains the ratio. Without a wrong value, `example` contains the options of a wrong derivative.
     """
 
     rule: str
@@ -271,6 +271,7 @@ class RuleEffect:
     first_wrong: int | None  # the first moment with a wrong number
     first_read: int | None  # the first moment at which an event has read a wrong number
     table: tuple[tuple[str, ...], ...]
+    parts: str = ""
     example: Mapping[str, object] | None = None
 
 

@@ -80,6 +80,7 @@ def pair_of(breakage: Breakage) -> MachineContent:
         first_wrong=min(wrong.values(), default=None),
         first_read=next(first_read, None),
         table=table,
+        parts=breakage.parts,
         example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
     )
     title, values = _title(breakage, table), tuple(results(runs[0].wording))

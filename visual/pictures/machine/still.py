@@ -208,9 +208,8 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         keys = [(cell.name, cell.at(moment.number)) for cell in cells]
         numbers = [f"{name} = {key.text or '—'} ({key.role})" for name, key in keys]
         scan = machine.scans[row.scan - 1]
-        lines.append(
-            f"Scan {scan.run}{scan.number} · {scan.name}, {row.name}: {'; '.join(numbers)}"
-        )
+        place = f"Scan {scan.run}{scan.number} · {scan.name}, {row.name}"
+        lines.append(f"{place}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         sentences = group.summary or [part.sentence for part in group.parts]
@@ -220,4 +219,5 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
     for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():
         lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {estimate}")
+    lines += [machine.mistake.parts] if machine.mistake else []
     return "\n".join(lines).rstrip() + "\n"

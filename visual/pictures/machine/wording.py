@@ -252,8 +252,8 @@ class Wording:
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
         if write.kind is SlotRole.RESTORED:
             return (
-                f"Step {step} of {scan} adds to {quantity or 'a slot'}: the gradient of the old "
-                "value equals that of the new value, and no later step read the old value."
+                f"Step {step} of {scan} adds to {quantity or 'a slot'}: the old and the new value "
+                "have equal gradients, and no later step read the old value."
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
