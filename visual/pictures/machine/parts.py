@@ -1,7 +1,6 @@
 """Build the keys of cells (role and number from a moment on) and the parts of events."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,11 +18,11 @@ def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     """Return the keys of a cell. A state that looks like the previous state has no key."""
     keys: list[Key] = []
     for moment, role, value in states:
-        full = "" if value is None else full_text(value)
-        entries = tuple(each.number(value) for each in wording.each(value))
-        key = Key(moment, str(role), wording.number(value), full, entries, value)
-        if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
-            keys.append(key)
+        text, entries = wording.number(value), tuple(e.number(value) for e in wording.each(value))
+        last = keys[-1] if keys else None
+        if last is None or (role, text, entries) != (last.role, last.text, last.entries):
+            full = "" if value is None else full_text(value)
+            keys.append(Key(moment, str(role), text, full, entries, value))
     return tuple(keys)
 
 
