@@ -114,7 +114,7 @@ class Backward(Table):
         lines, named = self._lines(step), self.named
         if step < 0:
             is_named = any(a != b for line in lines for a, b in line.heads.values())
-            meaning = "accumulates" * is_named
+            meaning = "accumulates" * (is_named and not self.scan.carries)
             if first is None or named.parent is None or named.moment(first - 1)[0] < 0:
                 return Row("initial", lines, meaning=meaning)
             return Row("initial", lines, moment=named.moment(first - 1), meaning=meaning)

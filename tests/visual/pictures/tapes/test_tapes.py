@@ -40,6 +40,7 @@ TWINS = {
     "unrolled-fibonacci-1": ("fibonacci", 3, "unrolled", {"order": 1, **BARE}),  # no factors
     "unrolled-weights-1": ("square", 3, "unrolled", {"order": 1, "cost": [1.0, 0.0, 2.0], **BARE}),
     "unrolled-truncated-1": ("truncated", 3, "unrolled", {"order": 1, **BARE}),
+    "taylor-square-2": ("square", 2, "tapes", {"order": 2, "mode": "taylor", **BARE}),
     "narrow-coupled-2": ("coupled", 2, "tapes", {"order": 2, "width": 360, **BARE}),
     "ssa-square-2": ("square", 2, "ssa", {"order": 2}),
     "ssa-coupled-2": ("coupled", 2, "ssa", {"order": 2, **BARE}),
