@@ -241,11 +241,10 @@ class LoopRun:
         accesses = self.recording.writes.setdefault(part, [])
         place = len(accesses)
         accesses.append(Access(tap, rows, np.empty(0)))  # the first step determines the shape
-        old_values = self._old_values(part, tap)
-        recorded, before = np.empty(0), np.empty(0)
+        recorded = np.empty(0)
 
         def begin(shape: tuple[int, ...]) -> None:
-            nonlocal recorded, before
+            nonlocal recorded
             if part not in self.buffers:
                 self.buffers[part] = np.empty((length, *shape), dtype=dtype)
                 self.buffers[part][self.n_steps :] = 0
@@ -253,8 +252,7 @@ class LoopRun:
                 recorded = self.buffers[part][first : first + self.n_steps]
             else:
                 recorded = np.empty((self.n_steps, *shape), dtype=dtype)
-            before = np.zeros(recorded.shape, dtype) if old_values is None else old_values
-            accesses[place] = Access(tap, rows, recorded, before)
+            accesses[place] = Access(tap, rows, recorded)
 
         def write(number: int) -> None:
             value = np.asarray(cell[0])
@@ -262,8 +260,6 @@ class LoopRun:
                 begin(value.shape)
             buffer, row = self.buffers[part], listed[number]
             try:
-                if old_values is None and not keeps_rows:
-                    before[number] = buffer[row]
                 if not keeps_rows:
                     recorded[number] = value
                 buffer[row] = value
@@ -274,16 +270,6 @@ class LoopRun:
                 ) from None
 
         return write
-
-    def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
-        """Return the values that the writes of `part` at `tap` replace, or None if not stored."""
-        if part.kind is Kind.MIT_MOT:
-            reads = self.recording.reads[part]
-            return next((access.values for access in reads if access.tap == tap), None)
-        if part.kind is Kind.NIT_SOT or not self._keeps_rows(part):
-            return None
-        first = part.tape.origin + tap
-        return self.recording.initial[part][first : first + self.n_steps]
 
     def _finish(self, done: int) -> None:
         """Cut all arrays to the steps that ran, as PyTensor does."""
@@ -315,8 +301,7 @@ class LoopRun:
 
 def _cut_access(access: Access, done: int) -> Access:
     """Return `access` without the steps that did not run."""
-    before = None if access.before is None else freeze(access.before[:done])
-    return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]), before)
+    return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]))
 
 
 class _Column:

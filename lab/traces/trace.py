@@ -42,15 +42,11 @@ class Axis:
 
 @record_of_arrays
 class Access:
-    """All reads, or all writes, at one tap: a row and a value for each step.
-
-    `before` contains the value of the row before each write; None for reads.
-    """
+    """All reads, or all writes, at one tap: a row and a value for each step."""
 
     tap: int
     rows: np.ndarray
     values: np.ndarray
-    before: np.ndarray | None = None
 
 
 @record_of_arrays

@@ -83,8 +83,8 @@ def _bytes_per_step(node: Apply) -> int:
     """Return the number of bytes that a trace of a Scan needs for each step.
 
     A trace contains one array for a variable whose rows are never overwritten.  For every other
-    tape, the trace contains the initial and final rows, the reads, the writes, and the old values
-    that no step reads.  Parameters, untraced states, and rows of unknown shape are not counted.
+    tape, the trace contains the initial and final rows, the reads, and the writes.  Parameters,
+    untraced states, and rows of unknown shape are not counted.
     """
     parts = read_node(node)
     sizes = 0
@@ -94,7 +94,7 @@ def _bytes_per_step(node: Apply) -> int:
             continue
         tape, held = part.tape, 1
         if part.kind is Kind.MIT_MOT:
-            held = 2 + len({*tape.reads, *tape.writes}) + len(tape.writes)
+            held = 2 + len(tape.reads) + len(tape.writes)
         sizes += held * int(np.prod(row.shape)) * np.dtype(row.dtype).itemsize
     return sizes
 

@@ -39,8 +39,6 @@ def differing(part, whole):
             both = zip((*tape.reads, *tape.writes), (*twin.reads, *twin.writes), strict=True)
             for a, b in both:
                 pairs.append((f"{tape.name}[{a.tap}]", a.values, b.values[steps]))
-                if a.before is not None:
-                    pairs.append((f"{tape.name} before", a.before, b.before[steps]))
         for a, b in zip(trace_window.sequences, full.sequences, strict=True):
             pairs.append((a.name, a.values, b.values[steps]))
             pairs.append((f"{a.name}: axis", a.axis.index, b.axis.index[steps]))
