@@ -293,10 +293,7 @@ AT = Choice(
     action="append",
 )
 MODE = Choice(
-    "mode",
-    f"construction of higher orders: {listing(MODES, 'or')}",
-    default="reverse",
-    known=MODES,
+    "mode", f"construction of higher orders: {listing(MODES, 'or')}", default="reverse", known=MODES
 )
 KEEP = Choice(
     "keep",

@@ -19,14 +19,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import (
-    ArgumentError,
-    GradientError,
-    check_choice,
-    check_integer,
-    check_type,
-    quote,
-)
+from lab.errors import ArgumentError, GradientError, check_choice, check_integer, check_type, quote
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward.pushforward import pushforward
 from lab.gradients.status import (

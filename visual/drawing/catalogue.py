@@ -149,10 +149,7 @@ _KINDS = (
         (SCAN, ALL, SHOWN),
     ),
     PictureKind(
-        "influence",
-        "how strongly each value affects later values",
-        _influence,
-        (SCAN, SHOWN),
+        "influence", "how strongly each value affects later values", _influence, (SCAN, SHOWN)
     ),
     PictureKind(
         "memory",

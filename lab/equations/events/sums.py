@@ -77,10 +77,7 @@ def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], 
 
 
 def terms_of(
-    parts: Split,
-    new: np.ndarray,
-    old: np.ndarray | None,
-    read: Callable[[Leaf], Read | None],
+    parts: Split, new: np.ndarray, old: np.ndarray | None, read: Callable[[Leaf], Read | None]
 ) -> tuple[Term, ...]:
     """Return the terms of a written value `new` at a step; `read` returns the value of a leaf.
 

@@ -32,13 +32,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import read_buffer, row_count
-from lab.reports.compile.compiled import (
-    NO_LOOP,
-    Compiled,
-    LateGradient,
-    Rewrite,
-    ScanAfter,
-)
+from lab.reports.compile.compiled import NO_LOOP, Compiled, LateGradient, Rewrite, ScanAfter
 from lab.reports.compile.rewriting import (
     REVERT,
     History,

@@ -18,16 +18,7 @@ from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.factors import ONE
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import (
-    PLAIN,
-    Call,
-    Expression,
-    Leaf,
-    leaves_of,
-    number_text,
-    parenthesize,
-    render,
-)
+from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, parenthesize, render
 from lab.records import cached_property
 from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of

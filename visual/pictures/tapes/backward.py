@@ -33,11 +33,7 @@ class Backward(Table):
     parts = (TablePart(optional=1),)
 
     def __init__(
-        self,
-        named: NamedScan,
-        events: Events,
-        all: bool = False,
-        loop: Forward | None = None,
+        self, named: NamedScan, events: Events, all: bool = False, loop: Forward | None = None
     ) -> None:
         self.named, self.scan, self.events = named, named.scan, events
         self.all, self.loop = all, loop
