@@ -60,7 +60,8 @@ class Words {
     this.title.textContent = data.title;
     const roles = new Set(data.cells.flatMap(({ keys, wrong_from }) => [...keys.map(({ role }) => role), ...(wrong_from === null ? [] : ["wrong"])]));
     this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
-      element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))));
+      element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))),
+      data.scans.some(({ order }) => order > 1) ? element("i", {}, "∇C through 1: gradient of C through Scan 1") : "");
     this.data = data;
     const rule = data.mistake;
     for (const node of [this.rules, this.table]) node.hidden = !rule;
@@ -70,7 +71,7 @@ class Words {
     this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`), element("i", {}, symbols));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
-    if (rule.parts) this.rules.append(`\n${rule.parts}`);
+    if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));
   }

@@ -95,9 +95,7 @@ def _scene(
     if sheet.legend:
         drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
         sheet = replace(sheet, width=arrangement.width)
-        roles = {
-            role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
-        }
+        roles = {r: OTHERS if r is Role.INTERMEDIATE else "" for r in Role if r in drawn}
         below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         roles_shown = {cell.at(each.p).role for each in moments for cell in arrangement.boxes}
         notes = [HEAVY] * (not roles_shown.isdisjoint(NEW))
