@@ -5,6 +5,7 @@ import json
 import zlib
 from dataclasses import is_dataclass
 
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from graphs.programs import COMPUTED, compute
@@ -32,17 +33,21 @@ def numerals(data):
             yield from numerals(value)
 
 
-def differences(name, order, change=lambda lines: lines):
-    """Return the numbers that the instructions do not compute, and the count of all numbers."""
-    loop = gallery.loops[name]
+def machine_with_program(loop, order):
+    """Return a machine, its instructions, and the given values by name."""
     graph = loop.build()
     derivative = loop.derivative(order, graph=graph)
     extra = graph.node.outputs[:1]
     program = program_of(derivative.values, derivative.given, extra)
     trace = lab.trace(derivative.values, derivative.given, extra, derivative.names)
-    machine = machine_of(trace, program=program)
     given = {str(variable.name): value for variable, value in derivative.given.items()}
-    numbers = compute(change(program.instructions.lines), given)
+    return machine_of(trace, program=program), program.instructions.lines, given
+
+
+def differences(name, order, change=lambda lines: lines):
+    """Return the numbers that the instructions do not compute, and the count of all numbers."""
+    machine, lines, given = machine_with_program(gallery.loops[name], order)
+    numbers = compute(change(lines), given)
     shown = list(numerals(machine))
     assert len(shown) <= str(as_data(machine)).count("{'n': ")
     wrong = [text for text in shown if text.strip("()‖") != printed(text, numbers)]
@@ -67,6 +72,29 @@ def test_the_comparison_detects_a_wrong_instruction():
         return [*lines[:index], ("Neg", lines[index][1]), *lines[index + 1 :]]
 
     assert len(differences("square", 2, negated)[0]) > 20
+
+
+def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
+    """For x[t] = x[t−2] + u·x[t−1], a step reads g, and adds g and u·g to two other slots."""
+    x, u = lab.State("x", [0.3, 0.5], taps=(-2, -1)), lab.Sequence("u", [0.0] * 4)
+    loop = lab.Loop(lambda x, u: x[0] + u * x[1], (x,), (u,))
+    machine, lines, given = machine_with_program(loop, 1)
+    numbers = compute(lines, given | {"u": np.full(4, 2.0)})
+    g = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    for moment, step in enumerate((3, 2, 1, 0), start=6):  # after 4 steps and the filling
+        g[step : step + 2] += g[step + 2] * np.array([1.0, 2.0])
+        cells = (c for c in machine.cells if c.name.startswith("dC/dx"))
+        texts = (c.at(moment).text for c in sorted(cells, key=lambda c: c.name))
+        assert [float(printed(text, numbers)) for text in texts] == g.tolist()
+
+
+def test_only_constant_slots_start_at_0_for_all_values():
+    """For x[t] = x[t−1] + u[t]·x[t−1]², the second derivative is 0 if u = 0."""
+    x, u = lab.State("x", 0.5), lab.Sequence("u", [0.0] * 2)
+    machine, *_ = machine_with_program(lab.Loop(lambda x, u: x + u * x**2, (x,), (u,)), 2)
+    filling = next(event for event in machine.events if event.step is None and event.scan == 4)
+    summary = "".join(piece.text for piece in filling.groups[0].summary[0])
+    assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all other slots start at 0")
 
 
 def data_of(page):

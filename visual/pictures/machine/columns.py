@@ -209,7 +209,8 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     """Return the sentence of a filled tape: its first 3 nonzero values and the count of others."""
-    nonzero = [w for w in event.writes if np.any(w.new)]
+    changing = [w for w in event.writes if not wording.is_zero(w.new)]
+    nonzero = [w for w in event.writes if np.any(w.new)] or changing
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(nonzero[:3]):
         pieces.append(Phrase(", " if n else ""))
@@ -218,5 +219,5 @@ def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     if not nonzero:
         return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
-    zeros = len(nonzero) < len(event.writes)
+    zeros = len(nonzero) < len(event.writes) and {*changing} <= {*nonzero}
     return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))

@@ -79,6 +79,12 @@ class Key:
     entries: tuple[str, ...] = ()
     array: np.ndarray | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def numbers(self) -> tuple[object, ...]:
+        """The texts of the numbers; in a page, also the places of their instructions."""
+        texts = self.text, *self.entries
+        return self.full, texts, [getattr(text, "place", None) for text in texts]
+
 
 @dataclass(frozen=True)
 class TapeRow:

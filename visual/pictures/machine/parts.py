@@ -15,14 +15,18 @@ State = tuple[int, str, np.ndarray | None]
 
 
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
-    """Return the keys of a cell. A state that looks like the previous state has no key."""
-    keys: list[Key] = []
+    """Return the keys of a cell. A state with the role and number of the previous state has no key.
+
+    In a page, equal numbers of different instructions differ for other given values.
+    """
+    keys, look = list[Key](), tuple[object, ...]()
     for moment, role, value in states:
-        text, entries = wording.number(value), tuple(e.number(value) for e in wording.each(value))
-        last = keys[-1] if keys else None
-        if last is None or (role, text, entries) != (last.role, last.text, last.entries):
+        texts = wording.number(value), *(each.number(value) for each in wording.each(value))
+        places = [getattr(text, "place", None) for text in texts]
+        before, look = look, (role, texts, places, None if value is None else value.tobytes())
+        if look != before:
             full = "" if value is None else full_text(value)
-            keys.append(Key(moment, str(role), text, full, entries, value))
+            keys.append(Key(moment, str(role), texts[0], full, texts[1:], value))
     return tuple(keys)
 
 

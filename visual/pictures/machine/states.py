@@ -64,8 +64,7 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
             if is_old and number not in used:
                 continue
             for start, key, role in _during(event, moment, number, cell):
-                numbers, old = (key.text, key.full, key.entries), keys[-1]
-                if (role, *numbers) != (old.role, old.text, old.full, old.entries):
+                if (role, key.numbers) != (keys[-1].role, keys[-1].numbers):
                     keys.append(replace(key, moment=round(start, 4), role=role))
     return [tuple(keys) for keys in result]
 

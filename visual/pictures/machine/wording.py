@@ -99,6 +99,11 @@ class Wording:
         )
         return text if place is None else Numeral(text, place, style)
 
+    def is_zero(self, value: np.ndarray) -> bool:
+        """Return whether a value is 0; in a page, for all given values: instruction 0 is 0."""
+        texts = [each.number(value) for each in self.each(value) or [self]]
+        return not np.any(value) and not any(getattr(text, "place", 0) for text in texts)
+
     def each(self, value: np.ndarray | None, most: int = MOST_ENTRIES) -> list["Wording"]:
         """Return a `Wording` for each entry of an array with 2 to `most` entries; otherwise []."""
         size = 0 if value is None or self.entry is not None else np.size(value)
