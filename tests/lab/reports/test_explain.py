@@ -100,6 +100,9 @@ def test_a_missing_gradient_is_explained():
     assert "Result: disconnected: the cost does not depend on it." in str(explanation)
     assert "Memory" not in str(explanation)
     assert "does not pass through this Scan" in str(explanation)
+    w = pt.dscalar("w")
+    (scan,) = lab.explain(w**2 + pytensor.gradient.disconnected_grad(cost), w).scans
+    assert (scan.outcomes, scan.saved) == ((), ())  # no backward Scan
     loop = gallery.loops["undefined"]
     built = loop.build()
     explanation = lab.explain(loop.cost(built), built.inputs["v"])

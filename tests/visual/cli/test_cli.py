@@ -28,8 +28,8 @@ from graphs import scan
 
 x = pt.dscalar("x")
 xs = scan(lambda a: pt.sqrt(a) - 1.0, outputs_info=[x], n_steps=3)
-def graph(): return xs[-1], x
-def with_value(): return *graph(), {x: 9.0}
+def graph(): return xs[-1], [x]
+def with_value(): return xs[-1], x, {x: 9.0}
 
 """
 
