@@ -185,19 +185,13 @@ class Picture {
     this.hideNames();
   }
 
-  /** Hide the names that factors and lines from saved values cover. */
+  /** Hide the names that factors cover. */
   hideNames() {
-    const moves = this.parts.flatMap((part) => part.moves), size = this.data.is_tall ? 13 : 11;
-    const factors = moves.filter(({ factor }) => factor).map(({ move: { chip: [x, y] }, factor }) => {
-      const half = textWidth(factor.textContent, size) / 2 + 4;
-      return [[x - half, y - size * 0.72], [x + half, y + size * 0.72]];
-    });
-    const segments = moves.filter(({ drops }) => drops.length).flatMap(({ move }) => move.drops.flatMap((points) => points.slice(1).map((point, n) => [points[n], point])));
-    const covers = [...factors, ...segments];
+    const factors = this.parts.flatMap(({ moves }) => moves).filter(({ factor }) => factor), size = this.data.is_tall ? 13 : 11;
     for (const { cell, name } of this.cells) {
-      const half = textWidth(cell.label, 11) / 2, bottom = cell.y - cell.height / 2 - 4;
-      const isFree = ([[x, y], [x2, y2]]) => Math.max(x, x2) < cell.x - half || Math.min(x, x2) > cell.x + half || Math.max(y, y2) < bottom - 9 || Math.min(y, y2) > bottom;
-      name.style.display = covers.every(isFree) ? "" : "none";
+      const y = cell.y - cell.height / 2 - 8, half = textWidth(cell.label, 11) / 2 + 4;
+      const covers = ({ move: { chip }, factor }) => Math.abs(chip[1] - y) < size && Math.abs(chip[0] - cell.x) < half + textWidth(factor.textContent, size) / 2;
+      name.style.display = factors.some(covers) ? "none" : "";
     }
   }
 
