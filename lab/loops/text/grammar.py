@@ -236,6 +236,9 @@ class _Reader:
             return Number(repr(CONSTANTS[name]))
         if name in self.earlier:
             raise self._error(node, f"is a result of this step; write {name}[t].")
+        if name == "t":
+            why = "can occur only in [ ], as in x[t-1]; pass the times as a sequence."
+            raise self._error(node, why)
         if like := closest_match(name, self.names.all):
             raise self._error(node, f"is not a name of this loop; did you mean {like!r}?")
         raise self._error(

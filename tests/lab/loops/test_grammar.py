@@ -110,6 +110,7 @@ ERRORS = [
     ("__import__('os')", "__import__", "not a supported function"),
     ("sin(x)(u)", "sin(x)", "not a supported function"),
     ("x + sin", "sin", "not a name of this loop"),
+    ("t*x", "t", "only in"),  # the advice to pass a value of t would not help
     ("[x for x in u]", "[x for x in u]", "not part"),
     ("x + 'a'", "'a'", "not a number"),
     ("True", "True", "not a number"),
