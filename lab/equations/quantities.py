@@ -37,7 +37,14 @@ def cost_name(order: int) -> str:
     return f"C{primes(order - 1)}"
 
 
-def derivative_name(order: int, quantity: str, direct: bool = False, part: int = 0) -> str:
+class Derivative(str):
+    """The name of a derivative; `direct` and `part` are arguments of `derivative_name`."""
+
+    direct: bool
+    part: int
+
+
+def derivative_name(order: int, quantity: str, direct: bool = False, part: int = 0) -> Derivative:
     """Name the derivative of order `order` wrt a quantity: ``dC′/d(dC/dx₃)``.
 
     A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several such
@@ -45,7 +52,9 @@ def derivative_name(order: int, quantity: str, direct: bool = False, part: int =
     """
     d = "∂" if direct else "d"
     below = f"{d}({quantity})" if "/" in quantity else f"{d}{quantity}"
-    return f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}"
+    name = Derivative(f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}")
+    name.direct, name.part = direct, part
+    return name
 
 
 def index_of(tape: TapeTrace, row: int | None) -> int | None:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
+from lab.equations.quantities import Derivative
 from lab.notation import number_text
 from lab.progress import pause
 from visual.layout.cells import on_one_scale, with_distinct_numbers
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
-from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, folded, text_width, walk
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Scene, Shape, Text, TextLook, folded, groups_of, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
@@ -25,8 +27,11 @@ ARRAYS = f"{STRIPS}; {NORM}"
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
 EVERY_ROLE: Mapping[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
-INDEX = "₀₁₂₃₄₅₆₇₈₉"
 FOLDS = "⋯ and a number: the number of hidden columns"
+
+
+class GapMark(Text):
+    """A mark with the number of columns that a gap hides."""
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
@@ -87,13 +92,12 @@ def scene_with_legend(
     shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
     legend, low, lines = list[Shape](), bottom, list[Text]()
     if sheet.legend:
-        flat = [*walk(shapes)]
-        boxes = [s for s in flat if isinstance(s, Box) and s.heat is None]
+        boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
         roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {**words, Role.SEED: seeds} if seeds else words
         words = {role: meaning for role, meaning in words.items() if role in roles}
         legend, low = legend_shapes(words, bottom, width, close, margin)
-        every = (*notes(flat), *sentences, *scale_words(scales))
+        every = (*notes(shapes), *sentences, *scale_words(scales))
         content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
         lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
     return Scene(
@@ -139,17 +143,18 @@ def legend_shapes(
 
 def notes(shapes: Sequence[Shape]) -> list[str]:
     """Return notes about the arrays, gaps, and parts of gradients in the shapes."""
-    words = [shape.content for shape in shapes if isinstance(shape, Text)]
-    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in shapes)
-    sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
-    parts = (content for content in words if content.startswith("∂") and "/∂" in content)
-    # The names of direct contributions to the gradient of a cost.
-    direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}
-    if direct and any(content.startswith("d") and "/d" in content for content in words):
+    flat = [*walk(shapes)]
+    texts = [shape for shape in flat if isinstance(shape, Text)]
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
+    sentences = [ARRAYS if strips else NORM] if any("‖" in text.content for text in texts) else []
+    # The tooltip of a shortened text is the whole text.
+    words = [text.title or text.content for text in texts] + [g.label for g in groups_of(shapes)]
+    names = [name for name in words if isinstance(name, Derivative)]
+    if {name.direct for name in names} == {True, False}:
         sentences.append(TOTAL)
-    if any(content[1] in INDEX for content in direct):
+    if any(name.part for name in names):
         sentences.append(PARTS)
-    if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
+    if any(isinstance(shape, GapMark) for shape in flat):
         sentences.append(FOLDS)
     return sentences
 

@@ -120,7 +120,8 @@ def _group(
 ) -> Group:
     """Return the shapes of a cell as a group. If the cell has no title, its tooltip is `title`."""
     (step, moment), name = each.moment, "" if value is None else quantity(each.name)
-    return Group(shapes, step, each.key, each.title or title, moment, quantity=name, value=value)
+    label, title = "" if each.old is not None else each.label, each.title or title
+    return Group(shapes, step, each.key, title, moment, quantity=name, label=label, value=value)
 
 
 def _number_inside(

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
-from visual.layout.canvas import formula_lines, scene_with_legend
+from visual.layout.canvas import GapMark, formula_lines, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
@@ -285,7 +285,7 @@ class _Layout:
         for block, x, hidden in area.gaps:
             if block in line.blocks:
                 low = y + area.part.height / 2 + 4
-                yield Text(x, low, f"⋯{hidden:,}", SMALL, "middle", muted=True)
+                yield GapMark(x, low, f"⋯{hidden:,}", SMALL, "middle", muted=True)
 
     def _low(self, area: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
         """Return at most `STACKED` low cells per column of a line, and the y below the cells."""
@@ -346,7 +346,7 @@ def _folded(note: str, room: float) -> list[str]:
     read, arrow, written = note.partition(" → ")
     if arrow and text_width(note, SMALL) > room:
         return [read, f"→ {written}"]
-    if any(text_width(word, SMALL) > room for word in note.split()):
+    if text_width(note, SMALL) <= room or any(text_width(w, SMALL) > room for w in note.split()):
         return [note]
     return folded(note, room, SMALL)
 

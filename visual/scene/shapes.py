@@ -181,8 +181,8 @@ class Group:
 
     A moment is one state of a moving picture: `step` is its number, and `moment` is its name.
     Several groups can have the same moment. `title` is a tooltip. `cell` is the key of the quantity
-    in a cell, and `value` is the value in the cell. `quantity` is the name of the quantity without
-    its index. All cells of a quantity share a color scale.
+    in a cell, `label` is its name, and `value` is the value in the cell. `quantity` is the name of
+    the quantity without its index. All cells of a quantity share a color scale.
 
     A film shows the group from moment `step` until just before moment `until`; fractions of moments
     are possible. A moving SVG moves a group along `path`, which starts at the center of the group.
@@ -196,6 +196,7 @@ class Group:
     until: float | None = None
     path: tuple[tuple[float, float], ...] = ()
     quantity: str = ""
+    label: str = ""
     value: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 

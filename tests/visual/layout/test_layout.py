@@ -7,7 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from pictures import words_of
 from pictures.checkers import Picture, inside, sized
-from strange_loops import LOOPS, trace_of
+from strange_loops import LOOPS, loop_of, trace_of
 
 import lab
 import visual
@@ -47,6 +47,13 @@ def rows_of(scene):
     """Return the numbers of the steps that have a row."""
     labels = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
     return [int(match[1]) for label in labels if (match := re.fullmatch(r"step (\d+)", label))]
+
+
+@pytest.mark.parametrize(("name", "order", "notes"), [("∂C/∂x", 1, 0), ("x", 1, 0), ("x", 2, 1)])
+def test_a_note_explains_direct_contributions_only_if_the_picture_shows_some(name, order, notes):
+    """A second derivative reads direct contributions. A state can have the name of one."""
+    scene = visual.tapes(loop_of(name, 0.9, lambda x: x**2).trace(order=order))
+    assert sum("∂: the direct contribution" in word for word in words_of(scene)) == notes
 
 
 @pytest.mark.parametrize("order", [4, 6])

@@ -129,7 +129,7 @@ class StepCards(StepNodes):
             formula, written = self._formula(node, node.term, name)
             bold = formula_lines(formula, letters, LINES, HANGING)
             numbers = formula_lines(written, letters, LINES, HANGING)
-            caption *= caption != name
+            caption = "" if caption == name else caption
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
         title = name if value is None else f"{name} = {full_text(value)}"
@@ -145,7 +145,7 @@ class StepCards(StepNodes):
         right = max(text.x + text.width for text in texts) + INDENT
         box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role)
         group = Group((box, *texts), cell=key, title=title, quantity=quantity(name), value=value)
-        return piece(group)
+        return piece(replace(group, label=name))
 
     def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
         """Return a formula in symbols and, if all its values are numbers, in numbers."""

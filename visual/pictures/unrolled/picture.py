@@ -10,7 +10,7 @@ from lab.equations.notes import result_notes
 from lab.equations.quantities import cost_name
 from lab.notation import counted
 from visual.layout.arrows import Moment, Point
-from visual.layout.canvas import HEIGHT
+from visual.layout.canvas import HEIGHT, GapMark
 from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap
 from visual.layout.names import NamedScan
@@ -22,7 +22,7 @@ from visual.pictures.unrolled.overview import feeding
 from visual.pictures.unrolled.placing import TRACK, Placing, Routes
 from visual.scene.combinators import Envelope, Piece, envelope_of, over, piece, shifted, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, TextLook, fitted, folded, shortened
+from visual.scene.shapes import Arrow, Box, Group, Shape, TextLook, fitted, folded, shortened
 
 FOLD = 34  # the width of a gap, in pixels
 SLIM = 0.85  # a box may shrink to this fraction of its width to make space for labels
@@ -123,10 +123,10 @@ class Picture(Placing):
         shapes = [*self._arrows(paths, boxes), *cells]
         right = max(lefts, default=0.0) + self.width + TRACK * (self.routes.count + 2)
         for left, column in zip(lefts, self.columns, strict=True):
-            mark = f"⋯{column.hidden:,}" if isinstance(column, Gap) else ""
-            for top in tops if mark else ():
-                y_mark = top + HEIGHT / 2 + 4
-                shapes.append(Text(left + FOLD / 2, y_mark, mark, 11, "middle", muted=True))
+            if isinstance(column, Gap):
+                x, mark = left + FOLD / 2, f"⋯{column.hidden:,}"
+                middles = (top + HEIGHT / 2 + 4 for top in tops)
+                shapes += [GapMark(x, m, mark, 11, "middle", muted=True) for m in middles]
         whole = over(*words, piece(*shapes))
         return replace(whole, envelope=Envelope(0, 0, right, y))
 
