@@ -94,13 +94,12 @@ def test_a_graph_without_a_scan_is_explained():
 
 
 def test_a_missing_gradient_is_explained():
-    cost, _ = graph("of input")
-    explanation = lab.explain(cost, pt.dscalar("other"))
+    (cost, _), w = graph("of input"), pt.dscalar("w")
+    explanation = lab.explain(cost, w)
     assert isinstance(explanation.status, Disconnected)
     assert "Result: disconnected: the cost does not depend on it." in str(explanation)
     assert "Memory" not in str(explanation)
     assert "does not pass through this Scan" in str(explanation)
-    w = pt.dscalar("w")
     (scan,) = lab.explain(w**2 + pytensor.gradient.disconnected_grad(cost), w).scans
     assert (scan.outcomes, scan.saved) == ((), ())  # no backward Scan
     loop = gallery.loops["undefined"]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.gradient import disconnected_grad
 from pytensor.scan.utils import until
 
 import lab
@@ -193,10 +194,7 @@ GRAPHS = {
     "on both sides": (
         lambda: mit_mot(Tape((-1, 1), (0,))), "mixed_taps", "buf has taps on both sides of 0: −1, 0"
     ),
-    "cut": (
-        lambda: loop(lambda x: pytensor.gradient.disconnected_grad(x) * x),
-        "replaced_gradient", "DisconnectedGrad in the step",
-    ),
+    "cut": (lambda: loop(lambda x: disconnected_grad(x) * x), "replaced_gradient", "Disconnected"),
     "on one side": (backward_loop,),
     "never": (lambda: sum_of(square, X0, X0, n_steps=0), "no_steps", "n_steps = 0"),
     "backwards": (lambda: sum_of(square, X0, X0, n_steps=-1), "no_steps", "n_steps = −1"),

@@ -188,7 +188,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
         if x + wide + 10 > end:
             x, y = end - room + 12, y + LINE_HEIGHT
         if role is not None:
-            yield Box(x, y - size - 1, wide + 10, size + 6, role)
+            yield Box(x, y - size, wide + 10, size + 4, role)
             x += 5
         content = piece.text.strip()
         indent = piece.text[: piece.text.find(content)]
