@@ -26,6 +26,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.states import states
 from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Polyline, Text, walk
@@ -334,33 +335,23 @@ def test_a_formula_without_a_state_reads_its_value_from_the_side():
     assert drop[-1] == path.points[0]  # without a factor, the line ends at the start of the path
 
 
-def unchanged(value):
-    x0 = pt.as_tensor(np.asarray(value)).type("x")
-    return lab.trace([scan(lambda x: x, outputs_info=[x0], n_steps=2)], {x0: value})
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, 0.5 + 1j])
-def test_numbers_that_are_not_finite_or_not_real_are_shown(value):
-    text = number_text(value)
-    cells = f"x₀ = {text} (preserved); x₁ = {text} (written)"
-    assert cells in visual.machine(unchanged(value), moment=1).text()
-
-
-VECTORS = [  # entries, their norm, and the heights of their bars relative to the fourth bar
-    ([np.nan, np.inf, -np.inf, 2.0, -1.0], "⚠ nan", [0, 1, -1, 1, -0.5]),
-    ([False, True, False, True, True], "1.73", [0, 1, 0, 1, 1]),
-    ([3j, 4.0, 0j, 0j, 0j], "5", None),
+VALUES = [  # a value, its text in a cell, and the heights of its bars
+    *((value, number_text(value), []) for value in (np.nan, np.inf, 0.5 + 1j)),
+    ([np.nan, np.inf, -np.inf, 2.0, -1.0], "‖⚠ nan‖", [0, 1, -1, 1, -0.5]),
+    ([False, True, False, True, True], "‖1.73‖", [0, 1, 0, 1, 1]),
+    ([3j, 4.0, 0j, 0j, 0j], "‖5‖", [0] * 5),
 ]
 
 
-@pytest.mark.parametrize(("vector", "norm", "heights"), VECTORS)
-def test_a_bar_has_the_height_of_its_entry(vector, norm, heights):
-    scene = visual.machine(unchanged(vector), moment=0)
-    assert f"x₀ = ‖{norm}‖" in scene.text()
-    lines = [s.points for s in walk(scene.shapes) if isinstance(s, Polyline)]
-    bars = [start[1] - end[1] for start, end in lines if start[0] == end[0]][:5]
-    assert bars == pytest.approx([0] * 5 if heights is None else np.multiply(heights, bars[3]))
-    assert bars[3] > 0 or heights is None
+@pytest.mark.parametrize(("value", "text", "heights"), VALUES)
+def test_values_that_are_not_finite_or_not_real_are_shown(value, text, heights):
+    x0 = pt.as_tensor(np.asarray(value)).type("x")
+    trace = lab.trace([scan(lambda x: x, outputs_info=[x0], n_steps=2)], {x0: value})
+    scene = visual.machine(trace, moment=1)
+    assert f"x₀ = {text} (preserved); x₁ = {text} (written)" in scene.text()
+    lines = [s for s in walk(scene.shapes) if isinstance(s, Polyline) and len(s.points) == 2]
+    bars = [a[1] - b[1] for a, b in (s.points for s in lines) if a[0] == b[0]][: len(heights)]
+    assert bars == pytest.approx(np.multiply(heights, max(bars, default=0) or 1))
 
 
 def broken(loop, order, rule="accumulate-overwritten"):
@@ -485,6 +476,15 @@ def test_two_loops_share_columns_and_their_sums_have_the_cells_of_their_loop():
             cell = machine.cells[part.target]
             actual = second(machine, cell), cell.at(event.number).text
             assert actual == (part.is_second, part.new), event.heading
+
+
+def test_a_run_that_waits_has_its_roles_at_its_next_event():
+    """The steps 2 and 3 of the first loop precede the gradients of both loops, at moment 5."""
+    machine = visual.machine(SQUARE.trace(), SQUARE.with_steps(2).trace()).content
+    cells = zip(machine.cells, states(machine), strict=True)
+    keys = next(keys for cell, keys in cells if second(machine, cell) and cell.name == "x₂")
+    roles = [next(k.role for k in reversed(keys) if k.moment <= p) for p in (4, 5)]
+    assert roles == ["intermediate", "result"]
 
 
 def wave(size):

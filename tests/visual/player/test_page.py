@@ -76,8 +76,7 @@ def test_the_comparison_detects_a_wrong_instruction():
 
 def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
     """For x[t] = x[t−2] + u·x[t−1], a step reads g, and adds g and u·g to two other slots."""
-    x, u = lab.State("x", [0.3, 0.5], taps=(-2, -1)), lab.Sequence("u", [0.0] * 4)
-    loop = lab.Loop(lambda x, u: x[0] + u * x[1], (x,), (u,))
+    loop = lab.Loop.from_text("x[t-2] + u*x[t-1]", {"x": [0.3, 0.5]}, {"u": [0.0] * 4})
     machine, lines, given = machine_with_program(loop, 1)
     numbers = compute(lines, given | {"u": np.full(4, 2.0)})
     g = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -90,8 +89,8 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
 
 def test_only_constant_slots_start_at_0_for_all_values():
     """For x[t] = x[t−1] + u[t]·x[t−1]², the second derivative is 0 if u = 0."""
-    x, u = lab.State("x", 0.5), lab.Sequence("u", [0.0] * 2)
-    machine, *_ = machine_with_program(lab.Loop(lambda x, u: x + u * x**2, (x,), (u,)), 2)
+    loop = lab.Loop.from_text("x + u*x**2", {"x": 0.5}, {"u": [0.0] * 2})
+    machine, *_ = machine_with_program(loop, 2)
     filling = next(event for event in machine.events if event.step is None and event.scan == 4)
     summary = "".join(piece.text for piece in filling.groups[0].summary[0])
     assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all other slots start at 0")

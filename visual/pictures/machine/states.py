@@ -83,9 +83,9 @@ def _during(
         written = [part for part in group.parts if part.target == number]
         if written or any(number in part.reads for part in group.parts):
             yield moment - 1 + start + AFTER, value, new.role
-        if written:
-            share = ADDED if any(part.is_addition for part in written) else MOVED
-            value = new
-            yield moment - 1 + start + (end - start) * share, new, new.role
-        yield moment - 1 + end + AFTER, value, resting
+            if written:
+                share = ADDED if any(part.is_addition for part in written) else MOVED
+                value = new
+                yield moment - 1 + start + (end - start) * share, new, new.role
+            yield moment - 1 + end + AFTER, value, resting
     yield moment, new, new.role
