@@ -51,11 +51,9 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "phases.all": "print(derivation), which lists the decisions of all phases",
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
-    "ssa.all": "scan, which opens each Scan; tapes with all shows all of them",
     "stepgraph.all": "pytensor.dprint(graph), which prints the operations of inner functions",
-    "unrolled.all": "scan, which opens each Scan; tapes with all shows all of them",
-    "timed": "pytensor.function(…, profile=True)",
-    "time": "pytensor.function(…, profile=True)",
+    **dict.fromkeys(("ssa.all", "unrolled.all"), "scan, which opens each Scan; or tapes with all"),
+    **dict.fromkeys(("timed", "time"), "pytensor.function(…, profile=True)"),
     "too_late": "`scantape compiled --wrt`, which shows the gradient from shortened buffers",
     "unfold": "step",
 }

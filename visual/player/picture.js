@@ -50,9 +50,7 @@ class Picture {
   constructor(data, parent, entry) {
     this.data = data;
     this.entry = entry;
-    this.svg = shape("svg", {
-      viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
-    }, parent);
+    this.svg = shape("svg", { viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title }, parent);
     this.under = shape("g", {}, this.svg);
     const marker = shape("marker", {
       id: `head-${Picture.count}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8,
