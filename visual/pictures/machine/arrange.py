@@ -132,7 +132,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     rows = sum(not row.is_low for row in machine.rows)
     is_tall = rows <= MOST_TALL
     usual = TALL if is_tall else COMPACT if rows <= MOST_COMPACT else DENSE
-    widest, gap = _widest_number(machine), max(FACTOR, _widest_factor(machine, is_tall))
+    level = (t.label for p, t, n in _level_terms(machine) if p.kind is PartKind.SUM and n == 1)
+    factors = (text_width(label, FACTOR_SIZES[is_tall], bold=True) + 10 for label in level)
+    widest, gap = _widest_number(machine), max([FACTOR, *factors])
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
     is_cramped = pitch - box_width < gap - 1e-9
@@ -194,16 +196,6 @@ def _level_terms(machine: MachineContent) -> Iterator[tuple[Part, Movement, int]
                 source, target = machine.cells[term.source], machine.cells[part.target]
                 if source.row == target.row:
                     yield part, term, abs(source.column - target.column)
-
-
-def _widest_factor(machine: MachineContent, is_tall: bool) -> float:
-    """Return the largest width of a factor between two neighboring cells of a row, in pixels.
-
-    The width includes 5 pixels on each side.
-    """
-    terms, size = _level_terms(machine), FACTOR_SIZES[is_tall]
-    labels = (t.label for part, t, apart in terms if part.kind is PartKind.SUM and apart == 1)
-    return max((text_width(label, size, bold=True) + 10 for label in labels), default=0.0)
 
 
 def _rows(
