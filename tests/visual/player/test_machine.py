@@ -397,6 +397,10 @@ def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
     assert [p.text for p in faulty.sentence if p.ink is Ink.WRONG] == ["28.88", "3.8", "7.6"]
     same = (part for e in machine.events[:5] for group in e.groups for part in group.parts)
     assert not any(piece.ink is Ink.WRONG for part in same for piece in part.sentence)
+    # Step 0 of the gradient adds a wrong product to dC/dx₁; step 1 adds dC/dx₂ to the wrong sum.
+    loop = lab.Loop.from_text("u*x[t-2] + x[t-1]", {"x": [0.3, 0.5]}, {"u": [2.0, 3.0]})
+    mistake = pair_of(broken(loop, 1, "unreversed-sequences")).mistake
+    assert (mistake.first_wrong, mistake.first_read) == (4, 5)
 
 
 def test_a_title_contains_a_variable_whose_name_ends_with_an_index():

@@ -173,8 +173,10 @@ class Part(Equation):
 
     @property
     def reads(self) -> Iterator[int]:
-        """The cells that the terms read."""
-        return (n for term in self.terms for n in (term.source, *term.saved) if n is not None)
+        """The cells that the terms read, and the target of an addition."""
+        target = self.target if self.adds and self.kind is PartKind.SUM else None
+        cells = (n for term in self.terms for n in (term.source, *term.saved))
+        return (n for n in (*cells, target) if n is not None)
 
 
 @dataclass(frozen=True)
