@@ -82,7 +82,6 @@ def test_a_formula_is_computed_entry_by_entry():
     np.testing.assert_array_equal(actual, np.outer(p, given["v"]))
 
 
-# Steps with branches, the sign of a derivative of abs, and integers that become floats.
 STEPS = {
     "branches": lambda x: pt.switch(x > 1, x / 2, x * 3),
     "sign": lambda x: abs(x) * x,

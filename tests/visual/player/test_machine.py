@@ -480,10 +480,7 @@ def test_two_loops_share_columns_and_their_sums_have_the_cells_of_their_loop():
             cell = machine.cells[part.target]
             actual = second(machine, cell), cell.at(event.number).text
             assert actual == (part.is_second, part.new), event.heading
-
-
-def test_a_run_that_waits_has_its_roles_at_its_next_event():
-    """The steps 2 and 3 of the first loop precede the gradients of both loops, at moment 5."""
+    # A loop of 2 steps waits while the other loop computes x₃ and x₄, before moment 5.
     machine = visual.machine(SQUARE.trace(), SQUARE.with_steps(2).trace()).content
     cells = zip(machine.cells, states(machine), strict=True)
     keys = next(keys for cell, keys in cells if second(machine, cell) and cell.name == "x₂")

@@ -85,10 +85,7 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
         cells = (c for c in machine.cells if c.name.startswith("dC/dx"))
         texts = (c.at(moment).text for c in sorted(cells, key=lambda c: c.name))
         assert [float(printed(text, numbers)) for text in texts] == g.tolist()
-
-
-def test_only_constant_slots_start_at_0_for_all_values():
-    """For x[t] = x[t−1] + u[t]·x[t−1]², the second derivative is 0 if u = 0."""
+    # The second derivative is 0 if u = 0. Only slots with constants start at 0 for all values.
     loop = lab.Loop.from_text("x + u*x**2", {"x": 0.5}, {"u": [0.0] * 2})
     machine, *_ = machine_with_program(loop, 2)
     filling = next(event for event in machine.events if event.step is None and event.scan == 4)

@@ -65,8 +65,7 @@ def test_unknown_letters_take_an_em_and_texts_are_shortened_to_their_width():
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_texts_with_a_long_name_are_inside_the_picture(kind):
-    loop = replace(loop_of("x" * 300, 0.5), name="loop" * 75)
-    scene = visual.draw(loop, kind, order=1)
+    scene = visual.draw(replace(loop_of("x" * 300, 0.5), name="loop" * 75), kind, order=1)
     texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
     assert all(text.left >= 0 and text.left + text.width <= scene.width for text in texts)
 
