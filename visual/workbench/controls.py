@@ -36,10 +36,9 @@ STEP_HELP = (
 
 
 def equation(bench: Bench) -> str:
-    """Return the equations of a step as text, or an empty text for a picture without a trace."""
-    if bench.picture.trace is None:
-        return ""
-    named = NamedScan(bench.picture.trace, 0)
+    """Return the equations of a step as text."""
+    rule = bench.breakage
+    named = NamedScan(rule.true if rule else bench.study(bench.state.order).trace, 0)
     return "; ".join(map(named.equation, named.scan.formulas))
 
 
