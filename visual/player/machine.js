@@ -80,8 +80,7 @@ class Machine {
     this.bar.open(data);
     this.inner.hidden = !data.inside?.length;
     this.inner.open = false;
-    this.fit();
-    requestAnimationFrame(() => this.fit());
+    requestAnimationFrame(() => this.fit()); // the layout of the page is computed once, before it is painted
     this.go(Math.min(moment, data.moments));
   }
 
@@ -147,7 +146,8 @@ class Machine {
     if (!at.isNew || this.picked !== null) return;
     this.words.describe(at, this.picture.entry, this.buffers.checked);
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
-    this.follow(at);
+    cancelAnimationFrame(this.following);
+    this.following = requestAnimationFrame(() => this.follow(at));
   }
 
   /** The latest moment that the machine has reached. */

@@ -223,7 +223,7 @@ class Bench {
     if (this.player) {
       const { p, data: old } = this.player;
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
-      if (this.root.contains(document.activeElement)) this.player.foot.scrollIntoView({ block: "nearest" });
+      if (this.root.contains(document.activeElement)) requestAnimationFrame(() => this.player?.foot.scrollIntoView({ block: "nearest" }));
       return;
     }
     const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest();
