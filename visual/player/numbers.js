@@ -59,10 +59,7 @@ function numberText(value, digits = 4) {
   return isAll ? short : writeNumber(value, digits, true);
 }
 
-/**
- * Return whether a number equals a printed text to half a unit of its last digit, as in Python.
- * @param {string} text @param {number} value
- */
+/** Return whether a number equals a printed text to half a unit of its last digit, as in Python. @param {string} text @param {number} value */
 function holds(text, value) {
   if (!Number.isFinite(value) || text.startsWith("⚠")) return numberText(value) === text;
   const [mantissa, power = "0"] = text.split("e");

@@ -14,10 +14,7 @@ const READ = 0.2, MOVE = 0.45, ADD = 0.85; // fractions of a sum: the ends of th
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/**
- * Append a new element of an SVG with attributes and a text.
- * @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
- */
+/** Append a new element of an SVG. @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
 function shape(tag, attributes, parent, text = "") {
   const node = setAttributes(document.createElementNS(SVG, tag), attributes);
   node.textContent = text;
@@ -52,10 +49,8 @@ class Picture {
     this.entry = entry;
     this.svg = shape("svg", { viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title }, parent);
     this.under = shape("g", {}, this.svg);
-    const marker = shape("marker", {
-      id: `head-${Picture.count}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8,
-      markerHeight: 8, orient: "auto", markerUnits: "userSpaceOnUse",
-    }, shape("defs", {}, this.svg));
+    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse" };
+    const marker = shape("marker", { id: `head-${Picture.count}`, orient: "auto", ...size }, shape("defs", {}, this.svg));
     shape("path", { d: "M0 0L8 4L0 8z", class: "head" }, marker);
     this.head = `url(#head-${Picture.count++})`;
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
@@ -137,10 +132,7 @@ class Picture {
     }
   }
 
-  /**
-   * Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry.
-   * @param {any} node @param {string[]} entries
-   */
+  /** Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry. @param {any} node @param {string[]} entries */
   entries(node, entries) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
@@ -193,11 +185,7 @@ class Picture {
     }
   }
 
-  /**
-   * Instead of the event, show the sum that computed a number, and the cells that read the number.
-   * A source shows the value that the sum read, at the moment `before`.
-   * @param {number} number @param {any} story a result of `provenance` @param {number} p
-   */
+  /** Show the sum that computed a number, with the values that it read at the moment `before`, and the readers of the number. @param {number} number @param {any} story a result of `provenance` @param {number} p */
   explain(number, { part, before, readers }, p) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
     for (const { source, saved } of part?.terms ?? []) {

@@ -183,11 +183,7 @@ def draw_ahead(bench: Bench) -> None:
 
 
 def _probable_changes(bench: LoopBench) -> Iterator[tuple[Key, object]]:
-    """Yield the key and the value of probable changes, the most probable first.
-
-    A probable change changes the order or the steps by 1, adds or removes a tap of a state, or
-    selects another loop of the gallery.
-    """
+    """Yield the key and the value of probable changes, the most probable first."""
     order, steps = bench.state.order, bench.chosen.steps
     yield from ((["order"], other) for other in (order + 1, order - 1) if 0 <= other <= HIGHEST)
     yield from ((["steps"], other) for other in (steps + 1, steps - 1))

@@ -231,10 +231,7 @@ class LoopBench(Bench):
         return self.chosen.values
 
     def changed(self, **changes: object) -> Self:
-        """Return the bench with other choices. New taps change the lengths of chosen values.
-
-        Taps that equal the taps of the loop are not stored.
-        """
+        """Return the bench with other choices, without usual taps. Fit values to new taps."""
         bench = super().changed(**changes)
         taps = {name: taps for name, taps in bench.state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:

@@ -72,11 +72,7 @@ class Requests {
 
 const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks whether the notebook has scrolled
 
-/**
- * Scroll back to a new workbench if the notebook scrolls past the workbench, or if a low window shows
- * little of the picture. The first action of the reader, or a call of the returned function, stops
- * the scrolling.
- */
+/** Scroll back to a new workbench of which the window shows little, until the first action of the reader or a call of the returned function. */
 function appear(root) {
   const ended = new AbortController(), end = () => ended.abort();
   for (const type of ["wheel", "keydown", "pointerdown"]) addEventListener(type, end, { signal: ended.signal, capture: true });
@@ -91,10 +87,7 @@ function appear(root) {
   return end;
 }
 
-/**
- * Create the menu of files to save and texts to copy, and a function that updates the texts.
- * @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python"
- */
+/** Create the menu of files and texts, and a function that updates the texts. @param {(format: string) => void} save @param {(name: string) => string} text of "link" and "python" */
 function createSaving(save, text) {
   const source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
   const python = element("details", {}, element("summary", {}, "as Python"), source);

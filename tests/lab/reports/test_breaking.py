@@ -203,6 +203,5 @@ def test_differences_without_a_number():
 def test_the_runs_end_at_the_first_order_with_an_error(name, order, last):
     """A derivative of order n has 2ⁿ Scans; in `square`, the first error is at order 3."""
     breakage = truth_of(name, 3).broken_by("accumulate-overwritten", order)
-    assert len(breakage.rows) == 3
-    assert len(breakage.true.scans) == len(breakage.broken.scans) == 2**last
-    assert breakage.broken.outputs[last] == pytest.approx(breakage.rows[last - 1].broken)
+    assert (len(breakage.rows), len(breakage.true.scans)) == (3, 2**last)
+    assert breakage.broken.outputs[-1] == pytest.approx(breakage.rows[last - 1].broken)

@@ -48,9 +48,7 @@ def test_tangent_and_cotangents_equal_jax(case, seed):
         "where": lambda x, y: jax.numpy.where(data["condition"], x, y),
         "cat": lambda *xs: jax.numpy.concatenate(xs, data["dim"]),
         "narrow": lambda x: jax.numpy.take(
-            x,
-            np.arange(data["length"]) + data["start"],
-            data["dim"],
+            x, np.arange(data["length"]) + data["start"], data["dim"]
         ),
         "clamp": lambda x, lo, hi: jax.numpy.clip(x, lo, hi),
     }[case.name]
