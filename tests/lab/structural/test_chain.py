@@ -221,7 +221,7 @@ ERRORS = [
     (lambda: structural.where(YES, V, np.ones(2)), "where: condition has shape (3,)", "broadcast"),
     (lambda: structural.where(YES, V, V.astype("float32")), "where: x is float64 and y", "dtype"),
     (lambda: structural.where(YES, np.arange(3), V), "where: x has dtype int64", "float32"),
-    (lambda: structural.where(YES, V, 1j), "where: y = 1j is complex", "float64 is expected"),
+    (lambda: structural.where(YES, V, 1j), "where: y = 1j is complex", "expected float64"),
     (lambda: structural.where([1, 0], 1, 2), "where: condition = [1, 0]", "booleans"),
     (lambda: structural.where(YES, "x", 2), "where: x = 'x': expected a NumPy array", ""),
     (lambda: structural.where(YES, pt.dvector("v"), 2.0), "where: x = v", "pytensor.tensor"),
