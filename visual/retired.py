@@ -52,7 +52,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # options by their names in Python
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
     "stepgraph.all": "pytensor.dprint(graph), which prints the operations of inner functions",
-    **dict.fromkeys(("ssa.all", "unrolled.all"), "scan, which opens each Scan; or tapes with all"),
+    **dict.fromkeys(("ssa.all", "unrolled.all"), "the option scan, or the picture tapes with all"),
     **dict.fromkeys(("timed", "time"), "pytensor.function(…, profile=True)"),
     "too_late": "`scantape compiled --wrt`, which shows the gradient from shortened buffers",
     "unfold": "step",

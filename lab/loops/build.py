@@ -222,7 +222,7 @@ def _checked_result(part: LoopVariable, value: Result) -> Variable:
     like = part.inner_inputs[0]
     if part.kind is Kind.UNTRACED:
         if not isinstance(value, Variable) or value.type != like.type:
-            raise ArgumentError(f"step returned {value} for {part.name}, not the next generator.")
+            raise ArgumentError(f"step returned {value} for {part.name}: expected a generator.")
         return value
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:

@@ -26,7 +26,7 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State, check_n
 from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # largest size of all values that the steps of a loop read and write
-COPIES = 3  # copies of a state's value in a trace: on the tape, read, and written
+COPIES = 3  # copies of a state's value in a trace: tape, reads, and writes
 UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
 TAPPED = (State, Sequence)
 BY = "expected one of {}."

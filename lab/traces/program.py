@@ -47,7 +47,7 @@ MOVING = {
     *("ScalarFromTensor", "DeepCopyOp", "TensorCopy", "Identity", "ViewOp", "Cast"),
 }
 COUNTING = ("Shape", "Shape_i")
-# The inputs whose entries move; the default is the first input. Other inputs select or count.
+# Inputs with moved entries. Default: the first for an operation in `MOVING`, otherwise all.
 ENTRIES = {"AllocEmpty": slice(0), "IncSubtensor": slice(2)}
 ENTRIES |= {"Join": slice(1, None), "MakeVector": slice(None)}
 
@@ -261,7 +261,7 @@ def _is_place(variable: Variable) -> bool:
 
 
 def _check_precision(variable: Variable) -> None:
-    """Raise GraphError for a variable of floats with less than 64 bits."""
+    """Raise GraphError for a float variable with fewer than 64 bits."""
     if variable.type.dtype in ("float16", "float32"):
         dtype = variable.type.dtype
         raise GraphError(f"This loop uses {dtype}. A page computes with float64.")

@@ -164,7 +164,7 @@ def load(option: str, name: str) -> object:
         if isinstance(error, ModuleNotFoundError):
             why += ". Run the command in the folder of the module."
         elif isinstance(error, TypeError) and "required" in why:
-            why += " The function must not require arguments."
+            why += ". The function must not require arguments."
         raise option_error(option, name, why) from error
     if isinstance(result, Loop) and result.name == UNNAMED:
         return replace(result, name=function)

@@ -113,7 +113,7 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** If the picture scrolls, scroll to the slots that the current group writes (without a slot, to the Scan), and to those that it reads if there is space. @param {Place} at */
+  /** If the picture scrolls, show the slots that the current group writes (or its Scan, if it writes none), and if they fit, the slots that it reads. @param {Place} at */
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
     const areas = (numbers) => numbers.map((number) => this.picture.cells[number]?.group.getBoundingClientRect()).filter(Boolean);

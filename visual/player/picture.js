@@ -239,7 +239,7 @@ class Picture {
     const high = Math.max(cell.height, line * terms.length + 2 * pad);
     const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
     const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides the name of its cell, and no cell below
+    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides its cell's name, but no cell below
     const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
     const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
     const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);

@@ -231,7 +231,7 @@ class LoopBench(Bench):
         return self.chosen.values
 
     def changed(self, **changes: object) -> Self:
-        """Return the bench with other choices, without usual taps. Fit values to new taps."""
+        """Return the bench with other choices. Omit default taps; fit values to new taps."""
         bench = super().changed(**changes)
         taps = {name: taps for name, taps in bench.state.taps.items() if name in self.state.at}
         if "taps" in changes and taps:

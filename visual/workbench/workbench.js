@@ -72,7 +72,7 @@ class Requests {
 
 const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks whether the notebook has scrolled
 
-/** Scroll back to a new workbench of which the window shows little, until the first action of the reader or a call of the returned function. */
+/** If the window shows little of a new workbench, scroll back to it, until the reader acts or the returned function is called. */
 function appear(root) {
   const ended = new AbortController(), end = () => ended.abort();
   for (const type of ["wheel", "keydown", "pointerdown"]) addEventListener(type, end, { signal: ended.signal, capture: true });

@@ -129,8 +129,8 @@ class Write:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
     terms. `old` is None if the slot was empty. `kind` is the role of the slot in the event: WRITTEN
     if the step does not read the slot, RESTORED if the step writes the value that it read, and
-    otherwise OVERWRITTEN. The right side of the formula is `right` as text, and `expression`, whose
-    leaves are the reads; "" and None if it is unknown.
+    otherwise OVERWRITTEN. `right` (text) and `expression` (its
+    leaves are the reads) are the right side of the formula; "" and None if unknown.
     """
 
     slot: Slot

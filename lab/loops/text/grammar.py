@@ -237,7 +237,7 @@ class _Reader:
         if name in self.earlier:
             raise self._error(node, f"is a result of this step; write {name}[t].")
         if name == "t":
-            why = "can occur only in [ ], as in x[t-1]; pass the times as a sequence."
+            why = "occurs only in [ ], as in x[t-1]. To use times, pass a sequence."
             raise self._error(node, why)
         if like := closest_match(name, self.names.all):
             raise self._error(node, f"is not a name of this loop; did you mean {like!r}?")

@@ -110,7 +110,7 @@ class Breakage(Report):
 
     @cached_property
     def parts(self) -> str:
-        """The parts of the highest derivative by both rules; empty if it is correct or unsplit."""
+        """Sentences about the parts of the highest derivative if it is wrong; otherwise empty."""
         true, broken = _parts_of(self.true), _parts_of(self.broken)
         row, scans = self.rows[max(len(self.true.outputs) - 2, 0)], sorted(true)
         if row.effect is not Effect.WRONG or len(scans) < 2 or true.keys() != broken.keys():
@@ -167,8 +167,8 @@ class Truth:
     def broken_by(self, rule: BrokenRule | str, order: int | None = None) -> Breakage:
         """Return the `Breakage` by a faulty rule; `rule` is the rule or its name in `BROKEN`.
 
-        The runs of the result end at `order` (default: the highest order) or, if it is higher, at
-        the first order with an error.
+        The runs of the result end at `order` (default: the highest), or at the first wrong order if
+        that order is higher.
         """
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         result, run, refusal = self._run(rule)
@@ -186,8 +186,8 @@ class Truth:
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
     def _trace(self, derived: Derivative, count: int) -> Trace:
-        """Return the trace of the first `count` derivatives; the first of these is the cost."""
-        with np.errstate(all="ignore"):  # the trace of the correct derivatives warns
+        """Return the trace of the cost and of its first `count` - 1 derivatives."""
+        with np.errstate(all="ignore"):  # `self.trace` shows these warnings
             return trace(derived.values[:count], self.given, names=self.derivative.names[:count])
 
     def _run(self, rule: BrokenRule) -> tuple[Derivative, Trace, str]:
@@ -232,10 +232,10 @@ def break_rule(
 
 
 def _parts_of(trace: Trace) -> dict[int, float]:
-    """Return the parts of the highest derivative, by the number of the Scan that computes them.
+    """Return the parts of the highest derivative, by the number of the Scan that they come from.
 
-    The last Scan multiplies the outputs of earlier Scans by local derivatives, and adds them up. If
-    another value contributes, or if the last event does not write the derivative, return {}.
+    The last Scan multiplies outputs of earlier Scans by local derivatives, and adds the products.
+    If another value contributes, or if the last event does not write the derivative, return {}.
     """
     goal, sequence = trace.outputs[-1], events(trace)
     ends = [w.slot for last in sequence[-1:] for w in last.writes if np.array_equal(w.new, goal)]

@@ -48,9 +48,9 @@ def shortened(part: LoopVariable) -> TensorVariable:
     """Return the buffer of a state or output as if PyTensor had shortened it to its last rows.
 
     PyTensor's rewrite `scan_save_mem` stores one row more than the number of initial values, and
-    does not shorten mit-mots.  Rows at a distance of a multiple of this number share a slot, which
-    contains the last of these rows.  The result has all rows, because a Scan raises an error for a
-    buffer with missing rows.
+    does not shorten mit-mots.  Rows share a slot if their distance is a multiple of this number of
+    rows; the slot contains the last row.  The result has all rows, because a Scan raises an error
+    for a buffer with missing rows.
     """
     if part.kind is Kind.MIT_MOT:
         return part.filled

@@ -160,7 +160,7 @@ def _reports(
 ) -> Iterator[ScanReport]:
     """Yield the report on each Scan of the graph of `root`, including the Scans inside steps.
 
-    `ids` are the ids of Scans in PyTensor's print.
+    `ids` are the ids of Scans in ``dprint``.
     """
     graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
     is_undefined = any(isinstance(status_of(v), Undefined) for v in gradients)

@@ -176,7 +176,7 @@ def replaced_gradient(parts: ScanParts) -> Iterator[str]:
     """Find operations with a gradient that is not their derivative, such as `disconnected_grad`."""
     for node in toposort(parts.inner_outputs):
         if isinstance(node.op, ViewOp) and type(node.op) is not ViewOp:
-            yield f"{type(node.op).__name__} in the step changes the gradient, but no value."
+            yield f"{type(node.op).__name__} in the step changes only the gradient."
 
 
 @finder

@@ -51,7 +51,7 @@ def rows_of(scene):
 
 @pytest.mark.parametrize(("name", "order", "notes"), [("∂C/∂x", 1, 0), ("x", 1, 0), ("x", 2, 1)])
 def test_a_note_explains_direct_contributions_only_if_the_picture_shows_some(name, order, notes):
-    """A second derivative reads direct contributions. A state can have the name of one."""
+    """A second derivative reads direct contributions. A state can be named ∂C/∂x."""
     scene = visual.tapes(loop_of(name, 0.9, lambda x: x**2).trace(order=order))
     assert sum("∂: the direct contribution" in word for word in words_of(scene)) == notes
 

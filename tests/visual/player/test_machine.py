@@ -480,7 +480,7 @@ def test_two_loops_share_columns_and_their_sums_have_the_cells_of_their_loop():
             cell = machine.cells[part.target]
             actual = second(machine, cell), cell.at(event.number).text
             assert actual == (part.is_second, part.new), event.heading
-    # A loop of 2 steps waits while the other loop computes x₃ and x₄, before moment 5.
+    # The loop of 2 steps has no event while the other loop computes x₃ and x₄.
     machine = visual.machine(SQUARE.trace(), SQUARE.with_steps(2).trace()).content
     cells = zip(machine.cells, states(machine), strict=True)
     keys = next(keys for cell, keys in cells if second(machine, cell) and cell.name == "x₂")

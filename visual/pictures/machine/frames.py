@@ -143,7 +143,7 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    # In a compact machine, a high box hides the name of its cell, and no cell below.
+    # In a compact machine, a high box hides its cell's name, but no cell below.
     top = place.y - high / 2 if arrangement.is_tall else place.area.bottom - high
     inside: list[Shape] = [Box(left, top, wide, high, role)]
     if share >= ADDED:

@@ -104,7 +104,7 @@ def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterato
 
 
 def _with_red(part: Part, correct: Part) -> Part:
-    """Return a sum of the faulty run. The numbers that differ from the correct sum are red.
+    """Return a sum of the faulty run, in which the numbers that differ are red.
 
     If the sums have different counts of numbers, only their written values are compared.
     """

@@ -17,7 +17,7 @@ State = tuple[int, str, np.ndarray | None]
 def keys_of(wording: Wording, states: Iterable[State]) -> tuple[Key, ...]:
     """Return the keys of a cell. A state with the role and number of the previous state has no key.
 
-    In a page, equal numbers of different instructions differ for other given values.
+    In a page, equal numbers of different instructions have separate keys.
     """
     keys, look = list[Key](), tuple[object, ...]()
     for moment, role, value in states:

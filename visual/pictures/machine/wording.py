@@ -100,9 +100,9 @@ class Wording:
         return text if place is None else Numeral(text, place, style)
 
     def is_zero(self, value: np.ndarray) -> bool:
-        """Return whether a value is 0; in a page, for all given values: instruction 0 is 0."""
+        """Return whether a value is 0; in a page, whether it is 0 for all given values."""
         texts = [each.number(value) for each in self.each(value) or [self]]
-        return not np.any(value) and not any(getattr(text, "place", 0) for text in texts)
+        return not np.any(value) and not any(getattr(t, "place", 0) for t in texts)  # place 0: 0
 
     def each(self, value: np.ndarray | None, most: int = MOST_ENTRIES) -> list["Wording"]:
         """Return a `Wording` for each entry of an array with 2 to `most` entries; otherwise []."""
@@ -249,7 +249,7 @@ class Wording:
         if write.kind is SlotRole.RESTORED:
             return (
                 f"Step {step} of {scan} adds to {quantity or 'a slot'}: the old and the new value "
-                "have equal gradients, and no later step read the old value."
+                "have equal gradients, and no later step reads the old value."
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
