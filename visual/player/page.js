@@ -191,8 +191,7 @@ class Lesson {
       return [`${name} ${entry}`, { ...control, name, entry, step: slider.step }];
     }));
     const fields = [...this.fields.values()].map(({ root }) => root);
-    const isPhone = matchMedia("(max-width:600px)").matches;
-    const inside = list.length <= (isPhone ? 1 : 6) ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
+    const inside = list.length <= (matchMedia("(max-width:600px)").matches ? 1 : 6) ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
     this.valueRow.replaceChildren(...inside);
   }
 

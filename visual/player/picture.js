@@ -228,10 +228,10 @@ class Picture {
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });
-    return { moves, adder: part.is_addition ? this.adder(part, this.data.cells[part.target]) : null };
+    return { moves, adder: part.is_addition && (this.data.is_tall || moves.length < 2) ? this.adder(part, this.data.cells[part.target]) : null };
   }
 
-  /** Draw the sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
+  /** Draw the sum in its slot (in a low row, only of two summands): the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
@@ -239,7 +239,7 @@ class Picture {
     const high = Math.max(cell.height, line * terms.length + 2 * pad);
     const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
     const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides its cell's name, but no cell below
+    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides only its cell's name
     const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
     const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
     const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);

@@ -190,4 +190,5 @@ def _probable_changes(bench: LoopBench) -> Iterator[tuple[Key, object]]:
     for state in bench.chosen.states:
         for tap in range(OLDEST_TAP, 0):
             yield ["taps", state.name], sorted({*state.taps} ^ {tap})
-    yield from ((["loop"], name) for name in gallery.loops)
+    if bench.state.rule is None:
+        yield from ((["loop"], name) for name in gallery.loops)

@@ -238,9 +238,9 @@ class LoopBench(Bench):
             values = self.chosen.with_taps(taps).values
             state = bench.state.changed(at={name: values[name] for name in taps})
             bench = replace(bench, state=state.changed(at=changes.get("at", {})))
-        known = {name: getattr(own, "taps", None) for name, own in self.loop.variables.items()}
-        usual = {name: None for name, taps in bench.state.taps.items() if taps == known.get(name)}
-        return replace(bench, state=bench.state.changed(taps=usual))
+        default = {name: getattr(own, "taps", None) for name, own in self.loop.variables.items()}
+        omitted = {n: None for n, taps in bench.state.taps.items() if taps == default.get(n)}
+        return replace(bench, state=bench.state.changed(taps=omitted))
 
     @cached_property
     def chosen(self) -> Loop:

@@ -205,7 +205,7 @@ class Bench {
   draw() {
     const data = this.model.get("machine"), chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     const drawn = data.moments ? data : this.model.get("svg");
-    if (drawn === this.drawn) return; // a change of the view changes both traits
+    if (!drawn || drawn === this.drawn) return; // a change of the view changes both traits
     this.drawn = drawn;
     this.root.toggleAttribute("data-plays", Boolean(data.moments));
     if (!data.moments) {

@@ -158,10 +158,10 @@ class _StepEvents:
         sign, right, adds_old, expression = "=", "", False, None
         used, terms = tuple[Read, ...](), tuple[Term, ...]()
         if formula is not None:
-            sign, expression = builder.named.sign(formula), formula.expression
-            right = builder.named.right_at(formula, self.step)
+            sign, right = builder.named.sign(formula), builder.named.right_at(formula, self.step)
             used = reads_of(formula.leaves, self.read)
-            if before and expression == formula.target:
+            expression = formula.expression if len(used) == len(formula.leaves) else None
+            if before and formula.expression == formula.target:
                 kind, adds_old = SlotRole.RESTORED, True
             elif parts is not None:
                 terms = terms_of(parts, new, old, self.read)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import takewhile
 
 import numpy as np
@@ -111,9 +112,12 @@ class Breakage(Report):
     @cached_property
     def parts(self) -> str:
         """Sentences about the parts of the highest derivative if it is wrong; otherwise empty."""
+        row = next((row for row in self.rows if row.order == len(self.true.outputs) - 1), None)
+        if row is None or row.effect is not Effect.WRONG:
+            return ""
         true, broken = _parts_of(self.true), _parts_of(self.broken)
-        row, scans = self.rows[max(len(self.true.outputs) - 2, 0)], sorted(true)
-        if row.effect is not Effect.WRONG or len(scans) < 2 or true.keys() != broken.keys():
+        scans = sorted(true)
+        if len(scans) < 2 or true.keys() != broken.keys():
             return ""
         sums = (" + ".join(parenthesize(f"{p[n]:.6g}") for n in scans) for p in (true, broken))
         equal = "equal " if np.ptp([*true.values()]) <= 1e-9 * abs(true[scans[0]]) else ""
@@ -171,7 +175,7 @@ class Truth:
         that order is higher.
         """
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
-        result, run, refusal = self._run(rule)
+        result, run, refusal = _run(self, rule)
         numbers = dict(enumerate(run.outputs))
         pairs = enumerate(zip(self.trace.outputs[1:], self.differences, strict=True), start=1)
         rows = tuple(
@@ -181,29 +185,33 @@ class Truth:
         last = self.derivative.order if order is None else max(order, _visible(rows) or 0)
         true, count = self.trace, min(last + 1, len(numbers))
         if count <= self.derivative.order:
-            true, run = (self._trace(each, count) for each in (self.derivative, result))
+            true = self.trace_of(self.derivative, count)
+        if count < len(numbers):
+            run = self.trace_of(result, count)
         name = self.derivative.wrt.name or "the input"
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
-    def _trace(self, derived: Derivative, count: int) -> Trace:
+    def trace_of(self, derived: Derivative, count: int) -> Trace:
         """Return the trace of the cost and of its first `count` - 1 derivatives."""
         with np.errstate(all="ignore"):  # `self.trace` shows these warnings
             return trace(derived.values[:count], self.given, names=self.derivative.names[:count])
 
-    def _run(self, rule: BrokenRule) -> tuple[Derivative, Trace, str]:
-        """Run the derivatives by a faulty rule, up to the highest order without an error.
 
-        Return the derivatives, the trace, and the message of the error at the next order.
-        """
-        cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
-        for order in range(self.derivative.order, -1, -1):
-            try:
-                with hide_progress():
-                    result = derivative(cost, wrt, order, rule=rule.rule)
-                    return result, self._trace(result, order + 1), refusal
-            except LabError as error:
-                refusal = str(error)
-        raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
+@lru_cache(maxsize=8)  # the runs of all orders of a rule start with the same derivatives
+def _run(truth: Truth, rule: BrokenRule) -> tuple[Derivative, Trace, str]:
+    """Run the derivatives by a faulty rule, up to the highest order without an error.
+
+    Return the derivatives, the trace, and the message of the error at the next order.
+    """
+    cost, wrt, refusal = truth.derivative.values[0], truth.derivative.wrt, ""
+    for order in range(truth.derivative.order, -1, -1):
+        try:
+            with hide_progress():
+                result = derivative(cost, wrt, order, rule=rule.rule)
+                return result, truth.trace_of(result, order + 1), refusal
+        except LabError as error:
+            refusal = str(error)
+    raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
 
 
 def _visible(rows: Sequence[OrderRow]) -> int | None:

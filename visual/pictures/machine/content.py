@@ -134,7 +134,8 @@ class Movement:
     @property
     def label(self) -> str:
         """The text of the factor: a number after ``×``, or symbols, or an empty text."""
-        return f"×{parenthesize(self.factor)}" if self.factor else self.symbol
+        factor = f"×{parenthesize(self.factor)}" if self.factor else self.symbol
+        return "" if self.is_unit else factor
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
     Return None before `MOVED`, for a part that is not an addition, and if the equation does not
     fit. The cell then shows only its number.
     """
-    if not part.is_addition or share < MOVED:
+    is_low = not arrangement.is_tall and len(part.terms) > 1  # more summands cover another row
+    if not part.is_addition or share < MOVED or is_low:
         return None
     place, role = arrangement.boxes[part.target], Role.OVERWRITTEN
     size = 13 if arrangement.is_tall else 11
@@ -143,7 +144,6 @@ def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
         if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    # In a compact machine, a high box hides its cell's name, but no cell below.
     top = place.y - high / 2 if arrangement.is_tall else place.area.bottom - high
     inside: list[Shape] = [Box(left, top, wide, high, role)]
     if share >= ADDED:

@@ -216,7 +216,7 @@ class Wording:
         """Return the formula of a forward write with its numbers; (None, []) if it reads arrays."""
         if write.expression is None or any(np.ndim(read.value) for read in write.reads):
             return None, []
-        reads = zip(leaves_of(write.expression), write.reads, strict=False)
+        reads = zip(leaves_of(write.expression), write.reads, strict=True)
         operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
         return write.expression, operands
 
@@ -225,7 +225,7 @@ class Wording:
         left = self._left(write)
         if write.expression is None:
             return Equation(left)
-        reads = zip(leaves_of(write.expression), write.reads, strict=False)
+        reads = zip(leaves_of(write.expression), write.reads, strict=True)
         names = {leaf: r.slot.quantity if r.slot else r.name for leaf, r in reads}
         right, bracket = render(write.expression, names.__getitem__), self._bracket(write.new)
         right = f"({right}){bracket}" if bracket else right
