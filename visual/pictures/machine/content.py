@@ -5,8 +5,7 @@ numbers over time. An *event* is a step of a Scan, or the filling of its tapes b
 Moment k is the end of event k, and moment 0 precedes all events. The *parts* of an event are the
 writes of the event. The groups of parts play one after the other.
 
-These records have neither coordinates, which `visual.pictures.machine.arrange` adds, nor colors,
-which the theme adds.
+These records have neither coordinates, which `arrange.py` adds, nor colors, which the theme adds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -68,8 +67,7 @@ class Key:
     """The role and the number of a cell from `moment` to the next key.
 
     `text` is the number in the cell, and `full` is the number with all digits. `entries` are the
-    numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED`
-    entries. A strip of bars shows a larger array. All these texts show `array`.
+    numbers of an array with at most `MOST_ENTRIES` entries. All these texts show `array`.
     """
 
     moment: float
@@ -78,12 +76,6 @@ class Key:
     full: str = ""
     entries: tuple[str, ...] = ()
     array: np.ndarray | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def numbers(self) -> tuple[object, ...]:
-        """The texts of the numbers; in a page, also the places of their instructions."""
-        texts = self.text, *self.entries
-        return self.full, texts, [getattr(text, "place", None) for text in texts]
 
 
 @dataclass(frozen=True)

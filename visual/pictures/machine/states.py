@@ -64,9 +64,15 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
             if is_old and number not in used:
                 continue
             for start, key, role in _during(event, moment, number, cell):
-                if (role, key.numbers) != (keys[-1].role, keys[-1].numbers):
+                if (role, _numbers(key)) != (keys[-1].role, _numbers(keys[-1])):
                     keys.append(replace(key, moment=round(start, 4), role=role))
     return [tuple(keys) for keys in result]
+
+
+def _numbers(key: Key) -> tuple[object, ...]:
+    """Return the texts of the numbers; in a page, also the places of their instructions."""
+    texts = key.text, *key.entries
+    return key.full, texts, [getattr(text, "place", None) for text in texts]
 
 
 def _during(
