@@ -100,9 +100,9 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    """Return the fields of a record, without arrays, and its `PROPERTIES`; () for other types."""
-    names = (each.name for each in fields(kind)) if is_dataclass(kind) else ()
-    return (*(name for name in names if name != "array"), *PROPERTIES.get(kind, ()))
+    """Return the fields of a record that its text contains, and its `PROPERTIES`, if any."""
+    names = (each.name for each in fields(kind) if each.repr) if is_dataclass(kind) else ()
+    return (*names, *PROPERTIES.get(kind, ()))
 
 
 def _offer(example: Mapping[str, Any]) -> str:

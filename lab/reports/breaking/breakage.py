@@ -113,7 +113,7 @@ class Breakage(Report):
     def parts(self) -> str:
         """Sentences about the parts of the highest derivative if it is wrong; otherwise empty."""
         row = next((row for row in self.rows if row.order == len(self.true.outputs) - 1), None)
-        if row is None or row.effect is not Effect.WRONG:
+        if row is None or row.effect is not Effect.WRONG or row.true.ndim:
             return ""
         true, broken = _parts_of(self.true), _parts_of(self.broken)
         scans = sorted(true)
@@ -185,16 +185,18 @@ class Truth:
         last = self.derivative.order if order is None else max(order, _visible(rows) or 0)
         true, count = self.trace, min(last + 1, len(numbers))
         if count <= self.derivative.order:
-            true = self.trace_of(self.derivative, count)
+            true = _trace(self, self.derivative, count)
         if count < len(numbers):
-            run = self.trace_of(result, count)
+            run = _trace(self, result, count)
         name = self.derivative.wrt.name or "the input"
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
-    def trace_of(self, derived: Derivative, count: int) -> Trace:
-        """Return the trace of the cost and of its first `count` - 1 derivatives."""
-        with np.errstate(all="ignore"):  # `self.trace` shows these warnings
-            return trace(derived.values[:count], self.given, names=self.derivative.names[:count])
+
+@lru_cache(maxsize=8)  # all rules are compared with the same correct runs
+def _trace(truth: Truth, derived: Derivative, count: int) -> Trace:
+    """Return the trace of the cost and of its first `count` - 1 derivatives."""
+    with np.errstate(all="ignore"):  # `truth.trace` shows these warnings
+        return trace(derived.values[:count], truth.given, names=truth.derivative.names[:count])
 
 
 @lru_cache(maxsize=8)  # the runs of all orders of a rule start with the same derivatives
@@ -208,7 +210,7 @@ def _run(truth: Truth, rule: BrokenRule) -> tuple[Derivative, Trace, str]:
         try:
             with hide_progress():
                 result = derivative(cost, wrt, order, rule=rule.rule)
-                return result, truth.trace_of(result, order + 1), refusal
+                return result, _trace(truth, result, order + 1), refusal
         except LabError as error:
             refusal = str(error)
     raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
