@@ -16,7 +16,7 @@ from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import CellBox, arrange
+from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
@@ -25,6 +25,7 @@ from visual.player.state import as_text
 
 MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
+    Arrangement: ("is_tall", "is_dense"),
     content.MachineContent: ("moments",),
     content.MachineEvent: ("weight",),
     content.PartGroup: ("shown", "reasons"),
@@ -47,7 +48,7 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     data = {"first": first, **_plain(machine, without=("rows", "cells"))}
     boxes = zip(*(layout.boxes for layout in layouts), strict=True)
     data["cells"] = [_cell(machine, *each) for each in boxes]
-    omitted = ("machine", "boxes", "is_cramped")
+    omitted = ("machine", "boxes", "density", "is_cramped")
     data["layouts"] = [_plain(layout, 2, without=omitted) for layout in layouts]
     for plain, event in zip(data["events"], machine.events, strict=True):
         for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):

@@ -128,7 +128,8 @@ class Picture {
     }
     for (const { number, scan, line } of this.tracks) {
       const state = number < at.number || (done && number === at.number) ? "past" : "future";
-      line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " faded"}`);
+      const isFar = !(near.has(scan) || scan === open || few);
+      line.setAttribute("class", `arrow ${state}${isFar ? (data.is_dense && open ? " hidden" : " faded") : ""}`);
     }
   }
 

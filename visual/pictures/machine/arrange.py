@@ -28,29 +28,35 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Density:
-    """Heights in pixels: of a box, of the name above it, of the space below it, and of letters."""
+    """Heights in pixels: of a box, of the name above it, of the space below it, and of letters.
+
+    Arcs are `lane` pixels apart and need `arcs` pixels above names. If gaps are too narrow for
+    factors, the lines of the factors are `under` pixels below the boxes.
+    """
 
     box: float
     name: float
     below: float
     letters: float
+    arcs: float = 19.0
+    lane: float = 6.0
+    under: float = 13.0
 
 
 TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=20, name=12, below=4, letters=12)
-DENSE = Density(box=17, name=12, below=4, letters=11)
+DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=4, under=9)
 OUTPUT = Density(box=18, name=1, below=3, letters=11)
 MOST_TALL, MOST_COMPACT = 3, 6  # the maximum numbers of such rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
-BOW, LANE, HEAD = 13.0, 6.0, 18.0  # heights in pixels: an arc, a lane of an arc, and a heading
+HEAD = 18.0  # the height of a heading, in pixels
 CHIP, FACTOR = 16.0, 52.0  # the height and the minimum width of a factor, in pixels
 FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tall`
-UNDER = 13.0  # the distance from a cell to the line below it, if gaps are too narrow for factors
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the minimum distance between columns
 LEAST_BOX = 0.42  # the minimum width of a box next to wide factors, as a fraction of a column
-LOW = 24.0  # the minimum space below a row with lines below its cells
+LOW, LEAST = 11.0, 2.0  # the minimum space below lines that are below cells, and below a row
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
 MARGIN = 3.0  # the minimum space between a number and the edges of its box
@@ -106,8 +112,18 @@ class Arrangement:
     headings: tuple[Heading, ...]
     gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and the number of columns in it
     pitch: float
-    is_tall: bool
+    density: Density  # of rows that are not low
     is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether rows have space for sums, and for lines to other rows."""
+        return self.density.box == TALL.box
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether lines below cells cover the space for arcs of the next Scan."""
+        return self.density == DENSE
 
     @cached_property
     def areas(self) -> list[Envelope]:
@@ -140,13 +156,16 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     is_cramped = pitch - box_width < gap - 1e-9
     if is_cramped:
         box_width = (0.86 if is_narrow else 0.76) * pitch
-        usual = replace(usual, below=max(LOW, usual.below))
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
     # The rows in which a line passes over other cells.
     bows = {machine.cells[p.target].row for p, _, apart in _level_terms(machine) if apart > 1}
     densities, listed = list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
         density = OUTPUT if row.is_low and not is_tall else usual
+        if usual is DENSE and not is_narrow and _ends_scan(machine, number):
+            density = replace(density, below=LEAST)  # lines can cover the next Scan's names
+        elif is_cramped and density is usual:
+            density = replace(usual, below=max(usual.under + LOW, usual.below))
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
         lines = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
         densities.append(replace(density, box=max(density.box, ENTRY * lines + 5 if lines else 0)))
@@ -170,11 +189,17 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             is_listed=cell.row in listed,
         )
         boxes.append(box)
-    bottom += 2 if is_tall else 8
+    bottom += LEAST if is_tall else 4
     gaps = tuple((x, count) for x, count in zip(middles, hidden, strict=True) if count)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
     width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)
-    return Arrangement(machine, width, bottom, *placed, pitch, is_tall, is_cramped)
+    return Arrangement(machine, width, bottom, *placed, pitch, usual, is_cramped)
+
+
+def _ends_scan(machine: MachineContent, number: int) -> bool:
+    """Return whether the next row belongs to a Scan of the same run that runs at another time."""
+    own, *after = machine.rows[number : number + 2]
+    return any(own.scan != row.scan and own.is_second == row.is_second for row in after)
 
 
 def _widest_number(machine: MachineContent) -> float:
@@ -202,7 +227,7 @@ def _rows(
     machine: MachineContent, densities: Sequence[Density], bows: Container[int], is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
     """Return the y of the middle of every row, the headings, and the y below the lowest row."""
-    y, heights, headings = 6.0, list[float](), list[Heading]()
+    y, heights, headings = 4.0, list[float](), list[Heading]()
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
@@ -212,7 +237,7 @@ def _rows(
             y += HEAD
             text = f"{name}: {row.name}" if is_first else row.name
             headings.append(Heading(row.scan, 6, y - 4, text, is_first, is_second, True))
-        y += density.name + (BOW + LANE if number in bows else 0)
+        y += density.name + (density.arcs if number in bows else 0)
         middle = y + density.box / 2
         heights.append(middle)
         up, down = (3, 13) if density.box > COMPACT.box else (4, 9)

@@ -99,12 +99,16 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
 def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the lines between cells, for all events. The lines of future events are lighter.
 
-    In a machine with compact rows, lines to other rows appear only while their sum plays.
+    In a machine with compact rows, lines to other rows appear only while their sum plays. During
+    an event, a dense machine has only the lines of Scans with colored cells.
     """
-    rows = [cell.row for cell in arrangement.machine.cells]
-    for number, event in enumerate(arrangement.machine.events, start=1):
+    machine, event = arrangement.machine, moment.event
+    rows = [cell.row for cell in machine.cells]
+    lit = {machine.rows[b.row].scan for b in arrangement.boxes if b.at(moment.p).role in COLORED}
+    near = {event.scan, *lit} if arrangement.is_dense and event else None
+    for number, each in enumerate(machine.events, start=1):
         is_past = number <= moment.p
-        for part in event.parts:
+        for part in each.parts if near is None or each.scan in near else ():
             for term in part.terms:
                 if part.kind is PartKind.FILL or term.source in (None, part.target):
                     continue

@@ -8,9 +8,7 @@ from math import dist
 from visual.pictures.machine.arrange import (
     CHIP,
     FACTOR_SIZES,
-    LANE,
     NAME,
-    UNDER,
     Arrangement,
     CellBox,
     Point,
@@ -130,11 +128,11 @@ def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
     way = 1 if to.column > start.column else -1
     apart, is_level = abs(to.column - start.column), start.row == to.row
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
-        low = start.area.bottom + UNDER
+        low = start.area.bottom + sheet.density.under
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         return _bent((first, start.area.bottom), (first, low), (last, low), (last, to.area.bottom))
     if is_level and apart > 1:  # an arc above the boxes between source and target
-        high = start.area.top - NAME - 3 - LANE * (1 + start.column % 2)
+        high = start.area.top - NAME - 3 - sheet.density.lane * (1 + start.column % 2)
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
         x, up = to.x - way * sheet.pitch / 2, start.area.top - high
         turn = (up + abs(x - first)) / (2 * up + abs(last - first))
@@ -157,7 +155,7 @@ def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
     """Return the line of a value without a cell. The line starts beside or below the target."""
     if not sheet.is_cramped:
         return (x, to.y), (to.area.left if x < to.x else to.area.right, to.y)
-    low, edge = to.area.bottom + UNDER, to.x + (0.2 if x > to.x else -0.2) * to.width
+    low, edge = to.area.bottom + sheet.density.under, to.x + (0.2 if x > to.x else -0.2) * to.width
     return (x, low), (edge, low), (edge, to.area.bottom)
 
 
