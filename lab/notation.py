@@ -399,6 +399,11 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
+def buffer_name(name: str, buffers: int) -> str:
+    """Name the buffer of a gradient: ``buf``, or ``buf_dx`` in a Scan with several `buffers`."""
+    return f"buf_{name}" if buffers > 1 else "buf"
+
+
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
     """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
 
@@ -421,11 +426,6 @@ def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
         for name, start in starts.items()
     ]
     return f"step k: {', '.join(entries)}" if entries else ""
-
-
-def primes(order: int) -> str:
-    """Write the order of a derivative as ′, ″, ‴, ⁗, or as a number in parentheses."""
-    return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 
 def counted(number: int, word: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from lab.equations.events import records as plain
 from lab.equations.events.events import OTHERS, EventList
+from lab.gradients.symbols import derivative_symbol
 from lab.notation import PLAIN, value_symbol
 from lab.records import record_of_arrays
 
@@ -245,6 +246,7 @@ def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndar
     """Return a sent gradient as a `Term`; for scalars, the factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
         return plain.Term(value, source, None, f"from {source.name}")
-    symbols = f"∂{value_symbol('n', sender)}/∂{value_symbol('n', receiver)}"
+    of, wrt = value_symbol("n", sender), value_symbol("n", receiver)
+    symbols = derivative_symbol(of, wrt, direct=True)
     factor = np.asarray(value / source.value)
     return plain.Term(value, source, factor, f"{source.name}·{symbols}", symbols)

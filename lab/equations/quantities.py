@@ -12,16 +12,16 @@ overwrites the slot.  All other values have names, such as x₃.
 """
 
 from lab.equations.numbers import equation
+from lab.gradients.symbols import cost_symbol, derivative_symbol
 from lab.notation import (
     PLAIN,
     Leaf,
+    buffer_name,
     index_formula,
     offsets_text,
-    primes,
     ranges_text,
     render,
     slot_symbol,
-    subscript,
     tap_symbol,
     value_symbol,
 )
@@ -30,31 +30,6 @@ from lab.tape import Kind
 from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
-
-
-def cost_name(order: int) -> str:
-    """Name the cost that a derivative of `order` differentiates: C, C′, C″."""
-    return f"C{primes(order - 1)}"
-
-
-class Derivative(str):
-    """The name of a derivative; `direct` and `part` are arguments of `derivative_name`."""
-
-    direct: bool
-    part: int
-
-
-def derivative_name(order: int, quantity: str, direct: bool = False, part: int = 0) -> Derivative:
-    """Name the derivative of order `order` wrt a quantity: ``dC′/d(dC/dx₃)``.
-
-    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several such
-    contributions exist, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
-    """
-    d = "∂" if direct else "d"
-    below = f"{d}({quantity})" if "/" in quantity else f"{d}{quantity}"
-    name = Derivative(f"{d}{subscript(part) if part else ''}{cost_name(order)}/{below}")
-    name.direct, name.part = direct, part
-    return name
 
 
 def index_of(tape: TapeTrace, row: int | None) -> int | None:
@@ -75,7 +50,12 @@ class Quantities(ScanOf):
         several = any(scan.order > 1 for scan in self.trace.scans)
         if parent is None or not several or "gradient" not in name:
             return name
-        return f"∇{cost_name(self.scan.order)} through {parent + 1}"
+        return f"∇{self.cost} through {parent + 1}"
+
+    @property
+    def cost(self) -> str:
+        """The cost that the Scan differentiates: C, or C′ for a second derivative."""
+        return cost_symbol(self.scan.order - 1)
 
     def tape_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the quantity in a row of a tape: ``x₃``, ``dC/dx₃``; no index if `row` is None."""
@@ -83,13 +63,12 @@ class Quantities(ScanOf):
 
     def place(self, tape: TapeTrace, row: int) -> str:
         """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        buffer = f"buf_{tape.name}" if self._has_buffers else "buf"
-        return slot_symbol(buffer, tape.position(row))
+        return slot_symbol(buffer_name(tape.name, self._buffers), tape.position(row))
 
     @cached_property
-    def _has_buffers(self) -> bool:
-        """Whether the Scan has several tapes, running totals excluded."""
-        return sum(not tape.is_total for tape in self.scan.tapes) > 1
+    def _buffers(self) -> int:
+        """The number of tapes of the Scan, running totals excluded."""
+        return sum(not tape.is_total for tape in self.scan.tapes)
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""
@@ -103,7 +82,7 @@ class Quantities(ScanOf):
         if self.parent is None or tape.gradient_of is None:
             return ""
         held = self.parent.quantity_name(tape.gradient_of, index_of(tape, row))
-        return derivative_name(self.scan.order, held)
+        return derivative_symbol(self.cost, held)
 
     def direct_label(self, tape: TapeTrace, row: int | None) -> str:
         """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
@@ -151,7 +130,7 @@ class Quantities(ScanOf):
             output = reader.parent.scan.variable(held.source)
             if isinstance(output, TapeTrace):  # the sequence contains its external gradient
                 name = reader.parent.named_at(output, index)
-                return derivative_name(reader.scan.order, name)
+                return derivative_symbol(reader.cost, name)
         return value_symbol(held.axis.variable, index)
 
     def named_at(self, tape: TapeTrace, index: int | str | None, direct: bool = False) -> str:
@@ -163,7 +142,7 @@ class Quantities(ScanOf):
         if share and tape.collects:  # in other rows, the tape contains total gradients
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
-        return derivative_name(self.scan.order, held, share is not None, share or 0)
+        return derivative_symbol(self.cost, held, share is not None, share or 0)
 
     @property
     def offsets(self) -> str:
@@ -177,8 +156,7 @@ class Quantities(ScanOf):
 
     def formula_at(self, formula: Formula, step: int) -> str:
         """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
-        left, right = self.leaf_at(formula.target, step), self.right_at(formula, step)
-        return f"{left} {self.sign(formula)} {right}"
+        return formula.text(lambda leaf: self.leaf_at(leaf, step), self.sign(formula))
 
     def right_at(self, formula: Formula, step: int) -> str:
         """Write the right side of a formula at a step: ``buf[0]·2·x₃ + buf[1]``."""
@@ -186,8 +164,7 @@ class Quantities(ScanOf):
 
     def equation(self, formula: Formula) -> str:
         """Write the formula of all steps: ``x[t] = x[t−1]²``."""
-        right = render(formula.expression, self.leaf_label)
-        return f"{self.leaf_label(formula.target)} {self.sign(formula)} {right}"
+        return formula.text(self.leaf_label, self.sign(formula))
 
     def numbers(self, formula: Formula, step: int) -> str:
         """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; return "" if impossible."""

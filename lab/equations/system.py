@@ -24,6 +24,7 @@ from lab.notation import (
     Leaf,
     Number,
     Style,
+    buffer_name,
     counted,
     first_values,
     index_formula,
@@ -56,8 +57,12 @@ ROLES = {
     Kind.UNTRACED: VariableRole.NON_NUMERIC,
 }
 
+HEADER = ("name", "role", "reads", "writes", "type", "values")
+WIDTH = 120  # characters of a line of the printed table
+GIVEN = r"\text{given}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Quantity:
     """A variable of a system.
 
@@ -86,7 +91,7 @@ class Quantity:
         return VariableRole.STATE if self.kind.is_state else ROLES[self.kind]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class System:
     """The equations, variables, and number of steps of a loop.
 
@@ -116,12 +121,12 @@ class System:
     @property
     def variables(self) -> tuple[tuple[str, ...], ...]:
         """The table of the variables, with the columns of `HEADER`."""
-        return tuple(map(Writer(self).row, self.quantities))
+        return tuple(map(self._row, self.quantities))
 
     @property
     def count(self) -> tuple[str, ...]:
         """The line that defines n; empty if the number of steps is a constant or the input n."""
-        steps = Writer(self).right(self.steps)
+        steps = self._right(self.steps)
         return () if isinstance(self.steps, Number) or steps == "n" else (f"  n = {steps}",)
 
     @property
@@ -133,166 +138,130 @@ class System:
     @property
     def recurrence(self) -> tuple[str, ...]:
         """The equations, the range of their steps, and the indices of their values."""
-        writer, lines = Writer(self), list[str]()
-        for formula in self.equations:
-            lines.append(f"  {writer.equation(formula)}")
+        lines = [f"  {equation}" for equation in self.lines()]
         for quantity in self.of_role(VariableRole.NON_NUMERIC):
             symbol = quantity.symbol
             lines.append(
                 f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
             )
-        until = f", until {writer.right(self.until)}" if self.until is not None else ""
-        lines.append(f"  for {writer.range}{until}")
-        if writer.offsets:
-            lines.append(f"  {writer.offsets}")
+        until = f", until {self._right(self.until)}" if self.until is not None else ""
+        lines.append(f"  for {self._range()}{until}")
+        if self._offsets:
+            lines.append(f"  {self._offsets}")
         return tuple(lines)
 
     def latex(self) -> str:
         """Return equations, initial values, and until condition as an ``aligned`` environment."""
-        writer = Writer(self, LATEX)
-        lines = []
-        for formula in self.equations:
-            left, right = writer.term(formula.target), writer.right(formula.expression)
-            relation = writer.sign(formula)
-            lines.append(rf"{left} &{relation} {right} && \text{{{writer.range}}}")
+        steps = rf"&& \text{{{self._range(LATEX)}}}"
+        lines = [f"{self._equation(f, LATEX, '&')} {steps}" for f in self.equations]
         for quantity in self.of_role(VariableRole.STATE):
-            names, value = writer.initial(quantity)
+            names, value = self._initial(quantity, LATEX)
             if quantity.kind is not Kind.MIT_MOT:
                 lines.append(rf"{names} &= {value or GIVEN}")
         if self.until is not None:
-            lines.append(rf"\text{{until }} & {writer.right(self.until)}")
+            lines.append(rf"\text{{until }} & {self._right(self.until, LATEX)}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
         """Return only the equations, one per line; `style` is `notation.PLAIN` or `LATEX`."""
-        writer = Writer(self, style)
-        return tuple(writer.equation(formula) for formula in self.equations)
+        return tuple(self._equation(formula, style) for formula in self.equations)
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
-
-
-HEADER = ("name", "role", "reads", "writes", "type", "values")
-WIDTH = 120  # characters of a line of the printed table
-GIVEN = r"\text{given}"
-
-
-@dataclass(frozen=True)
-class Writer:
-    """A writer of the equations of a system, in plain text or LaTeX.
-
-    `Quantities` names the values of a run.  A system belongs to no run: the number of steps can be
-    unknown, and a slot of a gradient has no name.
-    """
-
-    system: System
-    style: Style = PLAIN
-
-    def term(self, leaf: Leaf) -> str:
-        """Write a leaf as ``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ``, ``w``, or ``buf[k+1]``."""
-        quantity = self.system.quantity(leaf)
+    def leaf_label(self, leaf: Leaf, style: Style = PLAIN) -> str:
+        """Name a leaf at any step: ``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ``, ``w``, or ``buf[k+1]``."""
+        quantity = self.quantity(leaf)
         if quantity is None or quantity.role in (VariableRole.PARAMETER, VariableRole.NON_NUMERIC):
-            name = leaf.variable if quantity is None else quantity.symbol
-            return value_symbol(name, None, self.style)
+            return value_symbol(quantity.symbol if quantity else leaf.variable, None, style)
         if quantity.kind is Kind.MIT_MOT:
-            place = index_formula(leaf.tap or 0, style=self.style)
-            return slot_symbol(self.tape(quantity), place, self.style)
+            place = index_formula(leaf.tap or 0, style=style)
+            return slot_symbol(self._buffer_name(quantity), place, style)
         if quantity.role is not VariableRole.SEQUENCE:
-            return tap_symbol(quantity.symbol, leaf.tap or 0, self.style)
+            return tap_symbol(quantity.symbol, leaf.tap or 0, style)
         first, way, length = quantity.first, quantity.way, quantity.length
         if way == 1 and not length and first >= 0:
-            return tap_symbol(quantity.symbol, first - quantity.now, self.style)
-        return value_symbol(
-            quantity.symbol, index_formula(first, way, self.style, length), self.style
-        )
+            return tap_symbol(quantity.symbol, first - quantity.now, style)
+        return value_symbol(quantity.symbol, index_formula(first, way, style, length), style)
 
-    def tape(self, quantity: Quantity) -> str:
-        """Name the buffer of a gradient: ``buf``, or ``buf_dx`` if the system has several."""
-        several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(VariableRole.STATE)) > 1
-        return f"buf_{quantity.symbol}" if several else "buf"
+    def _right(self, expression: Expression, style: Style = PLAIN) -> str:
+        return render(expression, lambda leaf: self.leaf_label(leaf, style), style)
+
+    def _equation(self, formula: Formula, style: Style, align: str = "") -> str:
+        """Write an equation: ``x[t] = x[t−1]²``; `align` is the text before the sign."""
+        quantity = self.quantity(formula.target)
+        replaces = quantity is not None and quantity.kind is Kind.MIT_MOT
+        sign = style.arrow if replaces else "="
+        return formula.text(lambda leaf: self.leaf_label(leaf, style), f"{align}{sign}", style)
+
+    def _range(self, style: Style = PLAIN) -> str:
+        """Write the steps: ``steps 0 to 3``, or ``steps 0 to n−1`` for an unknown number."""
+        if not isinstance(self.steps, Number):
+            return f"steps 0 to n{style.minus}1"
+        count = _count(self.steps)
+        if count < 2:
+            return "step 0" if count else "no steps"
+        return f"steps 0 to {count - 1}"
 
     @property
-    def offsets(self) -> str:
+    def _offsets(self) -> str:
         """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``."""
         starts = {}
-        for quantity in self.system.quantities:
+        for quantity in self.quantities:
             match quantity.role:
                 case VariableRole.STATE | VariableRole.OUTPUT if quantity.kind is not Kind.MIT_MOT:
                     starts[quantity.symbol] = quantity.tape.origin
                 case VariableRole.SEQUENCE if quantity.way == 1 and quantity.first >= 0:
                     starts.setdefault(quantity.symbol, quantity.now)
-        return offsets_text(starts, self.style)
+        return offsets_text(starts)
 
-    def right(self, expression: Expression) -> str:
-        """Write an expression with the system's variables."""
-        return render(expression, self.term, self.style)
-
-    def sign(self, formula: Formula) -> str:
-        """Return ``=``, or an arrow if the formula replaces a value."""
-        quantity = self.system.quantity(formula.target)
-        replaces = quantity is not None and quantity.kind is Kind.MIT_MOT
-        return self.style.arrow if replaces else "="
-
-    def equation(self, formula: Formula) -> str:
-        """Write an equation: ``x[t] = x[t−1]²``."""
-        left, right = self.term(formula.target), self.right(formula.expression)
-        return f"{left} {self.sign(formula)} {right}"
-
-    @property
-    def range(self) -> str:
-        """The steps: ``steps 0 to 3``, or ``steps 0 to n−1`` for an unknown number."""
-        steps = self.system.steps
-        if not isinstance(steps, Number):
-            return f"steps 0 to n{self.style.minus}1"
-        count = _count(steps)
-        if count < 2:
-            return "step 0" if count else "no steps"
-        return f"steps 0 to {count - 1}"
-
-    def buffer(self, quantity: Quantity) -> str:
-        """Write the values in the rows of the Scan's buffer: ``x₀, …, x₄``."""
-        steps, more, symbol = self.system.steps, quantity.tape.origin, quantity.symbol
-        if isinstance(steps, Number):
-            return first_values(symbol, more + _count(steps), self.style) or "nothing"
-        ends = 0, shifted("n", more - 1, self.style)
-        return ", …, ".join(value_symbol(symbol, index, self.style) for index in ends)
-
-    def initial(self, quantity: Quantity) -> tuple[str, str]:
+    def _initial(self, quantity: Quantity, style: Style = PLAIN) -> tuple[str, str]:
         """Return the names of the initial values of a state, and the expression of their values."""
-        value = render(quantity.given, self.term, self.style) if quantity.given else ""
-        return first_values(quantity.symbol, quantity.tape.origin, self.style), value
+        value = self._right(quantity.given, style) if quantity.given else ""
+        return first_values(quantity.symbol, quantity.tape.origin, style), value
 
-    def row(self, quantity: Quantity) -> tuple[str, ...]:
+    def _row(self, quantity: Quantity) -> tuple[str, ...]:
         """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""
-        role, values = str(quantity.role), self.source(quantity)
+        role, values = str(quantity.role), self._source(quantity)
         reads, writes = integers(*quantity.tape.reads), integers(*quantity.tape.writes)
         match quantity.role:
             case VariableRole.STATE | VariableRole.OUTPUT:
                 role += f" ({quantity.kind})"
                 if quantity.kind is not Kind.MIT_MOT:
-                    values = "; ".join(filter(None, (self.buffer(quantity), values)))
+                    values = "; ".join(filter(None, (self._buffer(quantity), values)))
             case VariableRole.SEQUENCE:
-                reads = self.term(Leaf(quantity.symbol, None, quantity.argument))
+                reads = self.leaf_label(Leaf(quantity.symbol, None, quantity.argument))
             case VariableRole.PARAMETER | VariableRole.NON_NUMERIC:
                 reads = writes = ""
         shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
         dtype = "" if quantity.kind is Kind.UNTRACED else f"{quantity.dtype}, {shape}"
         return quantity.symbol, role, reads, writes, dtype, values
 
-    def source(self, quantity: Quantity) -> str:
+    def _buffer(self, quantity: Quantity) -> str:
+        """Write the values in the rows of the Scan's buffer: ``x₀, …, x₄``."""
+        more, symbol = quantity.tape.origin, quantity.symbol
+        if isinstance(self.steps, Number):
+            return first_values(symbol, more + _count(self.steps)) or "nothing"
+        return ", …, ".join(value_symbol(symbol, index) for index in (0, shifted("n", more - 1)))
+
+    def _buffer_name(self, quantity: Quantity) -> str:
+        kinds = [each.kind for each in self.quantities]
+        return buffer_name(quantity.symbol, kinds.count(Kind.MIT_MOT))
+
+    def _source(self, quantity: Quantity) -> str:
         """Write the origin of a variable's values: ``x₀ = x``; "" for an output or graph input."""
         if quantity.kind is Kind.MIT_MOT:
-            buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
+            buffer = f"{self._buffer_name(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop overwrites"
         if quantity.role is VariableRole.STATE:
-            names, value = self.initial(quantity)
+            names, value = self._initial(quantity)
             return f"{names} = {value}" if value else f"{names}: the first rows of its buffer"
         if quantity.role is VariableRole.OUTPUT or quantity.given is None:
             return ""
-        return f"{quantity.symbol} = {self.right(quantity.given)}"
+        return f"{quantity.symbol} = {self._right(quantity.given)}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
 
 
 def _count(steps: Number) -> int:

@@ -2,7 +2,8 @@
 
 Start with `pullback`.  The modules `step`, `tapes`, and `rows` contain its phases, `decisions`
 contains their results, and `record` describes the results as plain data.  `status` describes
-missing gradients.  `derivative` differentiates repeatedly, once for each order.
+missing gradients, and `symbols` writes C′ and dC/dx₃.  `derivative` differentiates repeatedly,
+once for each order.
 """
 
 from lab.gradients import pullback as pullback  # differentiates every `TapeScan`

@@ -258,8 +258,3 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
     sources = {variable.owner for variable in ancestors(node.inputs, blockers=outputs)}
     owners = [loop for loop in loops if loop in sources]
     return owners[0] if len(owners) == 1 else None
-
-
-def symbol(order: int, name: str) -> str:
-    """Return the name of the gradient of `name`: ``dx`` at order 1, ``d2x`` at order 2."""
-    return f"d{order}{name}" if order > 1 else f"d{name}"

@@ -36,8 +36,8 @@ from lab.gradients.status import (
     pytensor_gradients,
     status_of,
 )
+from lab.gradients.symbols import cost_symbol, derivative_symbol
 from lab.gradients.verify import verify
-from lab.notation import primes
 from lab.progress import is_watched, pause
 from lab.retired import RetiredAttribute
 from lab.scans.backtraces import without_backtraces
@@ -87,10 +87,10 @@ class Derivative:
     @property
     def names(self) -> tuple[str, ...]:
         """The labels of `values`: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀, and so on."""
-        names = [f"C{primes(k)}" for k in range(self.order + 1)]
         by = self.by or self.wrt.name or "input"
         cost = self.cost or printable(self.values[0].name or "your cost")
-        return (f"C = {cost}", *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
+        pairs = pairwise(map(cost_symbol, range(self.order + 1)))
+        return (f"C = {cost}", *(f"{new} = {derivative_symbol(old, by)}" for old, new in pairs))
 
     @property
     def value(self) -> TensorVariable:

@@ -22,9 +22,9 @@ from lab.gradients.decisions import (
     StepCount,
     StepGradients,
     Task,
-    symbol,
 )
 from lab.gradients.status import Disconnected, cast_like, gradient_dtype, status_of
+from lab.gradients.symbols import gradient_name
 from lab.scans.buffers import as_tensor, is_cut_to, is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
@@ -63,7 +63,7 @@ def reverse_sequences(
             continue
         name = part.name
         if group is ReadingGroup.NIT_SOT_GRADIENT:
-            array, name = task.given[part.filled], symbol(task.order, name)
+            array, name = task.given[part.filled], gradient_name(task.order, name)
         else:
             is_sequence = group is ReadingGroup.SEQUENCE
             array = part.outer_input if is_sequence else task.rule.recalls(part)

@@ -8,8 +8,9 @@ import pytensor.tensor as pt
 
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
-from lab.gradients.decisions import BackwardVariable, ReverseState, StepGradients, Task, symbol
+from lab.gradients.decisions import BackwardVariable, ReverseState, StepGradients, Task
 from lab.gradients.status import Connected, cast_like
+from lab.gradients.symbols import gradient_name
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
@@ -27,7 +28,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     """
     _check_broadcasting(task, state)
     tape, cleared = _reverse_tape(task, state)
-    like, name = state.inner_inputs[0], symbol(task.order, state.name)
+    like, name = state.inner_inputs[0], gradient_name(task.order, state.name)
     output_cotangents = {-tap: step.output_cotangents[state, tap] for tap in state.tape.writes}
     arguments = {
         tap: output_cotangents[tap]
@@ -88,7 +89,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable
     """Phase 9: return the gradients of sequences (a value per step) and parameters (a sum)."""
     totals = []
     for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
-        argument, name = part.inner_inputs[0], symbol(task.order, part.name)
+        argument, name = part.inner_inputs[0], gradient_name(task.order, part.name)
         if not isinstance(step.statuses.get(argument), Connected):
             continue
         contribution = cast_like(step.gradients[argument], argument)

@@ -24,7 +24,7 @@ import pytensor
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.equations.reading import system
-from lab.equations.system import VariableRole, Writer
+from lab.equations.system import System, VariableRole
 from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.gradients.derivative import differentiate
@@ -179,12 +179,12 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     if not nodes:
         return report
     node, parts = nodes[-1], read_node(nodes[-1])
-    writer, parameters = Writer(system(node)), _listed(arguments.get("non_sequences"))
-    written = writer.system.of_role(VariableRole.STATE, VariableRole.OUTPUT)
+    equations, parameters = system(node), _listed(arguments.get("non_sequences"))
+    written = equations.of_role(VariableRole.STATE, VariableRole.OUTPUT)
     return replace(
         report,
-        inputs=tuple(_inputs(parts, writer, call_arguments, parameters)),
-        outputs=tuple(_outputs(parts, node, writer)),
+        inputs=tuple(_inputs(parts, equations, call_arguments, parameters)),
+        outputs=tuple(_outputs(parts, node, equations)),
         first_rows=tuple(value_symbol(each.symbol, each.tape.origin) for each in written),
     )
 
@@ -222,7 +222,7 @@ def _entry_text(name: str, entry: object) -> str:
 
 
 def _inputs(
-    parts: ScanParts, writer: Writer, call_arguments: tuple[str, ...], parameters: list[object]
+    parts: ScanParts, equations: System, call_arguments: tuple[str, ...], parameters: list[object]
 ) -> Iterator[ScanVariable]:
     """Yield a `ScanVariable` for each input; `parameters` are the non-sequences of the call.
 
@@ -234,7 +234,7 @@ def _inputs(
     numbers = {v: number for number, v in enumerate(parts.inner_inputs)}
     for number, part in enumerate(parts.variables, start=1):
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
-        slices, note = tuple(map(writer.term, leaves)), ""
+        slices, note = tuple(map(equations.leaf_label, leaves)), ""
         outer = outer_expression(part.outer_input, n) if part.kind is not Kind.NIT_SOT else ""
         match part.kind:
             case Kind.SEQUENCE:
@@ -273,13 +273,14 @@ def _rows(parts: ScanParts, more: int) -> str:
     return f"n + {more} rows" if more else "n rows"
 
 
-def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[ScanVariable]:
+def _outputs(parts: ScanParts, node: Apply, equations: System) -> Iterator[ScanVariable]:
     """Yield a `ScanVariable` for each output of the Scan."""
     first = 0
     for number, part in enumerate(outer_outputs(parts, node)):
         argument = parts.variables.index(part)
-        symbol = writer.system.quantities[argument].symbol
-        slices = tuple(writer.term(Leaf(symbol, tap, argument)) for tap in part.tape.writes)
+        symbol = equations.quantities[argument].symbol
+        leaves = (Leaf(symbol, tap, argument) for tap in part.tape.writes)
+        slices = tuple(map(equations.leaf_label, leaves))
         reach = part.tape.origin if part.kind.is_state else 0
         outer, note = _rows(parts, reach), f"returned from row {reach} on" if reach else ""
         if part.kind is Kind.UNTRACED:

@@ -18,10 +18,10 @@ from lab.gradients.decisions import (
     ReadingGroup,
     Relation,
     decisions_of,
-    symbol,
 )
 from lab.gradients.status import Connected
 from lab.gradients.step import classify, differentiate_step
+from lab.gradients.symbols import gradient_name
 from lab.scans.node import LoopVariable, ScanParts, label, read_node
 from lab.scans.slices import cut_of, links
 from lab.tape import Kind
@@ -45,7 +45,7 @@ def label_derivatives(nodes: Sequence[Apply]) -> None:
         values = {r.variable for r in relation.readings if r.group is not OF_OUTPUT}
         for variable, source in relation.sources.items():
             name = names.get(source, source.name)
-            names[variable] = name if variable in values else symbol(relation.order, name)
+            names[variable] = name if variable in values else gradient_name(relation.order, name)
         label(scan.node.op, tuple(names.get(v, v.name) for v in scan.variables))
 
 

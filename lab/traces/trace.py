@@ -8,14 +8,23 @@ trust, because `pickle` runs code.  A `Derivative` contains the graph and method
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Expression, Leaf, Number, leaves_of, summands_of
+from lab.notation import (
+    PLAIN,
+    Expression,
+    Leaf,
+    Number,
+    Style,
+    leaves_of,
+    render,
+    summands_of,
+)
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
 from lab.tape import Kind, Tape
@@ -227,6 +236,10 @@ class Formula:
     def adds_old(self) -> bool:
         """Whether the old value of the slot is a term of the new value."""
         return self.target in summands_of(self.expression)
+
+    def text(self, leaf: Callable[[Leaf], str], sign: str, style: Style = PLAIN) -> str:
+        """Write the formula, such as ``x[t] = x[t−1]²``; `leaf` returns the text of a leaf."""
+        return f"{leaf(self.target)} {sign} {render(self.expression, leaf, style)}"
 
 
 @record_of_arrays

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from lab.equations.quantities import Derivative
+from lab.gradients.symbols import DerivativeSymbol
 from lab.notation import number_text
 from lab.progress import pause
 from visual.layout.cells import on_one_scale, with_distinct_numbers
@@ -149,7 +149,7 @@ def notes(shapes: Sequence[Shape]) -> list[str]:
     sentences = [ARRAYS if strips else NORM] if any("‖" in text.content for text in texts) else []
     # The tooltip of a shortened text is the whole text.
     words = [text.title or text.content for text in texts] + [g.label for g in groups_of(shapes)]
-    names = [name for name in words if isinstance(name, Derivative)]
+    names = [name for name in words if isinstance(name, DerivativeSymbol)]
     if {name.direct for name in names} == {True, False}:
         sentences.append(TOTAL)
     if any(name.part for name in names):

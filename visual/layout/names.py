@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from lab.equations.quantities import Quantities, cost_name, index_of
+from lab.equations.quantities import Quantities, index_of
 from lab.notation import Leaf, ranges_text
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
@@ -37,8 +37,8 @@ class NamedScan(Quantities):
     @property
     def differentiated(self) -> str:
         """The differentiated cost, with its definition if the trace has one: ``C′ = dC/dx₀``."""
-        name = cost_name(self.scan.order)
-        return next((text for text in self.trace.names if text.startswith(f"{name} = ")), name)
+        named = (text for text in self.trace.names if text.startswith(f"{self.cost} = "))
+        return next(named, self.cost)
 
     def moment(self, step: int) -> tuple[int, str]:
         """Return the number of a step among the steps of all Scans, and the name of the step.

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from lab.equations.notes import result_notes
 from lab.errors import listing
-from lab.notation import counted, primes, render
+from lab.gradients.symbols import cost_symbol
+from lab.notation import counted, render
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
@@ -108,7 +109,7 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
 def explanation(trace: Trace) -> list[str]:
     """Return a sentence about the new Scans of each order, and a sentence with the counts."""
     names = [name.split(" = ")[0] for name in trace.names]
-    is_series = names == [f"C{primes(order)}" for order in range(len(names))]
+    is_series = names == [*map(cost_symbol, range(len(names)))]
     last = (len(names) - 1) * is_series  # the order of the final output, or 0 if it is unknown
     orders = max([last, *(scan.order for scan in trace.scans)])
     steps = [[_step_function(s) for s in trace.scans if s.order == n] for n in range(orders + 1)]
@@ -124,7 +125,7 @@ def _sentence(trace: Trace, order: int) -> str:
     for number, scan in enumerate(trace.scans):
         if scan.order == order and scan.parent is not None:
             new.setdefault(scan.parent, []).append(number)
-    value, last, count = f"C{primes(order)}", f"C{primes(order - 1)}", sum(map(len, new.values()))
+    value, last, count = cost_symbol(order), cost_symbol(order - 1), sum(map(len, new.values()))
     total = f"{len(before)} + {count} = {len(before) + count}"
     if not new:
         reason = f"no gradient of {last} goes back through a Scan"

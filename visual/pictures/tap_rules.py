@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lab.gradients.decisions import symbol
+from lab.gradients.symbols import gradient_name
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from visual.scene.theme import Role
@@ -117,7 +117,7 @@ def generations(tape: Tape, name: str, orders: int) -> Iterator[Generation]:
     arcs = tuple((r, w) for r in tape.reads for w in tape.writes if r != w)
     rules: Mapping[int, TapRule] = {}
     for order in range(orders + 1):
-        name = symbol(order, name) if order else name
+        name = gradient_name(order, name) if order else name
         yield Generation(name, tape, arcs, rules)
         arcs = tuple((-write, -read) for read, write in arcs)
         rules, tape = conversions(tape), reverse(tape)

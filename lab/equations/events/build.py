@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
-from lab.equations.quantities import Quantities, cost_name, index_of
+from lab.equations.quantities import Quantities, index_of
 from lab.notation import PLAIN, Leaf
 from lab.records import cached_property
 from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
@@ -68,7 +68,7 @@ class Builder:
         if self.scan.parent is None:
             return "given"
         name = self.named.direct_label(tape, row) if tape.gradient_of else ""
-        return name or cost_name(self.scan.order)
+        return name or self.named.cost
 
     def _output_term(self, scan: int, argument: int, row: int) -> Term:
         """Return the value in a row of another Scan's output as a `Term`."""

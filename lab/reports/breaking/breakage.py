@@ -21,8 +21,9 @@ from lab.equations.events.events import events
 from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, LabError, check_type, listing, quote
 from lab.gradients.derivative import Derivative, derivative
+from lab.gradients.symbols import cost_symbol
 from lab.loops.loop import Loop
-from lab.notation import parenthesize, primes
+from lab.notation import parenthesize
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
@@ -69,7 +70,7 @@ class OrderRow:
     @property
     def name(self) -> str:
         """The name of the derivative: C′, C″, and so on."""
-        return f"C{primes(self.order)}"
+        return cost_symbol(self.order)
 
     @property
     def effect(self) -> Effect:

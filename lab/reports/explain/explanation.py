@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.system import HEADER, System, VariableRole, Writer
+from lab.equations.system import HEADER, System, VariableRole
 from lab.equations.tables import ReportTable
 from lab.errors import listing, shorten
 from lab.gradients.record import Outcome
@@ -112,13 +112,12 @@ class ScanReport(Report):
 
 def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[str, ...]]:
     """Yield a table row for each input: its name, gradient status, gradient taps, and result."""
-    writer = Writer(system)
     for outcome, quantity in zip(outcomes, system.quantities, strict=False):
         if outcome.kind is Kind.NIT_SOT:
             continue
         name, variable = quantity.symbol, ""
         if quantity.role is VariableRole.SEQUENCE:
-            name = writer.term(Leaf(name, None, quantity.argument))
+            name = system.leaf_label(Leaf(name, None, quantity.argument))
         if quantity.role is VariableRole.STATE and quantity.dtype[0] in "fc":
             back = quantity.tape.reverse()
             variable = f"reads {integers(*back.reads)}"

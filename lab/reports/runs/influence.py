@@ -35,6 +35,7 @@ from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
+from lab.gradients.symbols import derivative_symbol
 from lab.notation import counted, number_text, value_symbol
 from lab.progress import Progress
 from lab.records import cached_property, freeze, record_of_arrays
@@ -125,7 +126,7 @@ class Influence:
 
     def derivative_label(self, of: int | str, by: int | str) -> str:
         """Return the label of a derivative: ``dx₃/dx₁``, or ``‖dh₃/dh₁‖`` for arrays."""
-        name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
+        name = derivative_symbol(value_symbol(self.of, of), value_symbol(self.by, by))
         return name if self.is_scalar else f"‖{name}‖"
 
     def summary(self) -> Iterator[str]:

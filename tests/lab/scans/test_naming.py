@@ -7,10 +7,10 @@ import pytest
 from fuzzing.outcomes import error_test
 
 import lab
-from lab import notation
 from lab.equations.quantities import Quantities
+from lab.gradients.symbols import cost_symbol
 from lab.loops import gallery
-from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
+from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, calls_of, leaves_of, render
 from lab.scans.names import readable
 from lab.scans.shared_terms import MAX_DEPTH, name_parts
 
@@ -61,7 +61,7 @@ def test_parts_do_not_have_the_names_of_steps():
 def test_every_walk_visits_each_operation_once(times):
     term = name_parts(nested(times))
     assert len(term.bindings) == times - 1
-    assert len(notation.calls_of(term)) == 3 * times
+    assert len(calls_of(term)) == 3 * times
     assert leaves_of(term) == [X]
     spelled = []
     text = render(term, lambda leaf: spelled.append(leaf) or leaf.variable)
@@ -80,13 +80,13 @@ def test_a_deep_chain_is_cut_into_pieces():
     term = name_parts(chain)
     assert isinstance(term, Let)
     assert len(term.bindings) == 3000 // (MAX_DEPTH + 1)
-    assert len(notation.calls_of(term)) == 3000
+    assert len(calls_of(term)) == 3000
     assert as_text(term).endswith("more operations)")
 
 
 def test_a_step_of_fifty_levels_is_traced_and_drawn():
     trace = deep(50).trace(order=1)
-    operations = [len(notation.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
+    operations = [len(calls_of(scan.formulas[0].expression)) for scan in trace.scans]
     assert operations[0] == 150
     assert operations[1] < 500
     assert len(pickle.dumps(trace)) < 750_000
@@ -129,5 +129,5 @@ def test_readable_names(name, expected):
     assert readable(name) == expected
 
 
-def test_primes_of_derivatives():
-    assert [primes(order) for order in (0, 1, 4, 5, 12)] == ["", "′", "⁗", "⁽⁵⁾", "⁽¹²⁾"]
+def test_symbols_of_derivatives_of_the_cost():
+    assert [*map(cost_symbol, (0, 1, 2, 3, 4, 12))] == ["C", "C′", "C″", "C‴", "C⁗", "C⁽¹²⁾"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from lab.equations.quantities import cost_name
 from lab.errors import listing
 from lab.notation import integers
 from lab.tape import Kind
@@ -24,7 +23,7 @@ def scan_heading(named: NamedScan, in_full: bool = False) -> tuple[str, str]:
     through = f"backward through {parent.numbered_name}"
     if scan.steps < parent.scan.steps:
         through += f", only its last {scan.steps} of {parent.scan.steps} steps"
-    cost = named.differentiated if in_full else cost_name(scan.order)
+    cost = named.differentiated if in_full else named.cost
     return f"{name}: the tape, order {scan.order}", f"{through} · gradient of {cost}"
 
 

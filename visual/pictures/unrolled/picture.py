@@ -7,7 +7,6 @@ from math import inf
 
 from lab.equations.events.events import events
 from lab.equations.notes import result_notes
-from lab.equations.quantities import cost_name
 from lab.notation import counted
 from visual.layout.arrows import Moment, Point
 from visual.layout.canvas import HEIGHT, GapMark
@@ -164,7 +163,7 @@ class Picture(Placing):
         if scan.parent is not None:
             parent = self.trace.scans[scan.parent]
             lines = [f"backward through {'Scan ' * self.is_open}{scan.parent + 1}", f"in {steps}"]
-            lines.append(f"gradient of {cost_name(scan.order)}")
+            lines.append(f"gradient of {named.cost}")
             if scan.steps < parent.steps:
                 lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]

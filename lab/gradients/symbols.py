@@ -1,0 +1,34 @@
+"""Write the symbols of derivatives, such as C′, dC/dx₃, and d2x."""
+
+from lab.notation import RAISED, subscript
+
+
+def cost_symbol(order: int) -> str:
+    """Write the derivative of order `order` of the cost: C, C′, C″, C‴, C⁗, or C⁽⁵⁾."""
+    primes = ("", "′", "″", "‴", "⁗")
+    return f"C{primes[order] if order < 5 else f'⁽{str(order).translate(RAISED)}⁾'}"
+
+
+class DerivativeSymbol(str):
+    """The symbol of a derivative; `direct` and `part` are arguments of `derivative_symbol`."""
+
+    direct: bool
+    part: int
+
+
+def derivative_symbol(of: str, wrt: str, direct: bool = False, part: int = 0) -> DerivativeSymbol:
+    """Write the derivative of a quantity wrt another quantity: ``dC′/d(dC/dx₃)``.
+
+    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several such
+    contributions exist, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
+    """
+    d = "∂" if direct else "d"
+    below = f"{d}({wrt})" if "/" in wrt else f"{d}{wrt}"
+    symbol = DerivativeSymbol(f"{d}{subscript(part) if part else ''}{of}/{below}")
+    symbol.direct, symbol.part = direct, part
+    return symbol
+
+
+def gradient_name(order: int, name: str) -> str:
+    """Return the name of the gradient of `name`: ``dx`` at order 1, ``d2x`` at order 2."""
+    return f"d{order}{name}" if order > 1 else f"d{name}"
