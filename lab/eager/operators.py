@@ -106,7 +106,7 @@ METHODS: dict[str, Plain | property] = {
     **{f"__{name}__": sign for name, sign in SIGNS.items()},
     **{f"__r{name}__": _swap_operands(sign) for name, sign in SIGNS.items()},
     "__neg__": elementwise.minus_sign,
-    "__pos__": lambda self: self,
+    **dict.fromkeys(("__pos__", "__copy__", "__deepcopy__"), lambda self, *_: self),
     "__abs__": elementwise.absolute,
     "__getitem__": take,
     "__setitem__": _refuse_assignment,

@@ -141,7 +141,7 @@ class RecordedNode(Node):
         """Store a received gradient, and append a `Sent` event that names its sender."""
         super().receive(gradient)
         tape = self.home
-        stored = record_value(gradient, tape.recorder, np.shape(value_of(self)))
+        stored = record_value(gradient, tape.recorder, getattr(value_of(self), "shape", None))
         tape.recorder.events.append(records.Sent(tape.sender, self.number, stored))
 
     def sum_outgrads(self) -> Value:

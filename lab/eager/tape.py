@@ -273,15 +273,13 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
 
 
 def _check_result(gradient: Value, function: Plain) -> Value:
-    """Return a gradient as a writable array; raise GradientError if it is complex."""
+    """Return a gradient, as an array of its own; raise GradientError if it is complex."""
     if np.iscomplexobj(value_of(gradient)):
         raise GradientError(
             f"{name_of(function)}: the function computes with complex numbers, which the rules do "
             "not support; use separate real and imaginary parts."
         )
-    if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
-        return gradient.copy()  # a broadcast number
-    return gradient
+    return gradient.copy() if isinstance(gradient, np.ndarray) else gradient
 
 
 class Setter(NamedTuple):

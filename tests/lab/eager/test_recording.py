@@ -18,6 +18,7 @@ RESULTS = {
     "closure": 6.0,
     "setters": [4.0, 6.0, 0.0],
     "second order, setters": [32.0, 0.0, 0.0],  # (4·a₀)² + 6²
+    "second order, slices": [0.0, 12.0, 18.0],
     "independent": [0.0, 0.0, 0.0],
 }
 

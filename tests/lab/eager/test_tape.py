@@ -1,5 +1,6 @@
 """The eager tape: closed forms, nested tapes, memory, indices, and errors."""
 
+import copy
 import functools
 import gc
 import math
@@ -17,19 +18,7 @@ from scipy import special
 
 import lab
 from lab.checks import check
-from lab.eager import (
-    D,
-    Node,
-    Setter,
-    grad,
-    mutating_add,
-    np,
-    primitive,
-    steps,
-    unrolled,
-    untake,
-    value_of,
-)
+from lab.eager import Node, grad, np, primitive, steps, unrolled, untake, value_of
 from lab.eager import tape as tapes
 from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
@@ -84,6 +73,7 @@ CLOSED = {
     "an integer constant": (grad(lambda x: 3), (A,), numpy.zeros((2, 3))),
     "a sum of constants": (grad(lambda x: np.sum(A[0])), (A,), numpy.zeros((2, 3))),
     "branches": (grad(jump), (2.5,), 2 * 4.5 * 2 * 4.5**2),  # (2.5 + 2)⁴
+    "copies": (grad(lambda x: copy.copy(x) * copy.deepcopy(x) ** 2), (3.0,), 27),
     "x · d(x²)/dy": (grad(lambda x: x * grad(lambda y: x * x)(2.0)), (3.0,), 0),
     "x + d(x²)/dy": (grad(lambda x: x + grad(lambda y: x * x)(2.0)), (3.0,), 1),
     # no confusion of perturbations: x · d(x·y)/dy = x², and x · d(x·y²)/dy = 2x³ at y = x
@@ -178,12 +168,12 @@ def test_the_tape_is_emptied_while_it_is_read_backward():
 
 def test_mutating_add_mutates_and_is_a_primitive():
     old = numpy.zeros(2)
-    assert mutating_add(old, numpy.array([1.0, 2.0])) is old
-    assert mutating_add(old, Setter(0, 5.0)) is old
+    assert tapes.mutating_add(old, numpy.array([1.0, 2.0])) is old
+    assert tapes.mutating_add(old, tapes.Setter(0, 5.0)) is old
     assert old.tolist() == [6, 2]
 
     def f(x):
-        into = mutating_add(numpy.zeros(3), untake(x, numpy.array([0, 2, 2])))
+        into = tapes.mutating_add(numpy.zeros(3), untake(x, numpy.array([0, 2, 2])))
         return np.sum(into**2)  # x0² + (x1 + x2)²
 
     assert grad(f)(numpy.array([1.0, 2.0, 3.0])).tolist() == [2, 10, 10]
@@ -194,8 +184,10 @@ def test_the_caller_can_modify_the_gradient():
         gradient = grad(f)(A)
         gradient[0, 0] = 7.0  # NumPy's broadcast views are read-only
         assert gradient[1, 2] != 7
-    argument = numpy.ones(3)
-    grad(lambda a: np.sum(a + a + a[[0, 0, 0]]))(argument)
+    argument, total = numpy.ones(3), lambda a, b, c: np.sum((a + b + c + c[[0, 0, 0]]) * ones)
+    for gradient in grad(total, (0, 1, 2))(argument, argument, argument):
+        assert gradient[2] == 1
+        gradient[:] = 7.0
     assert (argument == 1).all()
 
 
@@ -246,7 +238,7 @@ def test_a_custom_forward_pass():
         x = lifted(a)
         return x, [lambda g: g / (2 * x)]
 
-    lifted = D(root, forward_pass)
+    lifted = tapes.D(root, forward_pass)
     assert grad(lifted)(2.0) == pytest.approx(0.5 / math.sqrt(2))
     assert grad(grad(lifted))(2.0) == pytest.approx(-0.25 * 2**-1.5)
     check.eager_gradients(lifted, 2.0, orders=3)
@@ -300,12 +292,13 @@ test_errors = words_test(
     (lambda: grad(lambda x: x * x)(3), ArgumentError, "argument 0 of <lambda> = 3", "3.0"),
     (lambda: grad(np.sum)(numpy.arange(3)), ArgumentError, "array([0, 1, 2])", "float array"),
     (lambda: grad(np.sum)([1.0, 2.0]), ArgumentError, "= [1.0, 2.0]", "argnum=(0, 1)"),
+    (lambda: grad(np.sum)(A.view(numpy.matrix)), ArgumentError, "= matrix([[ 0.3", "numpy array"),
     (lambda: grad(np.sum)(True), ArgumentError, "True", "real number"),
     (lambda: grad(np.add, (0, 0)), ArgumentError, "argnum = (0, 0)", "distinct numbers"),
     (lambda: grad(lambda x, y: x, 2)(1.0, 2.0), ArgumentError, "argnum = 2", "2 positional"),
     (lambda: grad(np.sum, -1), ArgumentError, "argnum = -1", "from 0"),
     (lambda: primitive(5, print), ArgumentError, "function = 5"),
-    (lambda: D(numpy.sin, 6), ArgumentError, "forward_pass = 6"),
+    (lambda: tapes.D(numpy.sin, 6), ArgumentError, "forward_pass = 6"),
     (lambda: unrolled(5), ArgumentError, "loop = 5", "lab.Loop"),
     (lambda: steps(1.5), ArgumentError, "count = 1.5", "integer"),
     (lambda: unrolled(gallery.loops["walk"]), ArgumentError, "random", "rng"),

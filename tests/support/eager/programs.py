@@ -67,6 +67,7 @@ CALLS = {  # a function, and its arguments
     "program": (grad(program), 0.7),
     "setters": (grad(gather), A),
     "second order, setters": (grad(lambda a: np.sum(grad(gather)(a) ** 2)), A),
+    "second order, slices": (grad(lambda a: np.sum(grad(lambda b: np.sum(b[1:] ** 3))(a))), A),
     "closure": (grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0),
     "third order": (grad(grad(grad(lambda x: x * x))), 2.0),
     "independent": (grad(lambda a: 1.0), A),
