@@ -7,11 +7,16 @@ from graphs import scan
 import lab
 import visual
 from lab import gallery
+from visual.pictures.machine.arrange import NARROW, arrange
+from visual.pictures.machine.frames import frame_of
+from visual.pictures.machine.states import locate
+from visual.player.data import PHONE, WIDE
 
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
 HISTORICAL = "accumulate-overwritten"
-RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2), ("sequence", 1)]
+RUNS = [("square", 3, 1280), ("coupled", 2, 1280), ("sequence", 1, 1280),
+        ("square", 1, 390), ("square", 3, 390), ("gap", 1, 390)]  # fmt: skip
 
 
 @pytest.fixture
@@ -41,45 +46,47 @@ CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
     const box = cell.querySelector("rect").getBoundingClientRect();
     return [box.x, box.y, cell.querySelector(".number").textContent, cell.dataset.role];
 })"""
+SHOWN = """(css) => [...document.querySelectorAll(css)].filter((node) =>
+    node.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 EVERY = f"""(moments) => moments.map((moment) => {{
     {FIND}.go(moment);
-    return [{FIND}.root.dataset.moment, ({CELLS})()];
+    const {{ dataset, offsetHeight }} = {FIND}.root, shown = {SHOWN};
+    const names = shown("svg .name").map((name) => name.textContent).filter(Boolean);
+    const boxes = shown(".adder rect").map((rect) => rect.getBBox());
+    const sides = boxes.map(({{ x, y, width, height }}) => [x, y, width, height]);
+    return [Number(dataset.moment), ({CELLS})(), offsetHeight, names, sides];
 }})"""
-TENTHS = """(moments) => [...Array(10 * moments).keys()].map((tenth) => {
-    document.querySelector(".scantape-machine").machine.go(tenth / 10);
-    return [...document.querySelectorAll("[data-cell] .number")].map((n) => n.textContent);
-})"""
 SLOTS = """() => [...document.querySelectorAll("[data-cell]")].map(({ dataset }) =>
     [Number(dataset.scan), dataset.tape, Number(dataset.position)])"""
 
 
-@pytest.mark.parametrize(("name", "order"), RUNS)
-def test_cells_show_the_numbers_and_roles_of_the_run_and_do_not_move(page, opened, name, order):
-    machine = opened(name, order)
+@pytest.mark.parametrize(("name", "order", "width"), RUNS)
+def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, name, order, width):
+    machine = opened(name, order, width=width, height=2000, cost="sum")
     start, rows = page.evaluate(CELLS), machine.rows
     slots = [[rows[c.row].scan, rows[c.row].tape, c.position] for c in machine.cells]
     assert page.evaluate(SLOTS) == slots
-    moments = [*range(machine.moments + 1), 2]
-    assert page.locator(".scantape-machine").get_attribute("data-moments") == str(moments[-2])
-    for moment, (shown, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
-        pairs = zip(start, now, strict=True)
-        distances = [abs(a - b) for x, y in pairs for a, b in zip(x[:2], y[:2], strict=True)]
-        assert max(distances) <= 0.5
-        assert shown == str(moment)
+    assert page.locator(".scantape-machine").get_attribute("data-moments") == str(machine.moments)
+    tenths, is_new = [*range(10 * machine.moments + 1), 20], []
+    every = page.evaluate(EVERY, [tenth / 10 for tenth in tenths])
+    arrangement = arrange(machine, WIDE if width > NARROW else PHONE)
+    for tenth, (moment, now, height, names, boxes) in zip(tenths, every, strict=True):
+        assert (moment, height) == (tenth // 10, every[0][2])
+        assert [cell[:2] for cell in now] == [pytest.approx(cell[:2], abs=0.5) for cell in start]
         keys = [cell.at(moment) for cell in machine.cells]
-        assert [cell[2:] for cell in now] == [[key.text, key.role] for key in keys]
-    height = "document.querySelector('.scantape-machine').offsetHeight"
-    thirds = f"(count) => [...Array(count).keys()].map((n) => ({FIND}.go(n / 3), {height}))"
-    assert len({*page.evaluate(thirds, 3 * machine.moments)}) == 1
-    # Between two moments, a cell first shows the old number, and then only the new number.
-    is_new = []
-    for tenth, texts in enumerate(page.evaluate(TENTHS, machine.moments)):
-        moment = tenth // 10
-        pairs = [(c.at(moment).text, c.at(moment + 1).text) for c in machine.cells]
-        assert all(text in pair for text, pair in zip(texts, pairs, strict=True))
-        now = [a != b and text == b for text, (a, b) in zip(texts, pairs, strict=True)]
-        assert tenth % 10 == 0 or [n for n, was in enumerate(is_new) if was and not now[n]] == []
-        is_new = now
+        if tenth % 10 == 0:
+            assert [cell[2:] for cell in now] == [[key.text, key.role] for key in keys]
+            is_new = [False for _ in now]
+        # A cell first shows the old number, and then only the new number.
+        for n, cell in enumerate(machine.cells):
+            old, new = keys[n].text, cell.at(moment + 1).text
+            assert now[n][2] == new or (now[n][2] == old and not is_new[n])
+            is_new[n] = now[n][2] != old
+        # A still picture has the same names and the same boxes of additions.
+        frame = frame_of(arrangement, locate(machine, tenth / 10))
+        assert names == [text.content for text in frame["name"]]
+        areas = [group.shapes[0] for group in frame["adder"]]
+        assert boxes == [pytest.approx([a.x, a.y, a.width, a.height], abs=0.02) for a in areas]
 
 
 def test_a_value_moves_and_is_added_before_the_slot_shows_the_sum(page, opened):
@@ -88,13 +95,7 @@ def test_a_value_moves_and_is_added_before_the_slot_shows_the_sum(page, opened):
     visible = []
     for moment in (6.1, 6.4, 6.7, 6.95):
         go(page, moment)
-        shown = page.evaluate(
-            """() => [...document.querySelectorAll(".over text")]
-            .filter((text) => text.textContent && getComputedStyle(text.parentNode).opacity > 0.5
-                && getComputedStyle(text.closest(".adder") ?? text.parentNode).opacity > 0.5)
-            .map((text) => text.textContent)"""
-        )
-        visible.append(set(shown))
+        visible.append({*page.evaluate(f"({SHOWN})('.over text').map((n) => n.textContent)")})
         assert page.locator('[data-name="x₃"]').get_attribute("data-role") == "result"
     assert {"2.327"} <= visible[0]
     assert {"3.790"} <= visible[1]
@@ -190,8 +191,7 @@ def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened
 
 
 TEXTS = """() => [...document.querySelectorAll(".scantape-machine svg text")].filter((text) =>
-    text.textContent && getComputedStyle(text).display !== "none"
-    && getComputedStyle(text).visibility !== "hidden").length"""
+    text.textContent && text.checkVisibility({ visibilityProperty: true })).length"""
 
 
 def test_a_loop_and_its_gradient_show_at_most_45_texts(page, opened):
@@ -243,7 +243,7 @@ def test_two_loops_are_played_one_above_the_other(page, opened):
     machine = opened((square.trace(), square.with_taps((-2, -1)).trace()))
     start = page.evaluate(CELLS)
     moments = [*range(machine.moments + 1)]
-    for moment, (_, now) in zip(moments, page.evaluate(EVERY, moments), strict=True):
+    for moment, (_, now, *_) in zip(moments, page.evaluate(EVERY, moments), strict=True):
         assert [cell[:2] for cell in now] == [cell[:2] for cell in start]
         assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.cells]
     sentence = page.locator(".scantape-sentence").inner_text()

@@ -3,7 +3,7 @@
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
 A cell also contains the fields of `_cell`, and a group its `start` and `end`. `layouts` are an
 arrangement for wide pages and an arrangement for phones. Each cell has a box for each layout, and
-each term a line for each layout.
+each part a `PartLayout` for each layout.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,9 @@ from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
-from visual.pictures.machine.tracks import group_tracks
+from visual.pictures.machine.tracks import part_layouts
 from visual.player.state import as_text
+from visual.scene.shapes import Box, Text
 
 MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
@@ -30,6 +31,8 @@ PROPERTIES: Mapping[type, tuple[str, ...]] = {
     content.MachineEvent: ("weight",),
     content.PartGroup: ("shown", "reasons"),
 }
+# The fields of shapes in the data.
+SHAPES = {Box: ("x", "y", "width", "height"), Text: ("x", "y", "content", "size", "anchor", "bold")}
 CONTENT = tuple(field.name for field in fields(content.SlotCell))
 POSITION = tuple(field.name for field in fields(CellBox) if field.name not in CONTENT)
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
@@ -48,15 +51,14 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     data = {"first": first, **_plain(machine, without=("rows", "cells"))}
     boxes = zip(*(layout.boxes for layout in layouts), strict=True)
     data["cells"] = [_cell(machine, *each) for each in boxes]
-    omitted = ("machine", "boxes", "density", "is_cramped")
+    omitted = ("machine", "boxes", "pitch", "density", "is_cramped")
     data["layouts"] = [_plain(layout, 2, without=omitted) for layout in layouts]
     for plain, event in zip(data["events"], machine.events, strict=True):
         for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):
             plain_group |= {"start": start, "end": end}
-            tracks = (group_tracks(layout, group) for layout in layouts)
-            for part, *lines in zip(plain_group["parts"], *tracks, strict=True):
-                for term, *each in zip(part["terms"], *lines, strict=True):
-                    term["lines"] = [_plain(line, 2) for line in each]
+            both = (part_layouts(layout, group) for layout in layouts)
+            for part, *each in zip(plain_group["parts"], *both, strict=True):
+                part["layouts"] = [_plain(layout, 2) for layout in each]
     if mistake is not None:
         example = mistake.example
         offer = example and _offer(example)
@@ -84,6 +86,10 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
     """
     if value is None or isinstance(value, bool | int) or type(value) is str:
         return value
+    if isinstance(value, float):
+        return value if digits is None else round(value, digits)
+    if isinstance(value, tuple | list):
+        return [_plain(each, digits) for each in value]
     if isinstance(value, Numeral):
         return {"n": value.place, "s": value.style.value}
     if names := _names(value.__class__):
@@ -92,18 +98,14 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
         return {name: _plain(getattr(value, name), digits) for name in each}
     if isinstance(value, Mapping):
         return {key: _plain(each, digits) for key, each in value.items()}
-    if isinstance(value, range):
-        return [value.start, value.stop]
-    if isinstance(value, tuple | list):
-        return [_plain(each, digits) for each in value]
-    return round(value, digits) if digits is not None and isinstance(value, float) else value
+    return [value.start, value.stop] if isinstance(value, range) else value
 
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     """Return the fields of a record that its text contains, and its `PROPERTIES`, if any."""
     names = (each.name for each in fields(kind) if each.repr) if is_dataclass(kind) else ()
-    return (*names, *PROPERTIES.get(kind, ()))
+    return SHAPES.get(kind) or (*names, *PROPERTIES.get(kind, ()))
 
 
 def _offer(example: Mapping[str, Any]) -> str:

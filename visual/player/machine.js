@@ -34,7 +34,8 @@ const extend = (record, fields) => Object.assign(Object.create(record), fields);
 
 /** Return a machine with the positions of a layout. @param {any} whole @param {number} index */
 function placed(whole, index) {
-  const part = (node) => extend(node, { terms: node.terms.map((term) => extend(term, term.lines[index])) });
+  const terms = (node, { tracks }) => node.terms.map((term, n) => extend(term, tracks[n]));
+  const part = (node) => extend(node, { ...node.layouts[index], terms: terms(node, node.layouts[index]) });
   const group = (node) => extend(node, { parts: node.parts.map(part) });
   const events = whole.events.map((event) => extend(event, { groups: event.groups.map(group) }));
   const cells = whole.cells.map((cell) => extend(cell, cell.boxes[index]));

@@ -26,9 +26,8 @@ function shape(tag, attributes, parent, text = "") {
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
 const ease = (f) => f * f * (3 - 2 * f);
-// Return the SVG path through points, and the estimated width of a text in pixels.
+// Return the SVG path through points.
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
-const textWidth = (text, size) => text.length * size * 0.6;
 
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
 const keyAt = (cell, p) => cell.keys.findLast(({ moment }) => moment <= p) ?? cell.keys[0];
@@ -173,17 +172,7 @@ class Picture {
     this.over.replaceChildren();
     this.lines = shape("g", {}, this.over); // below all factors and values
     this.parts = parts.map((part) => this.drawPart(part));
-    this.hideNames();
-  }
-
-  /** Hide the names that factors cover. */
-  hideNames() {
-    const factors = this.parts.flatMap(({ moves }) => moves).filter(({ factor }) => factor), size = this.data.is_tall ? 13 : 11;
-    for (const { cell, name } of this.cells) {
-      const y = cell.y - cell.height / 2 - 8, half = textWidth(cell.label, 11) / 2 + 4;
-      const covers = ({ move: { chip }, factor }) => Math.abs(chip[1] - y) < size && Math.abs(chip[0] - cell.x) < half + textWidth(factor.textContent, size) / 2;
-      name.style.display = factors.some(covers) ? "none" : "";
-    }
+    for (const [number, { name }] of this.cells.entries()) name.style.display = parts.some(({ hidden }) => hidden.includes(number)) ? "none" : "";
   }
 
   /** Show the sum that computed a number, with the values that it read at the moment `before`, and the readers of the number. @param {number} number @param {any} story a result of `provenance` @param {number} p */
@@ -201,15 +190,14 @@ class Picture {
       this.showCell(node, { ...keyAt(node.cell, moment), role: keyAt(node.cell, p).role }, []);
       node.group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}${from !== null && from <= moment ? " wrong" : ""}`);
     }
-    this.drawParts(part ? [part] : []);
+    this.drawParts(part ? [extend(part, { summands: [], total: [] })] : []); // the slot can contain a later number
     for (const drawn of this.parts) this.movePart(drawn, 1);
-    for (const { adder } of this.parts) adder?.group.remove(); // the slot can contain a later number
   }
 
   /** @param {string} kind @param {string} text */
   pill(kind, text) {
     const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.is_tall ? 13 : 11;
-    const wide = textWidth(text, size) + 8;
+    const wide = 0.6 * size * text.length + 8; // approximately, because a reader can change numbers
     shape("rect", { x: -wide / 2, y: -size * 0.72, width: wide, height: size * 1.44, rx: 4 }, node);
     shape("text", { y: size * 0.36, "font-size": size }, node, text);
     return node;
@@ -220,7 +208,7 @@ class Picture {
     const isFill = part.kind === "fill";
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
     const moves = part.terms.map((move) => {
-      const drops = (move.is_unit ? [] : move.drops).map((points) => line(points, "drop"));
+      const drops = move.drops.map((points) => line(points, "drop"));
       line(move.points, "arrow now");
       const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
       factor?.setAttribute("transform", `translate(${move.chip})`);
@@ -229,37 +217,27 @@ class Picture {
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });
-    return { moves, adder: part.is_addition && (this.data.is_tall || moves.length < 2) ? this.adder(part, this.data.cells[part.target]) : null };
+    return { moves, adders: this.additions(part) };
   }
 
-  /** Draw the sum in its slot (in a low row, only of two summands): the old value, each product with a plus sign, then the result. @param {Part} part @param {SlotCell} cell */
-  adder(part, cell) {
-    const group = shape("g", { class: "adder" }, this.over);
-    const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
-    const { is_tall, pitch, width } = this.data, size = is_tall ? 13 : 11, line = size + 2, pad = is_tall ? 3 : 2;
-    const high = Math.max(cell.height, line * terms.length + 2 * pad);
-    const above = terms.map((text, n) => (n ? parenthesize(text) : text)).join(" + ");
-    const summandWidth = Math.max(cell.width, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = is_tall ? cell.y - high / 2 : cell.y + cell.height / 2 - high; // a high box hides only its cell's name
-    const sumWidth = Math.max(summandWidth, textWidth(above, 11) + 8);
-    const fits = is_tall && sumWidth <= cell.width + 0.25 * (pitch - cell.width); // otherwise, the cell shows only the sum
-    const wide = fits ? sumWidth : summandWidth, x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
-    shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
-    const rows = terms.map((text, n) => {
-      const y = top + pad + line * (n + 0.8);
-      const row = shape("g", {}, group);
-      if (n) shape("text", { x: x - wide / 2 + 6, y, "font-size": size }, row, "+");
-      shape("text", { x: x + wide / 2 - 7, y, "font-size": size, class: "right" }, row, text);
-      return row;
+  /** Draw an addition in its cell: the summands, and if it fits, the equation with the sum. @param {Part} part */
+  additions({ old, terms, summands, total }) {
+    const equation = [old, ...terms.map(({ product }) => parenthesize(product))].join(" + "); // a reader can change the numbers
+    const stages = [[summands, MOVE, ADD], [total, ADD, Infinity]].filter(([shapes]) => shapes.length);
+    return stages.map(([[box, ...texts], from, to]) => {
+      const group = shape("g", { class: "adder" }, this.over);
+      shape("rect", { ...box, rx: 5 }, group);
+      for (const { x, y, content, size, anchor, bold } of texts) {
+        const look = { "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 };
+        const node = shape("text", { x, y, ...look }, group, bold ? content : equation), room = box.width - (anchor === "end" ? 26 : 6);
+        if (node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+      }
+      return { group, from, to };
     });
-    const sum = shape("g", { class: "sum" }, group);
-    shape("text", { x, y: top + 12, class: "parts" }, sum, above);
-    shape("text", { x, y: top + high - (high - 14) / 2 + size * 0.42, "font-size": size + 2, class: "total" }, sum, part.new);
-    return { group, rows, sum, fits };
   }
 
   /** Show a part at the fraction `share` of its duration. @param {any} drawn @param {number} share */
-  movePart({ moves, adder }, share) {
+  movePart({ moves, adders }, share) {
     const go = ease(phase(share, READ, MOVE)), isMoving = share > 0.02 && share < MOVE;
     for (const { move, drops, factor, value, product } of moves) {
       for (const drop of drops) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
@@ -270,11 +248,7 @@ class Picture {
         pill.style.opacity = isMoving && isProduct === (pill === product) ? "1" : "0";
       }
     }
-    if (!adder) return;
-    const whole = share >= ADD;
-    adder.group.style.opacity = share >= MOVE && (!whole || adder.fits) ? "1" : "0";
-    for (const row of adder.rows) row.style.opacity = whole ? "0" : "1";
-    adder.sum.style.opacity = whole ? "1" : "0";
+    for (const { group, from, to } of adders) group.style.opacity = share >= from && share < to ? "1" : "0";
   }
 }
 Picture.count = 0;

@@ -194,7 +194,7 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
                 yield BufferLifetime(name, tape.initial.nbytes, number, number, BEGINS)
-            end, why = last.get((named.number, tape.argument), (number, "not read later"))
+            end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
             yield BufferLifetime(name, tape.final.nbytes, number, max(number, end), why)
 
 

@@ -27,7 +27,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.states import states
-from visual.pictures.machine.tracks import group_tracks, track
+from visual.pictures.machine.tracks import part_layouts
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Polyline, Text, walk
 from visual.scene.theme import Role
@@ -191,6 +191,14 @@ def test_equations_with_an_equals_sign_are_true_and_arrows_add_up_to_the_slot(na
         assert total == pytest.approx(float(part.new), rel=2e-3, abs=1e-3)
 
 
+def tracks(arrangement):
+    """Return each part with each of its terms and the track of the term."""
+    groups = (group for event in arrangement.machine.events for group in event.groups)
+    layouts = (layout for group in groups for layout in part_layouts(arrangement, group))
+    pairs = zip(arrangement.machine.parts(), layouts, strict=True)
+    return [(p, *each) for p, part in pairs for each in zip(p.terms, part.tracks, strict=True)]
+
+
 @pytest.mark.parametrize("width", [344, 840])
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
@@ -211,10 +219,8 @@ def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
             box.left - 1 <= point[0] <= box.right + 1 and box.top - 15 <= point[1] <= box.bottom + 1
         )
 
-    terms = [(part, term) for part in arrangement.machine.parts() for term in part.terms]
-    assert terms
-    for part, term in terms:
-        path = track(arrangement, part, term)
+    assert tracks(arrangement)
+    for part, term, path in tracks(arrangement):
         assert near(path.points[-1], part.target)
         assert term.source is None or near(path.points[0], term.source)
         assert all(near(end[0], n) for n, end in zip(term.saved, path.drops, strict=False))
@@ -228,20 +234,15 @@ def test_no_factor_covers_a_cell(name, order, width):
     """A factor is a box, 16 pixels high and 8 pixels wider than its text, around a point."""
     arrangement = arrange(machine_at(name, order), width)
     size, factors = 13 if arrangement.is_tall else 11, 0
-    groups = [group for event in arrangement.machine.events for group in event.groups]
-    for group in groups:
-        tracks = group_tracks(arrangement, group)
-        moves = [pair for p, paths in zip(group.parts, tracks, strict=True)
-                 for pair in zip(p.terms, paths, strict=True)]  # fmt: skip
-        for term, path in moves:
-            text = f"×{term.factor}" if term.factor else term.symbol
-            if path.chip is None or not text:
-                continue
-            (x, y), factors = path.chip, factors + 1
-            half = text_width(text, size, bold=True) / 2 + 4
-            for box in (each.area for each in arrangement.boxes):
-                is_beside = x + half <= box.left or box.right <= x - half
-                assert is_beside or y + 8 <= box.top or box.bottom <= y - 8, (text, box)
+    for _, term, path in tracks(arrangement):
+        text = f"×{term.factor}" if term.factor else term.symbol
+        if path.chip is None or not text:
+            continue
+        (x, y), factors = path.chip, factors + 1
+        half = text_width(text, size, bold=True) / 2 + 4
+        for box in (each.area for each in arrangement.boxes):
+            is_beside = x + half <= box.left or box.right <= x - half
+            assert is_beside or y + 8 <= box.top or box.bottom <= y - 8, (text, box)
     assert factors >= 3
 
 
@@ -324,9 +325,8 @@ def test_a_formula_without_a_state_reads_its_value_from_the_side():
     u = pt.vector("u")
     squares = scan(lambda u: u**2, sequences=[u])
     arrangement = arrange(machine_of(lab.trace(squares, given={u: np.array([1.0, 2.0])})))
-    (part, _) = arrangement.machine.parts()
-    (term,) = part.terms
-    path, box = track(arrangement, part, term), arrangement.boxes[term.saved[0]].area
+    (_, term, path), _ = tracks(arrangement)
+    box = arrangement.boxes[term.saved[0]].area
     (drop,) = path.drops
     assert (term.source, term.product) == (None, "1")
     x, y = drop[0]

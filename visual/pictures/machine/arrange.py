@@ -131,6 +131,15 @@ class Arrangement:
         return [box.area for box in self.boxes]
 
     @cached_property
+    def names(self) -> dict[int, Envelope]:
+        """The rectangle of each name above a cell."""
+        return {
+            n: Envelope(box.x, box.area.top - 4 - NAME, box.x, box.area.top - 4).padded(wide / 2, 0)
+            for n, box in enumerate(self.boxes)
+            if (wide := text_width(box.label, NAME))
+        }
+
+    @cached_property
     def bands(self) -> dict[int, Envelope]:
         """The rectangle of each row, as wide as the sheet."""
         return {b.row: b.area._replace(left=0.0, right=self.width) for b in self.boxes}

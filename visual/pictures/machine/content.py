@@ -73,7 +73,7 @@ class Key:
     moment: float
     role: str
     text: str
-    full: str = ""
+    full: str = field(default="", repr=False)
     entries: tuple[str, ...] = ()
     array: np.ndarray | None = field(default=None, compare=False, repr=False)
 
@@ -184,7 +184,7 @@ class PartGroup:
     parts: tuple[Part, ...]
     summary: tuple[tuple[Phrase, ...], ...] = ()
     reason: str = ""
-    hides_factors: bool = False
+    hides_factors: bool = field(default=False, repr=False)
     reads_wrong: bool = False
 
     @property

@@ -4,18 +4,14 @@
 """
 
 from collections.abc import Container, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from lab.equations.numbers import as_printed
-from lab.notation import parenthesize
-from visual.pictures.machine.arrange import ENTRY, Arrangement, CellBox
-from visual.pictures.machine.content import Key, Movement, Part, PartKind
+from visual.pictures.machine.arrange import ENTRY, NAME, Arrangement, CellBox
+from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
-from visual.pictures.machine.tracks import Track, factor_pill, group_tracks, pill, split_line, track
-from visual.scene.combinators import Envelope, envelope_of
-from visual.scene.fonts import text_width
+from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, TextLook, fitted, outline
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
@@ -37,44 +33,40 @@ ROLES = {
 def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     """Return all shapes of a frame, by layer."""
     frame, adders = Frame({layer: [] for layer in LAYERS}), dict[int, Shape]()
+    hidden, group = set[int](), moment.group
     _add_headings(arrangement, frame)
     frame["arrow"] += _arrows(arrangement, moment)
-    if moment.group is not None:
-        tracks = group_tracks(arrangement, moment.group)
-        for part, ways in zip(moment.group.parts, tracks, strict=True):
-            for term, way in zip(part.terms, ways, strict=True):
-                frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
-                frame["move"].append(Arrow(way.points, accent=True, straight=True))
-                if way.chip is not None and term.label:
-                    frame["pill"] += factor_pill(arrangement, term, way.chip)
-                if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
-                    frame["travel"].append(_travel(term, way))
-            if added := _adder(arrangement, part, moment.share):
-                adders[part.target] = added
+    layouts = part_layouts(arrangement, group) if group else ()
+    for part, layout in zip(group.parts if group else (), layouts, strict=True):
+        hidden.update(layout.hidden)
+        for term, way in zip(part.terms, layout.tracks, strict=True):
+            frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
+            frame["move"].append(Arrow(way.points, accent=True, straight=True))
+            if way.chip is not None and term.label:
+                frame["pill"] += factor_pill(arrangement, term, way.chip)
+            if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
+                frame["travel"].append(_travel(term, way))
+        added = layout.total if moment.share >= ADDED else layout.summands
+        if added and moment.share >= MOVED:
+            adders[part.target] = Shapes(added)
     frame["adder"] += adders.values()
     frame["cell"] += _cells(arrangement, moment, adders)
-    # Factors and lines from saved values hide names.
-    covers = [envelope_of(shape) for shape in frame["pill"] if isinstance(shape, Box)]
-    drops = (shape for shape in frame["move"] if isinstance(shape, Arrow) and shape.saved)
-    covers += (envelope_of(Polyline(line)) for drop in drops for line in pairwise(drop.points))
-    for name in _names(arrangement, moment):
-        area = Envelope(name.left, name.y - name.size, name.left + name.width, name.y)
-        if not any(map(area.meets, covers)):
-            frame["name"].append(name)
+    frame["name"] += _names(arrangement, moment, hidden)
     return frame
 
 
-def _names(arrangement: Arrangement, moment: Moment) -> Iterator[Text]:
-    """Yield the names of cells.
+def _names(arrangement: Arrangement, moment: Moment, hidden: Container[int]) -> Iterator[Text]:
+    """Yield the names of cells, except the cells `hidden`.
 
     In a compact machine of many Scans, only colored cells and the Scan of the event have names.
     """
     machine, open_scan = arrangement.machine, moment.event and moment.event.scan
-    for place in arrangement.boxes:
+    for number, area in arrangement.names.items():
+        place = arrangement.boxes[number]
         is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan
         is_lit = arrangement.is_tall or is_near or place.at(moment.p).role in COLORED
-        if place.label and is_lit:
-            yield Text(place.x, place.area.top - 4, place.label, 11, "middle", muted=True)
+        if is_lit and number not in hidden:
+            yield Text(place.x, area.bottom, place.label, NAME, "middle", muted=True)
 
 
 def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
@@ -124,43 +116,6 @@ def _travel(term: Movement, way: Track) -> Shapes:
         before, after = split_line(way.points, way.turn)
         pills = [(before, term.value, Role.PRESERVED), (after, term.product, Role.OVERWRITTEN)]
     return Shapes(tuple(Shapes(pill(p[0], text, 13, role), path=p) for p, text, role in pills))
-
-
-def _adder(arrangement: Arrangement, part: Part, share: float) -> Shapes | None:
-    """Return the shapes of an addition in its cell: the summands before `ADDED`, then the equation.
-
-    Return None before `MOVED`, for a part that is not an addition, and if the equation does not
-    fit. The cell then shows only its number.
-    """
-    is_low = not arrangement.is_tall and len(part.terms) > 1  # more summands cover another row
-    if not part.is_addition or share < MOVED or is_low:
-        return None
-    place, role = arrangement.boxes[part.target], Role.OVERWRITTEN
-    size = 13 if arrangement.is_tall else 11
-    summands = [part.old, *(term.product for term in part.terms)]
-    line, pad = size + 2, 3 if arrangement.is_tall else 2
-    high = max(place.height, line * len(summands) + 2 * pad)
-    wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
-    equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(summands))
-    if share >= ADDED:
-        wide = max(place.width, text_width(equation, 11) + 8)
-        gap = arrangement.pitch - place.width
-        if not arrangement.is_tall or wide > place.width + 0.25 * gap:
-            return None
-    left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    top = place.y - high / 2 if arrangement.is_tall else place.area.bottom - high
-    inside: list[Shape] = [Box(left, top, wide, high, role)]
-    if share >= ADDED:
-        x, y = place.x, top + high - (high - 14) / 2 + size * 0.42
-        inside.append(fitted(x, top + 12, equation, wide - 6, 11, "middle", role=role))
-        inside.append(Text(x, y, part.new, size + 2, "middle", bold=True, role=role))
-        return Shapes(tuple(inside))
-    for n, text in enumerate(summands):
-        y = top + pad + line * (n + 0.8)
-        if n:
-            inside.append(Text(left + 6, y, "+", size, bold=True, role=role))
-        inside.append(Text(left + wide - 7, y, text, size, "end", bold=True, role=role))
-    return Shapes(tuple(inside))
 
 
 def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:

@@ -1,10 +1,11 @@
-"""Lines from cells to sums, the positions of factors on the lines, and lines from saved values."""
+"""The layout of sums: lines, factors, lines from saved values, additions, and hidden names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import dist
 
+from lab.notation import parenthesize
 from visual.pictures.machine.arrange import (
     CHIP,
     FACTOR_SIZES,
@@ -16,7 +17,7 @@ from visual.pictures.machine.arrange import (
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Text
+from visual.scene.shapes import Box, Polyline, Text
 from visual.scene.theme import Role
 
 # Other positions of a factor, as fractions of its line.
@@ -36,13 +37,22 @@ class Track:
     drops: tuple[tuple[Point, ...], ...] = ()
 
 
-def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
-    """Return the track of a term to its target cell, with the lines from saved values."""
-    return _with_drops(arrangement, term, _line(arrangement, part, term))
+@dataclass(frozen=True)
+class PartLayout:
+    """The track of each term of a part, the hidden names of cells, and the shapes of an addition.
+
+    An addition shows its `summands` in its cell, and then its equation with its `total`. If the
+    equation does not fit, the cell shows its number instead.
+    """
+
+    tracks: tuple[Track, ...]
+    hidden: tuple[int, ...]
+    summands: tuple[Box | Text, ...] = ()
+    total: tuple[Box | Text, ...] = ()
 
 
-def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
-    """Return the tracks of each part of a group. Factors do not cover each other.
+def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]:
+    """Return the layout of each part of a group. Factors do not cover each other.
 
     A factor is at the first position near its line that is outside cells and outside all rows
     except the row of the target; otherwise, at the first that is outside cells; otherwise, it
@@ -51,35 +61,85 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     factors = list[Envelope]()
 
     def placed(part: Part, term: Movement) -> Track:
-        """Return the track of a term with a free position of its factor, if any."""
-        way = _line(arrangement, part, term)
-        if way.chip is None or not term.label:
-            return _with_drops(arrangement, term, way)
-        is_on_line = term.source not in (None, part.target)
-        others = [_bent(*way.points, turn=turn) for turn in TURNS if is_on_line]
-        row, tracks = arrangement.boxes[part.target].row, (way, *others)
-        away = [band for number, band in arrangement.bands.items() if number != row]
-        near = [*factors, *arrangement.areas]
-        obstacles = [*near, *away], near
-        choices = [*((each, taken) for taken in obstacles for each in tracks), (way, [*factors])]
-        for each, taken in [] if group.hides_factors else choices:
-            box, _ = factor_pill(arrangement, term, each.chip or way.chip)
-            area = envelope_of(box).padded(-1, 0)
-            if not any(map(area.meets, taken)):
-                factors.append(area)
-                return _with_drops(arrangement, term, each)
-        return replace(way, chip=None)
+        """Return the track of a term with a free position of its factor, and with its drops."""
+        way = track(arrangement, part, term)
+        if way.chip is not None and term.label:
+            is_on_line = term.source not in (None, part.target)
+            row, turns = arrangement.boxes[part.target].row, (None, *(TURNS if is_on_line else ()))
+            away = [band for number, band in arrangement.bands.items() if number != row]
+            near = [*factors, *arrangement.areas]
+            obstacles = [*near, *away], near
+            choices = [*((turn, taken) for taken in obstacles for turn in turns), (None, factors)]
+            for turn, taken in [] if group.hides_factors else choices:
+                each = way if turn is None else _bent(*way.points, turn=turn)
+                box, _ = factor_pill(arrangement, term, each.chip or way.chip)
+                area = envelope_of(box).padded(-1, 0)
+                if not any(map(area.meets, taken)):
+                    factors.append(area)
+                    way = each
+                    break
+            else:
+                return replace(way, chip=None)
+        if way.chip is None:
+            return way
+        reach, boxes = CHIP / 2 if term.label else 0.0, (arrangement.boxes[n] for n in term.saved)
+        drops = (_drop(box, way.chip, n, reach) for n, box in enumerate(boxes))
+        return replace(way, drops=tuple(drops))
 
-    return [[placed(part, term) for term in part.terms] for part in group.parts]
+    ways = [tuple(placed(part, term) for term in part.terms) for part in group.parts]
+    return [
+        PartLayout(tracks, _hidden(arrangement, part, tracks), *_addition(arrangement, part))
+        for part, tracks in zip(group.parts, ways, strict=True)
+    ]
 
 
-def _with_drops(arrangement: Arrangement, term: Movement, way: Track) -> Track:
-    """Return the track of a term with the lines from the saved values to its factor."""
-    if way.chip is None:
-        return way
-    reach = CHIP / 2 if term.label else 0.0
-    lines = (_drop(arrangement.boxes[n], way.chip, k, reach) for k, n in enumerate(term.saved))
-    return replace(way, drops=tuple(lines))
+def _hidden(arrangement: Arrangement, part: Part, tracks: Sequence[Track]) -> tuple[int, ...]:
+    """Return the cells whose names are behind a factor or a line from a saved value."""
+    covers = list[Envelope]()
+    for term, way in zip(part.terms, tracks, strict=True):
+        if way.chip is not None and term.label:
+            covers.append(envelope_of(factor_pill(arrangement, term, way.chip)[0]))
+        covers += (envelope_of(Polyline(line)) for drop in way.drops for line in pairwise(drop))
+    names = arrangement.names if covers else {}
+    return tuple(number for number, area in names.items() if any(map(area.meets, covers)))
+
+
+def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, ...], ...]:
+    """Return the shapes of an addition without and with its sum; nothing for other parts.
+
+    In compact rows, more than two summands would cover another row.
+    """
+    place, is_tall, role = arrangement.boxes[part.target], arrangement.is_tall, Role.OVERWRITTEN
+    if not part.is_addition or (len(part.terms) > 1 and not is_tall):
+        return (), ()
+    texts = [part.old, *(term.product for term in part.terms)]
+    size, pad = FACTOR_SIZES[is_tall], 3 if is_tall else 2
+    high = max(place.height, (size + 2) * len(texts) + 2 * pad)
+    top = place.y - high / 2 if is_tall else place.area.bottom - high
+
+    def box(wide: float) -> Box:
+        """Return a box on the sheet that is at least as wide as the cell."""
+        wide = max(place.width, wide)
+        left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
+        return Box(left, top, wide, high, role)
+
+    ground = box(max(text_width(text, size, bold=True) for text in texts) + 26)
+    summands: list[Box | Text] = [ground]
+    for n, text in enumerate(texts):
+        y = top + pad + (size + 2) * (n + 0.8)
+        if n:
+            summands.append(Text(ground.x + 6, y, "+", size, bold=True, role=role))
+        right = ground.x + ground.width - 7
+        summands.append(Text(right, y, text, size, "end", bold=True, role=role))
+    equation = " + ".join(parenthesize(text) if n else text for n, text in enumerate(texts))
+    ground, middle = box(text_width(equation, 11) + 8), top + high / 2 + 7 + size * 0.42
+    total = (
+        ground,
+        Text(place.x, top + 12, equation, 11, "middle", role=role),
+        Text(place.x, middle, part.new, size + 2, "middle", bold=True, role=role),
+    )
+    fits = is_tall and ground.width <= place.width + 0.25 * (arrangement.pitch - place.width)
+    return tuple(summands), total if fits else ()
 
 
 def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
@@ -110,7 +170,7 @@ def split_line(
     return tuple(points), tuple(points)
 
 
-def _line(sheet: Arrangement, part: Part, term: Movement) -> Track:
+def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term, without the lines from saved values."""
     to = sheet.boxes[part.target]
     if part.kind is PartKind.FILL and term.source is None:
