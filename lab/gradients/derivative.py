@@ -87,7 +87,7 @@ class Derivative:
     @property
     def names(self) -> tuple[str, ...]:
         """The labels of `values`: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀, and so on."""
-        by = self.by or self.wrt.name or "input"
+        by = self.by or printable(self.wrt.name or "input")
         cost = self.cost or printable(self.values[0].name or "your cost")
         pairs = pairwise(map(cost_symbol, range(self.order + 1)))
         return (f"C = {cost}", *(f"{new} = {derivative_symbol(old, by)}" for old, new in pairs))

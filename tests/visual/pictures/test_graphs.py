@@ -30,7 +30,7 @@ EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
 
 @pytest.mark.parametrize(
     "name",
-    [HOSTILE, 'a"]; evil [label="b', "back\\", "\\N\\G", "two\nlines", "</table>", "\x00\x1b"],
+    [HOSTILE, 'a"]; evil [label="b', "back\\", "\\N\\G", "two\nlines", "</table>", "\x1b\u202e"],
 )
 def test_hostile_names_are_labels_and_nothing_else(name):
     """PyTensor accepts names that a loop rejects."""
@@ -42,7 +42,7 @@ def test_hostile_names_are_labels_and_nothing_else(name):
         scenes.append((genealogy(trace), *graphs))
     for scene, twin in zip(*scenes, strict=True):
         ElementTree.fromstring(scene.svg())
-        assert "<script" not in scene.svg()
+        assert not re.search("<script|\x1b|\u202e", scene.svg())
         nodes = AGraph(string=scene.dot).nodes()
         assert sorted(nodes) == sorted(AGraph(string=twin.dot).nodes())
         assert set(nodes) == {f"n{i}" for i in range(len(nodes))}
