@@ -28,7 +28,9 @@ def loop_of(name, start, step=lambda v: v * 0.5, **options):
 
 
 LOOPS = {
-    "long name": loop_of(LONG, 0.123456789),
+    "long name": lab.Loop.from_text(
+        f"{LONG} = r_{LONG}*{LONG}", {LONG: 0.123456789}, {}, {f"r_{LONG}": 0.5}, n_steps=3
+    ),
     "hostile name": loop_of(HOSTILE, 1.0),
     "unicode name": loop_of("Ωμέγα_θ̂", -1.0),
     "latex name": loop_of(r"\alpha_{t}", -1.0),

@@ -5,6 +5,7 @@ bytes. The root element sets each attribute of texts to its most frequent value,
 only the attributes that differ. Only an animated document contains a style sheet.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -29,6 +30,7 @@ STRIKE = 0.28  # the distance from the baseline to the line through a struck tex
 TRAVEL = 0.85  # the fraction of a moment in which a value travels; then the value rests
 # The characters that XML excludes.
 OMIT = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 Style = tuple[tuple[str, str], ...]  # names and values of attributes
 
 
@@ -196,9 +198,9 @@ def _rect(box: Box, inset: float, look: str) -> str:
 
 def _text(shape: Text, theme: Theme, usual: Style) -> str:
     own = attributes(_style(shape, theme), usual)
-    written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{text(shape.content)}</text>'
-    ground = shape.ground(theme)
-    if ground is not None:
+    content = text(RIGHT_TO_LEFT.sub("\\g<0>\u200e", shape.content))  # numbers keep their place
+    written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{content}</text>'
+    if (ground := shape.ground(theme)) is not None:
         fill = theme.look(ground.role, shape.faded).fill
         written = _rect(ground, 0, f'fill="{fill}"') + written
     if shape.struck:  # programs draw text-decoration differently

@@ -262,7 +262,7 @@ class _Layout:
             elif key in area.left:
                 x = area.left[key] + area.cell / 2
                 yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
-                yield Text(x, y + 27, place, SMALL, "middle", muted=True)
+                yield fitted(x, y + 27, place, room, SMALL, "middle", muted=True)
 
     def _beside(self, y: float, name: str, notes: Sequence[str] = ()) -> Iterator[Text]:
         """Yield the name and the notes to the left of a line."""

@@ -21,7 +21,6 @@ from visual.backends.page import document, to_page
 from visual.pictures.plots.values import values
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene import fonts
-from visual.scene.formats import picture_path
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
@@ -152,12 +151,11 @@ def test_an_image_has_the_size_of_the_scene_times_its_scale():
 
 def test_a_very_long_picture_has_a_page_that_readers_accept():
     scene = Scene(500, 40_000, (Box(10, 39_900, 80, 40, Role.SEED),), "t", "d")
-    width, height = pypdfium2.PdfDocument(scene.pdf())[0].get_size()
-    assert height == pytest.approx(14_400)
-    assert width == pytest.approx(180)
+    size = pypdfium2.PdfDocument(scene.pdf())[0].get_size()
+    assert size == pytest.approx((180, 14_400))
 
 
-NAMES = [r"$x_1$", r"\frac{", "$", r"a^{2}$ and $", "_hidden", "%s {0}", HOSTILE, "Ωμέγα_θ̂"]
+NAMES = [r"$x_1$", r"\frac{", "שלום", r"a^{2}$ and $", "_hidden", "%s {0}", HOSTILE, "Ωμέγα_θ̂"]
 
 
 def letters(data):
@@ -166,9 +164,12 @@ def letters(data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_never_mathematics(name):
-    scene = Scene(400, 60, (Text(10, 30, name, mono=True),), name, "d")
+def test_a_name_is_plain_text_before_its_value(name):
+    scene = Scene(400, 60, (Text(10, 30, f"{name} = -5", mono=True),), name, "d")
     assert "".join(name.split()) in letters(scene.pdf())
+    page = pypdfium2.PdfDocument(scene.pdf())[0].get_textpage()
+    order = sorted(range(page.count_chars()), key=lambda n: page.get_charbox(n)[0])
+    assert "".join(page.get_text_range(n, 1).strip() for n in order).endswith("-5")
     assert scene.png()
 
 
@@ -188,7 +189,6 @@ DOT = replace(Scene(10, 10, (), "t", "d"), dot="digraph { a -> b }")
 def test_dot_is_saved_if_the_picture_has_it(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
     assert DOT.save(tmp_path / "a.PDF").read_bytes().startswith(b"%PDF")
-    picture_path(tmp_path / "a.dot")
     with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and a genea"):
         visual.tapes(trace_of("square")).save(tmp_path / "b.dot")
     assert not (tmp_path / "b.dot").exists()
@@ -206,8 +206,7 @@ def test_pages_allow_only_their_own_style(draw, theme):
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     digest = b64encode(sha256(style.encode()).digest()).decode()
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
-    assert "unsafe" not in policy
-    assert "script-src" not in policy
+    assert not re.search("unsafe|script-src", policy)
     assert THEMES[theme].background in style
     assert not re.search(r'(href|src|style)="', html)
     assert "http" not in html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
@@ -220,8 +219,7 @@ def test_pages_work_from_a_file(browser, tmp_path):
     path = visual.tapes(trace).save(tmp_path / "page.html", theme="dark")
     with Opened(browser, path, viewport={"width": 400, "height": 600}) as opened:
         page = opened.page
-        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert background == "rgb(17, 24, 39)"
+        assert "(17, 24, 39)" in page.evaluate("getComputedStyle(document.body).background")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400  # the picture scrolls
         assert page.evaluate("document.querySelector('.picture').scrollWidth") > 400
         assert page.locator("h1").count() == page.locator("main svg").count() == 1
