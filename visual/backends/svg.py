@@ -6,7 +6,7 @@ only the attributes that differ. Only an animated document contains a style shee
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -181,11 +181,12 @@ def _is_patch(shape: Shape) -> TypeGuard[Box]:
 
 def _patches(patches: Iterable[Box], theme: Theme) -> str:
     """Return one SVG path per color, for the rectangles of a heat map."""
-    paths: dict[str, str] = {}
+    paths = defaultdict[str, str](str)
     for box in patches:
         color, part, across = heat_color(box.share, theme), box.filled, number(box.width)
-        path = f"M{number(part.x)} {number(part.y)}h{across}v{number(part.height)}h-{across}"
-        paths[color] = paths.get(color, "") + path
+        paths[color] += (
+            f"M{number(part.x)} {number(part.y)}h{across}v{number(part.height)}h-{across}"
+        )
     return "".join(f'<path d="{path}" fill="{color}"/>' for color, path in paths.items())
 
 

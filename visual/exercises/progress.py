@@ -88,8 +88,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
             rank = attrgetter("done", "points", "tries")
             after[name] = max(record, after.get(name, record), key=rank)
         if after != before:
-            answers = {name: asdict(record) for name, record in after.items()}
-            data = {"scantape": 1, "answers": answers}
+            data = {"scantape": 1, "answers": {n: asdict(record) for n, record in after.items()}}
             write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
 
 
