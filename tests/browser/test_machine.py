@@ -241,10 +241,11 @@ def test_the_sources_of_a_clicked_number_show_the_values_that_the_step_read(page
 def test_two_loops_are_played_one_above_the_other(page, opened):
     square = gallery.loops["square"]
     machine = opened((square.trace(), square.with_taps((-2, -1)).trace()))
-    start = page.evaluate(CELLS)
-    moments = [*range(machine.moments + 1)]
-    for moment, (_, now, *_) in zip(moments, page.evaluate(EVERY, moments), strict=True):
-        assert [cell[:2] for cell in now] == [cell[:2] for cell in start]
+    every = page.evaluate(EVERY, [*range(machine.moments + 1)])
+    for moment, (_, now, _, names, _) in enumerate(every):
+        frame = frame_of(arrange(machine, WIDE), locate(machine, moment))
+        assert names == [text.content for text in frame["name"]]
+        assert [cell[:2] for cell in now] == [cell[:2] for cell in every[0][1]]
         assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.cells]
     sentence = page.locator(".scantape-sentence").inner_text()
     assert "A dC/dx₀:  7.413 " in sentence

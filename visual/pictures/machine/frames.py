@@ -61,11 +61,11 @@ def _names(arrangement: Arrangement, moment: Moment, hidden: Container[int]) -> 
     In a compact machine of many Scans, only colored cells and the Scan of the event have names.
     """
     machine, open_scan = arrangement.machine, moment.event and moment.event.scan
+    has_all = arrangement.is_tall or len(machine.scans) < (5 if machine.runs else 3)
     for number, area in arrangement.names.items():
         place = arrangement.boxes[number]
-        is_near = len(machine.scans) < 3 or machine.rows[place.row].scan == open_scan
-        is_lit = arrangement.is_tall or is_near or place.at(moment.p).role in COLORED
-        if is_lit and number not in hidden:
+        is_near = has_all or machine.rows[place.row].scan == open_scan
+        if (is_near or place.at(moment.p).role in COLORED) and number not in hidden:
             yield Text(place.x, area.bottom, place.label, NAME, "middle", muted=True)
 
 
