@@ -185,7 +185,8 @@ class _Run:
             write = self._appended(event.node) if isinstance(event, Appended) else self._sent(event)
             target = event.node if isinstance(event, Appended) else event.target
             tape = self.recording.nodes[target].tape
-            yield plain.Event(number, tape, self.steps[tape], write.reads, (write,))
+            step = self.steps[tape]
+            yield plain.Event(number, tape, step, reads=write.reads, writes=(write,))
             self.steps[tape] += 1
 
     def _appended(self, number: int) -> plain.Write:
@@ -195,36 +196,46 @@ class _Run:
         reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
         computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
-        slot, new = self._slot(number, VALUES), self._value(number)
-        return plain.Write(slot, None, new, plain.SlotRole.WRITTEN, None, "=", computed, reads)
+        slot, new, kind = self._slot(number, VALUES), self._value(number), plain.SlotRole.WRITTEN
+        return plain.Write(slot=slot, new=new, kind=kind, right=computed, reads=reads)
 
     def _sent(self, sent: Sent) -> plain.Write:
         """Return the write that adds a received gradient to the gradient slot of its target."""
         value, number = self._array(sent.gradient, sent.target), sent.target
-        term, reads = plain.Term(value, None, None, "1"), tuple[plain.Read, ...]()
+        term, reads = plain.Term(value, label="1"), tuple[plain.Read, ...]()
         if sent.source is not None:
             source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
             term, reads = _contribution(sent.source, number, source, value), (source,)
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
-        kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
-        right = term.text if old is None else f"{term.text} + {slot}"
         return plain.Write(
-            slot, old, new, kind, None, PLAIN.arrow, right, reads, (term,), old is not None
+            slot=slot,
+            old=old,
+            new=new,
+            kind=plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN,
+            sign=PLAIN.arrow,
+            right=term.text if old is None else f"{term.text} + {slot}",
+            reads=reads,
+            terms=(term,),
+            adds_old=old is not None,
         )
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:
+        argument, role = slot.argument, plain.SlotRole.PRESERVED
         return plain.Read(
-            slot.label, value, slot, 0, slot.argument, slot.tape, plain.SlotRole.PRESERVED
+            slot.label, value, slot, tap=0, argument=argument, variable=slot.tape, role=role
         )
 
     def _slot(self, number: int, which: int) -> plain.Slot:
-        node, row = self.recording.nodes[number], self.rows[number]
-        name = value_symbol("n", number)
-        label = name if which == VALUES else f"∇{name}"
-        tape = "values" if which == VALUES else "gradients"
-        quantity = name if which == VALUES else f"gradient wrt {name}"
-        return plain.Slot(node.tape, which, row, tape, row, quantity, label)
+        scan, row, label = (
+            self.recording.nodes[number].tape,
+            self.rows[number],
+            value_symbol("n", number),
+        )
+        tape, quantity = "values", label
+        if which == GRADIENTS:
+            tape, quantity, label = "gradients", f"gradient wrt {label}", f"∇{label}"
+        return plain.Slot(scan, which, row, tape=tape, position=row, quantity=quantity, label=label)
 
     def _value(self, number: int) -> np.ndarray:
         """Return the value of node `number` as an array; for a sparse value, return its entries."""
@@ -245,8 +256,8 @@ class _Run:
 def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
     """Return a sent gradient as a `Term`; for scalars, the factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
-        return plain.Term(value, source, None, f"from {source.name}")
+        return plain.Term(value, source, label=f"from {source.name}")
     of, wrt = value_symbol("n", sender), value_symbol("n", receiver)
-    symbols = derivative_symbol(of, wrt, direct=True)
-    factor = np.asarray(value / source.value)
-    return plain.Term(value, source, factor, f"{source.name}·{symbols}", symbols)
+    factor, symbols = np.asarray(value / source.value), derivative_symbol(of, wrt, direct=True)
+    label = f"{source.name}·{symbols}"
+    return plain.Term(value, source, factor, label=label, factor_label=symbols)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -38,10 +39,11 @@ class Builder:
                 for row in np.flatnonzero(~tape.unwritten).tolist()
             )
             reads = dict.fromkeys(read for write in writes for read in write.reads)
-            return Event(number, scan, None, tuple(reads), writes)
+            return Event(number, scan, None, reads=tuple(reads), writes=writes)
         events = _StepEvents(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
-        return Event(number, scan, step, tuple(events.reads), tuple(events.writes()), nested)
+        writes = tuple(events.writes())
+        return Event(number, scan, step, reads=tuple(events.reads), writes=writes, nested=nested)
 
     def _filling_write(self, tape: TapeTrace, row: int) -> Write:
         """Return the write of the initial value of a row: outputs of Scans plus a remainder."""
@@ -54,12 +56,17 @@ class Builder:
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
         if np.any(~(np.abs(left) <= CLOSE * size)):
             used = tuple(read for read in others if read is not None)
-            terms.append(Term(left, None, None, self._remainder_name(tape, row), reads=used))
+            terms.append(Term(left, label=self._remainder_name(tape, row), reads=used))
         reads = [read for term in terms for read in (term.source, *term.reads)]
-        right = " + ".join(term.text for term in terms) or "0"
-        used = tuple(read for read in reads if read is not None)
-        kind, arrow = SlotRole.WRITTEN, PLAIN.arrow
-        return Write(slot, None, new, kind, None, arrow, right, used, tuple(terms))
+        return Write(
+            slot=slot,
+            new=new,
+            kind=SlotRole.WRITTEN,
+            sign=PLAIN.arrow,
+            right=" + ".join(term.text for term in terms) or "0",
+            reads=tuple(read for read in reads if read is not None),
+            terms=tuple(terms),
+        )
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
         """Return the label of the part of an initial value that is no output of a Scan."""
@@ -75,7 +82,7 @@ class Builder:
         slot, tape = self.slot(scan, argument, row), self.named.trace.scans[scan].tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
-        return Term(read.value, read, None, slot.quantity)
+        return Term(read.value, read, label=slot.quantity)
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
@@ -111,13 +118,8 @@ class _StepEvents:
         for sequence in self.scan.sequences:
             self._add(self._sequence_read(sequence), None)
         for parameter in self.scan.parameters:
-            read = Read(
-                parameter.name,
-                parameter.value,
-                argument=parameter.argument,
-                variable=parameter.name,
-            )
-            self._add(read, None)
+            name, value, argument = parameter.name, parameter.value, parameter.argument
+            self._add(Read(name, value, argument=argument, variable=name), None)
 
     def _add(self, read: Read, tap: int | None) -> None:
         self.reads.append(read)
@@ -126,19 +128,19 @@ class _StepEvents:
     def _tape_read(self, tape: TapeTrace, access: Access, written: set[int]) -> Read:
         row = int(access.rows[self.step])
         slot = self.builder.slot(self.builder.named.number, tape.argument, row)
+        read = partial(Read, slot.label, access.values[self.step], slot, tap=access.tap)
         role = SlotRole.OVERWRITTEN if row in written else SlotRole.PRESERVED
-        value = access.values[self.step]
         index = None if tape.is_total else index_of(tape, row)
-        return Read(slot.label, value, slot, access.tap, tape.argument, tape.name, role, index)
+        return read(argument=tape.argument, variable=tape.name, role=role, index=index)
 
     def _sequence_read(self, sequence: SequenceTrace) -> Read:
         builder, step = self.builder, self.step
-        index, name = int(sequence.axis.index[step]), sequence.name
+        index = int(sequence.axis.index[step])
         origin = builder.named.origin_read(sequence, step)
         slot = None if origin is None else builder.slot(*origin[:3])
         label = builder.named.sequence_label(sequence, index)
-        value, argument = sequence.values[step], sequence.argument
-        return Read(label, value, slot, None, argument, name, SlotRole.READ, index)
+        value, argument, name = sequence.values[step], sequence.argument, sequence.name
+        return Read(label, value, slot, argument=argument, variable=name, index=index)
 
     def read(self, leaf: Leaf) -> Read | None:
         """Return the `Read` of a leaf of a formula, or None if the trace did not record it."""
@@ -153,18 +155,18 @@ class _StepEvents:
         slot = builder.slot(builder.named.number, tape.argument, row)
         before = [r for r in self.reads if r.slot == slot and r.is_own]
         old = before[0].value if before else tape.value_before(row, self.step)
+        write = partial(Write, slot=slot, old=old, new=new, tap=access.tap)
         kind = SlotRole.OVERWRITTEN if before else SlotRole.WRITTEN
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
-        sign, right, adds_old, expression = "=", "", False, None
-        used, terms = tuple[Read, ...](), tuple[Term, ...]()
-        if formula is not None:
-            sign, right = builder.named.sign(formula), builder.named.right_at(formula, self.step)
-            used = reads_of(formula.leaves, self.read)
-            expression = formula.expression if len(used) == len(formula.leaves) else None
-            if before and formula.expression == formula.target:
-                kind, adds_old = SlotRole.RESTORED, True
-            elif parts is not None:
-                terms = terms_of(parts, new, old, self.read)
-                adds_old = parts.adds_old
-        sides = sign, right, used, terms, adds_old, expression
-        return Write(slot, old, new, kind, access.tap, *sides)
+        if formula is None:
+            return write(kind=kind)
+        sign, right = builder.named.sign(formula), builder.named.right_at(formula, self.step)
+        used = reads_of(formula.leaves, self.read)
+        expression = formula.expression if len(used) == len(formula.leaves) else None
+        write = partial(write, sign=sign, right=right, reads=used, expression=expression)
+        if before and formula.expression == formula.target:
+            return write(kind=SlotRole.RESTORED, adds_old=True)
+        if parts is None:
+            return write(kind=kind)
+        terms = terms_of(parts, new, old, self.read)
+        return write(kind=kind, terms=terms, adds_old=parts.adds_old)

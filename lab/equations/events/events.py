@@ -215,12 +215,15 @@ class Events(EventSequence):
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
         named, tape = self._builders[scan].named, self._tape(scan, argument)
+        label_of_row = named.tape_label(tape, row)
         total = named.whole_label(tape, row) if tape.collects else ""
         in_time = named.scan.parent is None or not tape.tape.reads
-        label = named.tape_label(tape, row) if in_time else named.place(tape, row)
+        label = label_of_row if in_time else named.place(tape, row)
         label = tape.name if tape.is_total else label
-        quantity = total or named.tape_label(tape, row)
-        return Slot(scan, argument, row, tape.name, tape.position(row), quantity, label)
+        name, position, quantity = tape.name, tape.position(row), total or label_of_row
+        return Slot(
+            scan, argument, row, tape=name, position=position, quantity=quantity, label=label
+        )
 
 
 def _table(events: Sequence[Event]) -> ReportTable:

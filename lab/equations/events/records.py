@@ -1,6 +1,6 @@
 """The records of events as frozen plain data: slots, reads, terms, and writes."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -46,6 +46,7 @@ class Slot:
     scan: int
     argument: int
     row: int
+    _: KW_ONLY
     tape: str = field(compare=False)
     position: int = field(compare=False)
     quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
@@ -68,6 +69,7 @@ class Read:
     name: str  # buf[0], x₃ or w
     value: np.ndarray
     slot: Slot | None = None
+    _: KW_ONLY
     tap: int | None = None
     argument: int = -1
     variable: str = ""
@@ -93,8 +95,9 @@ class Term:
     """
 
     value: np.ndarray
-    source: Read | None
-    factor: np.ndarray | None
+    source: Read | None = None
+    factor: np.ndarray | None = None
+    _: KW_ONLY
     label: str = ""
     factor_label: str = ""
     reads: tuple[Read, ...] = ()
@@ -121,7 +124,7 @@ class Term:
         return render(expression, lambda leaf: names.get((leaf.argument, leaf.tap), leaf.variable))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Write:
     """A value that an event writes.
 
@@ -134,13 +137,13 @@ class Write:
     """
 
     slot: Slot
-    old: np.ndarray | None
+    old: np.ndarray | None = None
     new: np.ndarray
     kind: SlotRole
-    tap: int | None
-    sign: str  # =, or an arrow if the write replaces a value
-    right: str  # buf[0]·2·x₃ + buf[1]
-    reads: tuple[Read, ...]  # the values in the formula, from left to right
+    tap: int | None = None
+    sign: str = "="  # or an arrow if the write replaces a value
+    right: str = ""  # buf[0]·2·x₃ + buf[1]
+    reads: tuple[Read, ...] = ()  # the values in the formula, from left to right
     terms: tuple[Term, ...] = ()
     adds_old: bool = False
     expression: Expression | None = None
@@ -174,6 +177,7 @@ class Event:
     number: int
     scan: int
     step: int | None
+    _: KW_ONLY
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     nested: Trace | None = None

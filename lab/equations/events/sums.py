@@ -116,10 +116,10 @@ def _term(summand: Summand, read: Callable[[Leaf], Read | None]) -> Term:
     source, number = None if leaf is None else read(leaf), array_of(part, value)
     if not summand.is_product or leaf is None:
         known = UNKNOWN if number is None else number
-        return Term(known, source, None, reads=used, expression=part)
+        return Term(known, source, reads=used, expression=part)
     if source is None or number is None or number.shape not in ((), source.value.shape):
         product = Call("Mul", (leaf, body_of(part)))
-        return Term(UNKNOWN, source, None, reads=used, expression=product)
+        return Term(UNKNOWN, source, reads=used, expression=product)
     with np.errstate(all="ignore"):
         return Term(source.value * number, source, number, reads=used, expression=part)
 
@@ -132,7 +132,8 @@ def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)
-    return Term(value, source, None, " + ".join(term.text for term in terms), reads=tuple(used))
+    label = " + ".join(term.text for term in terms)
+    return Term(value, source, label=label, reads=tuple(used))
 
 
 def reads_of(leaves: Iterable[Leaf], read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
