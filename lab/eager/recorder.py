@@ -113,11 +113,11 @@ class RecordedNode(Node):
                 self.number,
                 tape.number,
                 operation,
-                tuple(_argument(argument, recorder) for argument in arguments),
-                tuple(parent.number for _, parent in parent_operations),
-                record_value(self.value, recorder),
-                self.step,
-                recorder.during,
+                arguments=tuple(_argument(argument, recorder) for argument in arguments),
+                parents=tuple(parent.number for _, parent in parent_operations),
+                value=record_value(self.value, recorder),
+                step=self.step,
+                during=recorder.during,
             )
         )
         recorder.events.append(records.Appended(self.number))

@@ -5,7 +5,8 @@ creation on all tapes, and tapes in the order of their opening.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -54,6 +55,7 @@ class NodeRecord:
     number: int
     tape: int
     operation: str
+    _: KW_ONLY
     arguments: tuple[int | str, ...]
     parents: tuple[int, ...]
     value: RecordedValue
@@ -208,17 +210,10 @@ class _Run:
             term, reads = _contribution(sent.source, number, source, value), (source,)
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
-        return plain.Write(
-            slot=slot,
-            old=old,
-            new=new,
-            kind=plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN,
-            sign=PLAIN.arrow,
-            right=term.text if old is None else f"{term.text} + {slot}",
-            reads=reads,
-            terms=(term,),
-            adds_old=old is not None,
-        )
+        kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
+        right = term.text if old is None else f"{term.text} + {slot}"
+        write = partial(plain.Write, slot=slot, old=old, new=new, kind=kind, sign=PLAIN.arrow)
+        return write(right=right, reads=reads, terms=(term,), adds_old=old is not None)
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:
         argument, role = slot.argument, plain.SlotRole.PRESERVED

@@ -7,7 +7,7 @@ A `PullbackRule` contains the choices in which a faulty pullback differs from th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from pytensor.graph.basic import Apply, Variable
@@ -79,7 +79,7 @@ class StepCount:
     source: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
     """The arguments of every phase: the loop, the gradients of its outputs, and the rule.
 
@@ -181,6 +181,7 @@ class Relation:
     forward: ScanParts
     backward: ScanParts
     order: int
+    _: KW_ONLY
     states: tuple[BackwardVariable, ...]
     readings: tuple[Reading, ...]
     totals: tuple[BackwardVariable, ...]
@@ -197,7 +198,7 @@ class Relation:
         return {each.variable: each.source for each in built}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Decisions(Relation):
     """The reverse derivative of one Scan: the results of all phases.
 

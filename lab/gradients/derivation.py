@@ -52,8 +52,9 @@ class Derivation(Decisions):
             Phase(number, name, tuple(items(self)))
             for number, (name, items) in enumerate(PHASES.items(), start=1)
         )
+        forward, backward = self.forward.called, self.backward.called
         return DerivationRecord(
-            self.forward.called, self.backward.called, self.order, phases, self.outcomes
+            forward, backward, self.order, phases=phases, outcomes=self.outcomes
         )
 
     def __str__(self) -> str:

@@ -143,7 +143,7 @@ def _outcome(part: LoopVariable, status: Status, name: str, holder: str | None) 
     else:
         reason = _WHAT[part.kind]
         gradient = holder + ("[-1]" if part.kind is Kind.PARAMETER else "[::-1]")
-    return Outcome(name, part.kind, verdict, reason, gradient)
+    return Outcome(name, part.kind, verdict, reason=reason, gradient=gradient)
 
 
 def verdict_of(status: Status) -> Verdict:

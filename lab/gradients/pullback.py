@@ -16,6 +16,7 @@ read, the forward Scan runs again (see `lab.gradients.rows`).
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 
 import pytensor.tensor as pt
@@ -125,8 +126,8 @@ def derive(
         own = op.rule if isinstance(op, TapeScan) else None
         rule = own if isinstance(own, PullbackRule) else RULE
     forward = read_scan(op, inputs, outputs)
-    steps = _count_steps(forward)  # phase 1
-    task = Task(op, forward, given, steps, _order(op, output_gradients), rule)
+    steps, order = _count_steps(forward), _order(op, output_gradients)  # phase 1
+    task = Task(op=op, forward=forward, given=given, steps=steps, order=order, rule=rule)
     derivation = _build_derivation(task)
     if derivation.node is not None:
         op = derivation.node.op
@@ -160,8 +161,8 @@ def _build_derivation(task: Task) -> Derivation:
     readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
     backward = _assemble(task, (*readings, *states, *totals))
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
-    relation = task.forward, backward, task.order, states, readings, totals
-    derivation = Derivation(*relation, task.steps, classes, step, node)
+    build = partial(Derivation, task.forward, backward, task.order, classes=classes, step=step)
+    derivation = build(states=states, readings=readings, totals=totals, steps=task.steps, node=node)
     pause()
     return replace(derivation, gradients=_reorder(task, derivation))  # phase 11
 

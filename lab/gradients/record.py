@@ -3,7 +3,7 @@
 You can draw, compare, and pickle the record.
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from lab.tape import Kind
@@ -45,6 +45,7 @@ class Outcome:
     variable: str
     kind: Kind
     verdict: Verdict
+    _: KW_ONLY
     reason: str
     gradient: str = ""
 
@@ -69,6 +70,7 @@ class DerivationRecord:
     forward: str
     backward: str
     order: int
+    _: KW_ONLY
     phases: tuple[Phase, ...]
     outcomes: tuple[Outcome, ...]
 

@@ -37,11 +37,11 @@ def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
         raise argument_error("where: condition", condition, f"expected booleans, not {m.dtype}.")
     values = check_operands("where", names, inputs, REAL + COMPLEX)
     return Linearization(
-        "where",
-        names,
-        values,
-        broadcast_shape("where", {"condition": m, **dict(zip(names, values, strict=True))}),
-        {"condition": m},
+        primitive="where",
+        names=names,
+        values=values,
+        shape=broadcast_shape("where", {"condition": m, **dict(zip(names, values, strict=True))}),
+        metadata={"condition": m},
         push=lambda dx, dy: np.where(m, dx, dy),
         pull=lambda g: (_kept(m, g), _kept(~m, g)),
     )
@@ -64,11 +64,11 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
             )
     *ends, length = accumulate(value.shape[axis] for value in values)
     return Linearization(
-        "cat",
-        names,
-        values,
-        (*first[:axis], length, *first[axis + 1 :]),
-        {"dim": axis},
+        primitive="cat",
+        names=names,
+        values=values,
+        shape=(*first[:axis], length, *first[axis + 1 :]),
+        metadata={"dim": axis},
         push=lambda *parts: np.concatenate(parts, axis=axis),
         pull=lambda g: np.split(g, ends, axis),
     )
@@ -94,11 +94,11 @@ def _narrow(
     part = (*[slice(None)] * axis, slice(at, at + entries))
     around = [(at, size - at - entries) if n == axis else (0, 0) for n in range(a.ndim)]
     return Linearization(
-        "narrow",
-        names,
-        values,
-        (*a.shape[:axis], entries, *a.shape[axis + 1 :]),
-        {"dim": axis, "start": at, "length": entries},
+        primitive="narrow",
+        names=names,
+        values=values,
+        shape=(*a.shape[:axis], entries, *a.shape[axis + 1 :]),
+        metadata={"dim": axis, "start": at, "length": entries},
         push=lambda tangent: tangent[part],
         pull=lambda g: (np.pad(g, around),),
     )
@@ -114,11 +114,11 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
     _check_bounds(lo, hi)
     below, above = x < lo, x > hi
     return Linearization(
-        "clamp",
-        names,
-        values,
-        shape,
-        {},
+        primitive="clamp",
+        names=names,
+        values=values,
+        shape=shape,
+        metadata={},
         push=lambda dx, dlo, dhi: np.where(below, dlo, np.where(above, dhi, dx)),
         pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
         nonsmooth=read_only((x == lo) | (x == hi)),

@@ -132,7 +132,7 @@ def _fault(
     ]
     value = freeze(np.array(values[output]))
     formula = _plain(Call(operation, tuple(terms)))
-    return OuterFault(operation, formula, tuple(named), value, cause, ())
+    return OuterFault(operation, formula, tuple(named), value=value, cause=cause, reaches=())
 
 
 def _plain(term: Term) -> str:

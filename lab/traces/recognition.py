@@ -6,6 +6,7 @@ relation: it follows from the names, the variables, and the arrays that the Scan
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
@@ -109,7 +110,8 @@ def _match(forward: ScanParts, backward: ScanParts) -> Relation | None:
         return None
     readings = [_reading(v, source) for v, source in sources.items() if source is not None]
     readings += [Reading(each.source, each.variable, OF_OUTPUT, 0, "unknown") for each in received]
-    return Relation(forward, backward, 1, gradients, tuple(readings), (*nit_sots, *sit_sots))
+    relation = partial(Relation, forward, backward, 1, states=gradients, readings=tuple(readings))
+    return relation(totals=(*nit_sots, *sit_sots))
 
 
 def _reading(variable: LoopVariable, source: LoopVariable) -> Reading:

@@ -99,8 +99,8 @@ def step_values(
                 operation_name(node, variable),
                 tuple(source(v) for v in node.inputs),
                 freeze(values),
-                unchanged_input(node, variable),
-                repeats,
+                passes=unchanged_input(node, variable),
+                repeats=repeats,
             )
         )
         places[variable] = number

@@ -9,22 +9,13 @@ trust, because `pickle` runs code.  A `Derivative` contains the graph and method
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import (
-    PLAIN,
-    Expression,
-    Leaf,
-    Number,
-    Style,
-    leaves_of,
-    render,
-    summands_of,
-)
+from lab.notation import PLAIN, Expression, Leaf, Number, Style, leaves_of, render, summands_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
 from lab.tape import Kind, Tape
@@ -71,6 +62,7 @@ class TapeTrace:
 
     name: str
     argument: int
+    _: KW_ONLY
     kind: Kind
     tape: Tape
     initial: np.ndarray
@@ -135,6 +127,7 @@ class SequenceTrace:
     name: str
     argument: int
     values: np.ndarray
+    _: KW_ONLY
     axis: Axis
     source: Leaf | None = None
     group: ReadingGroup | None = None
@@ -171,6 +164,7 @@ class StepValue:
     operation: str
     inputs: tuple[Source, ...]
     values: np.ndarray
+    _: KW_ONLY
     passes: int | None = None
     repeats: int | None = None
 
@@ -258,6 +252,7 @@ class ScanTrace:
 
     name: str
     steps: int
+    _: KW_ONLY
     order: int
     parent: int | None
     tapes: tuple[TapeTrace, ...]
@@ -360,6 +355,7 @@ class OuterFault:
     operation: str
     formula: str
     inputs: tuple[Input, ...]
+    _: KW_ONLY
     value: np.ndarray
     cause: int | None
     reaches: tuple[tuple[int | None, int], ...]
@@ -377,6 +373,7 @@ class Trace:
 
     outputs: tuple[np.ndarray, ...]
     scans: tuple[ScanTrace, ...]
+    _: KW_ONLY
     names: tuple[str, ...] = ()
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()

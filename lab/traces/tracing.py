@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from weakref import finalize
 
@@ -184,7 +185,7 @@ def build_trace(
     ends |= {(None, i): variable for i, variable in enumerate(asked)}
     names = {v: recordings[n].parts.variables[i].name for v, (n, i) in filled.items()}
     outside = outer_faults(ends, values, names)
-    return Trace(results, tuple(scans), called, fed, known, outside=outside)
+    return Trace(results, tuple(scans), names=called, feeds=fed, inputs=known, outside=outside)
 
 
 def _nested(parts: ScanParts, step: InnerRun) -> Trace:
@@ -253,8 +254,8 @@ def _variables(
             shown = _cut(axis, read.rows + recording.first)
             origin, group = origins.get(variable, (None, None))
             now = 0 if relation is not None else current_row(cut_of(part.outer_input).base)
-            held = freeze(read.values)
-            yield SequenceTrace(part.name, position, held, shown, origin, group, now)
+            sequence = partial(SequenceTrace, part.name, position, freeze(read.values), axis=shown)
+            yield sequence(source=origin, group=group, now=now)
         elif part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
             yield ParameterTrace(part.name, position, value)

@@ -58,15 +58,10 @@ class Builder:
             used = tuple(read for read in others if read is not None)
             terms.append(Term(left, label=self._remainder_name(tape, row), reads=used))
         reads = [read for term in terms for read in (term.source, *term.reads)]
-        return Write(
-            slot=slot,
-            new=new,
-            kind=SlotRole.WRITTEN,
-            sign=PLAIN.arrow,
-            right=" + ".join(term.text for term in terms) or "0",
-            reads=tuple(read for read in reads if read is not None),
-            terms=tuple(terms),
-        )
+        right = " + ".join(term.text for term in terms) or "0"
+        used = tuple(read for read in reads if read is not None)
+        write = partial(Write, slot=slot, new=new, kind=SlotRole.WRITTEN, sign=PLAIN.arrow)
+        return write(right=right, reads=used, terms=tuple(terms))
 
     def _remainder_name(self, tape: TapeTrace, row: int) -> str:
         """Return the label of the part of an initial value that is no output of a Scan."""

@@ -120,7 +120,7 @@ def compiled(
     check_differentiable(cost, variable)
     both: list[Variable] = [cost, differentiate(cost, variable)]
     report = _report(both, rewrite_graph(both, mode, FUSION), mode, values)
-    names = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
+    names, label = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
     if isinstance(subject, Loop):  # use PyTensor's Scan, whose pullback checks no buffer
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()
@@ -132,7 +132,7 @@ def compiled(
     result = None
     if is_complete and variable in inputs:
         result = _late_gradient(cost, variable, values, late, alone)
-    return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=result)
+    return replace(report, outputs=names, wrt=label, alone=alone, late=result)
 
 
 def _late_gradient(
@@ -186,13 +186,13 @@ def _report(
     """Return the `Compiled` report on a rewritten graph."""
     after = tuple(_remaining(result, given))
     return Compiled(
-        _names(outputs),
-        "",
-        linker_name(mode),
-        pytensor.__version__,
-        len(result.before),
-        after,
-        tuple(_rewrites(result, after)),
+        outputs=_names(outputs),
+        wrt="",
+        linker=linker_name(mode),
+        version=pytensor.__version__,
+        original=len(result.before),
+        after=after,
+        rewrites=tuple(_rewrites(result, after)),
         enclosing=tuple(
             type(node.op).__name__.removesuffix("WithCoreShape")
             for node, count in enclosed_scans(result.graph.outputs).items()
@@ -211,12 +211,12 @@ def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
             number,
             result.name(node),
             row_count(parts.n_steps, parts.n_steps, known),
-            result.sources(node),
-            tuple(
+            sources=result.sources(node),
+            buffers=tuple(
                 read_buffer(name, v, parts.n_steps, result.graph, known)
                 for v, name in names.items()
             ),
-            parts.until is not None,
+            stops_early=parts.until is not None,
         )
 
 
@@ -255,10 +255,8 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         if reason == REVERT or new in reverted or not is_scan(new):
             continue
         part = next((part for part in PURPOSES if part in reason), "")
-        effect, steps = (
-            PURPOSES.get(part, ""),
-            (copy_graph(node.op.fgraph)[1] for node in (old, new)),
-        )
+        effect = PURPOSES.get(part, "")
+        steps = (copy_graph(node.op.fgraph)[1] for node in (old, new))
         before, rest = (Counter(plain_name(n) for n in toposort(step)) for step in steps)
         moved = sorted((before - rest).elements())  # the operations that the new step lacks
         if part in SHORTENING and shortened.isdisjoint(result.history.successor_nodes(new)):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class ScanAfter(Report):
     number: int
     name: str
     steps: Count
+    _: KW_ONLY
     sources: tuple[int, ...]
     buffers: tuple[Buffer, ...]
     stops_early: bool
@@ -90,7 +91,7 @@ class LateGradient:
 HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compiled(Report):
     """The Scans of a graph before and after rewriting.
 

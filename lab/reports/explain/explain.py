@@ -79,11 +79,11 @@ def explain(
         raise argument_error("cost", cost, expected, KindError)
     variables = check_wrt(cost, wrt)
     labels = listing(variable_label(v, "the variable") for v in variables)
-    names = printable(cost.name or "the cost"), labels
-    original, (cost,) = cost, as_scans([cost])
+    original, name, (cost,) = cost, printable(cost.name or "the cost"), as_scans([cost])
     root, targets, gradients = _gradients(cost, variables)
     reports = tuple(_reports(root, gradients, targets, _printed_ids(original, root)))
-    return Explanation(*names, *_statuses(variables, gradients), reports)
+    status, lacking = _statuses(variables, gradients)
+    return Explanation(cost=name, wrt=labels, status=status, lacking=lacking, scans=reports)
 
 
 def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
@@ -196,7 +196,8 @@ def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[Sav
     def array(part: LoopVariable, purpose: str, more: int, name: str = "") -> SavedArray:
         row = (part.inner_outputs or part.inner_inputs)[0].type
         name = name or f"gradient of {names[part]}"
-        return SavedArray(name, purpose, steps, more, tuple(row.shape), str(row.dtype))
+        shape, dtype = tuple(row.shape), str(row.dtype)
+        return SavedArray(name, purpose, steps, more=more, shape=shape, dtype=dtype)
 
     taps: dict[LoopVariable, list[int]] = {}
     for reading in derivation.readings:

@@ -1,7 +1,7 @@
 """The report on a graph: the gradient of its cost, its Scans, its memory, and its traps."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class SavedArray:
     name: str
     purpose: str
     steps: int | None
+    _: KW_ONLY
     more: int
     shape: tuple[int | None, ...]
     dtype: str
@@ -128,7 +129,7 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
         yield name, str(outcome.verdict), variable, result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation(Report):
     """The report on a graph: its Scans, and its derivatives.
 

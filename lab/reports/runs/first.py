@@ -12,7 +12,7 @@ the input that is not finite, from there to its input that is not finite, and so
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from numbers import Real
 from typing import NamedTuple
@@ -64,11 +64,12 @@ class Occurrence:
     operation.
     """
 
-    scan: int | None
-    step: int | None
     formula: str
     value: np.ndarray
     entry: tuple[int, ...]
+    _: KW_ONLY
+    scan: int | None = None
+    step: int | None = None
     inputs: tuple[Input, ...] = ()
     numbers: str = ""
     given: bool = False
@@ -338,13 +339,13 @@ class _Run:
         if isinstance(place, _Output):
             value = self.trace.outputs[place.number]
             name = dict(enumerate(self.trace.names)).get(place.number) or f"output {place.number}"
-            return Occurrence(None, None, name, value, self._entry(value))
+            return Occurrence(name, value, self._entry(value))
         if isinstance(place, OuterFault):
-            numbers = _in_numbers(place.operation, [np.asarray(v.value) for v in place.inputs])
-            return Occurrence(
-                None, None, place.formula, place.value, self._entry(place.value), place.inputs,
-                numbers if place.inputs else "", operation=place.operation,
-            )  # fmt: skip
+            inputs, operation = place.inputs, place.operation
+            numbers = _in_numbers(operation, [np.asarray(v.value) for v in inputs])
+            record = Occurrence(place.formula, place.value, self._entry(place.value))
+            numbers = numbers if inputs else ""
+            return replace(record, inputs=inputs, numbers=numbers, operation=operation)
         scan, source = self.trace.scans[place.scan], place.source
         named = Quantities(self.trace, place.scan)
 
@@ -354,7 +355,8 @@ class _Run:
         values = values_of(scan, source)
         assert values is not None
         value = freeze(values[place.step])
-        record = Occurrence(place.scan, scan.first + place.step, "", value, self._entry(value))
+        step = scan.first + place.step
+        record = Occurrence("", value, self._entry(value), scan=place.scan, step=step)
         if isinstance(source, Leaf):
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(

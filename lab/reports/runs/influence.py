@@ -14,7 +14,7 @@ Frasconi, "Learning long-term dependencies with gradient descent is difficult".
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from itertools import islice
 
 import numpy as np
@@ -70,6 +70,7 @@ class Influence:
     only of the last values, and of other values at equal distances.
     """
 
+    _: KW_ONLY
     loop: str
     scan: int
     of: str
@@ -187,15 +188,14 @@ def influence(
     if check_integer("scan", scan) not in range(1, len(nodes) + 1):
         raise argument_error("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
-    parts = [read_node(node) for node in nodes]
     if trace is None:
         trace = trace_of(derivative, known)
-    names = [*scan_names(nodes)]
+    loops = scan_names(nodes)
     check_type("trace", trace, Trace, "a Trace of the derivative")
-    if [each.name.partition(", from step")[0] for each in trace.scans] != names:
-        raise argument_error("trace", trace, f"expected a trace of {listing(names)}.")
+    if tuple(each.name.partition(", from step")[0] for each in trace.scans) != loops:
+        raise argument_error("trace", trace, f"expected a trace of {listing(loops)}.")
     number = ScanOf(trace, scan - 1).root.number
-    steps = _Steps(trace, number, parts[number], known)
+    steps = _Steps(trace, number, read_node(nodes[number]), known)
     names = [tape.name for tape in steps.states]
     listed = f"the real states of {steps.scan.name} are {{}}."
     if not names:
@@ -242,16 +242,16 @@ class _Steps:
         if self.states[of].initial.ndim == self.states[by].initial.ndim == 1:
             values, last = values[..., 0, 0], last[..., 0, 0]
         return Influence(
-            self.scan.name,
-            self.number + 1,
-            self.states[of].name,
-            self.states[by].name,
-            freeze(ends[rows]),
-            freeze(starts[columns[blocks]]),
-            freeze(values),
-            int(ends[-1]),
-            freeze(starts[columns]),
-            freeze(last if last.ndim == 1 else _norms(last)),
+            loop=self.scan.name,
+            scan=self.number + 1,
+            of=self.states[of].name,
+            by=self.states[by].name,
+            rows=freeze(ends[rows]),
+            columns=freeze(starts[columns[blocks]]),
+            values=freeze(values),
+            end=int(ends[-1]),
+            index=freeze(starts[columns]),
+            last=freeze(last if last.ndim == 1 else _norms(last)),
         )
 
     def _index(self, state: int) -> np.ndarray:

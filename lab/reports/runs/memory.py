@@ -16,7 +16,7 @@ than the binomial plan (Griewank and Walther, "Algorithm 799: revolve", 2000).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import comb
 
 import numpy as np
@@ -44,6 +44,7 @@ class BufferLifetime:
     name: str
     bytes: int
     first: int
+    _: KW_ONLY
     last: int
     why: str
 
@@ -86,6 +87,7 @@ class Memory(Report):
 
     loop: str
     state: int
+    _: KW_ONLY
     scans: tuple[str, ...]
     lengths: tuple[int, ...]
     buffers: tuple[BufferLifetime, ...]
@@ -160,10 +162,10 @@ def memory(trace: Trace, scan: int = 1) -> Memory:
     return Memory(
         loop.name,
         state,
-        tuple(each.name for each in trace.scans),
-        tuple(each.steps for each in trace.scans),
-        tuple(_buffers(trace)),
-        tuple(_plans(loop.steps, spans)) if has_plans else (),
+        scans=tuple(each.name for each in trace.scans),
+        lengths=tuple(each.steps for each in trace.scans),
+        buffers=tuple(_buffers(trace)),
+        plans=tuple(_plans(loop.steps, spans)) if has_plans else (),
     )
 
 
@@ -187,15 +189,14 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
         for sequence in named.scan.sequences:
             if sequence.is_outer_gradient:
                 name = named.sequence_label(sequence, None)
-                yield BufferLifetime(
-                    name, sequence.values.nbytes, number, number, "one value per step"
-                )
+                size, why = sequence.values.nbytes, "one value per step"
+                yield BufferLifetime(name, size, number, last=number, why=why)
         for tape in named.scan.held:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
-                yield BufferLifetime(name, tape.initial.nbytes, number, number, BEGINS)
+                yield BufferLifetime(name, tape.initial.nbytes, number, last=number, why=BEGINS)
             end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
-            yield BufferLifetime(name, tape.final.nbytes, number, max(number, end), why)
+            yield BufferLifetime(name, tape.final.nbytes, number, last=max(number, end), why=why)
 
 
 def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
