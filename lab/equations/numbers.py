@@ -9,7 +9,7 @@ from math import floor, log10, prod
 
 import numpy as np
 
-from lab.notation import Expression, Leaf, Number, calls_of, fold, number_text, render
+from lab.notation import Expression, Leaf, calls_of, fold, number_text, render
 
 MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
@@ -64,17 +64,14 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
 
     try:
         with np.errstate(all="ignore"):
-            return fold(expression, read, _constant, _apply)
+            return fold(
+                expression,
+                leaf=read,
+                number=lambda constant: np.asarray(float(constant.written)),
+                call=lambda name, operands: np.asarray(_operation(name)(*operands), float),
+            )
     except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return None
-
-
-def _constant(number: Number) -> np.ndarray:
-    return np.asarray(float(number.written))
-
-
-def _apply(name: str, operands: list[np.ndarray]) -> np.ndarray:
-    return np.asarray(_operation(name)(*operands), float)
 
 
 def _operation(name: str) -> Callable[..., object]:

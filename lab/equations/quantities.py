@@ -107,19 +107,17 @@ class Quantities(ScanOf):
 
     def quantity_name(self, variable: str, index: int | str | None) -> str:
         """Return the label of a variable at an index: ``x₃``, or ``dC/dx₃`` for a gradient."""
-        for tape in self.scan.held:
-            if tape.name == variable:
-                return self.named_at(tape, index)
-        for sequence in self.scan.sequences:
-            if sequence.name == variable:
-                return self.sequence_label(sequence, index)
-        return value_symbol(variable, index)
+        known: list[TapeTrace | SequenceTrace] = [*self.scan.held, *self.scan.sequences]
+        found = next((each for each in known if each.name == variable), None)
+        return value_symbol(variable, index) if found is None else self.variable_label(found, index)
 
-    def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
-        """Name a variable without an index: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
+    def variable_label(
+        self, variable: TapeTrace | SequenceTrace, index: int | str | None = None
+    ) -> str:
+        """Name a variable at a time index, or without an index: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
         if isinstance(variable, TapeTrace):
-            return self.tape_label(variable, None)
-        return self.sequence_label(variable, None)
+            return self.named_at(variable, index)
+        return self.sequence_label(variable, index)
 
     def sequence_label(self, sequence: SequenceTrace, index: int | str | None) -> str:
         """Name a sequence value as in the Scan that computes it, or else in its first reader."""

@@ -92,7 +92,6 @@ def _steps(d: Derivation) -> Iterator[Item]:
 
 def _classes(d: Derivation) -> Iterator[Item]:
     for part in d.forward.variables:
-        verdict = Verdict.NOTED
         if part.kind is Kind.UNTRACED:
             decision, verdict = "excluded: no gradient passes through it", Verdict.UNTRACED
         elif part in d.classes.reached:

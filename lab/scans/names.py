@@ -15,7 +15,7 @@ from lab.errors import printable
 from lab.tape import Kind
 
 # Operations whose result has the name of its input.
-VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
+NAMED_LIKE_INPUT = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
 FIRST_VALUE = re.compile(r"\w*[^\W\d_]0")
@@ -89,7 +89,7 @@ def _readable_name(variable: Variable) -> str | None:
         if variable.name:
             return printable(variable.name).split("[")[0] or None
         node = variable.owner
-        if node is None or not isinstance(node.op, (Scan, *VIEWS)):
+        if node is None or not isinstance(node.op, (Scan, *NAMED_LIKE_INPUT)):
             return None
         is_write = isinstance(node.op, IncSubtensor)
         variable = node.inputs[1] if is_write and len(node.inputs) > 1 else node.inputs[0]

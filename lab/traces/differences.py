@@ -8,7 +8,7 @@ import numpy as np
 from lab.records import freeze, record_of_arrays
 from lab.traces.trace import Access, TapeTrace, Trace
 
-Path = tuple[str | int, ...]
+LoopPath = tuple[str | int, ...]
 
 
 @record_of_arrays
@@ -114,7 +114,7 @@ class _Write:
         return f"{self.scan_label}: the tape {self.tape.name} at tap {self.access.tap}"
 
 
-def _writes(trace: Trace) -> dict[tuple[Path, str, str | None, int, int], _Write]:
+def _writes(trace: Trace) -> dict[tuple[LoopPath, str, str | None, int, int], _Write]:
     """Return a map from the path of a Scan, a tape, and a tap to the writes at this tap.
 
     A number distinguishes tapes with the same name and differentiated variable.
@@ -153,15 +153,15 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.any(apart & ~alike, axis=1)
 
 
-def _paths(trace: Trace) -> dict[Path, int]:
+def _paths(trace: Trace) -> dict[LoopPath, int]:
     """Map the path of every Scan to its number.
 
     A path contains the name of the loop, and the orders of the derivatives up to the Scan.
     """
-    numbers: dict[Path, int] = {}
-    earlier: list[Path] = []
+    numbers: dict[LoopPath, int] = {}
+    earlier: list[LoopPath] = []
     for number, scan in enumerate(trace.scans):
-        before: Path = (scan.name,) if scan.parent is None else earlier[scan.parent]
+        before: LoopPath = (scan.name,) if scan.parent is None else earlier[scan.parent]
         path, count = (*before, scan.order), 1
         while path in numbers:
             count += 1

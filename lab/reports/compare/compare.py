@@ -23,7 +23,7 @@ from lab.gradients.derivative import check_scan_count, check_wrt
 from lab.gradients.status import is_real
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
-from lab.reports.compare.sides import SideResult, differentiate, run_side
+from lab.reports.compare.sides import SideResult, differentiate_both, run_side
 from lab.scans.backtraces import without_backtraces
 from lab.scans.names import unique_names
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
@@ -56,7 +56,7 @@ def compare(
     target, at, known = read_subject(subject, wrt, given, cost, of)
     check_scan_count(target, order)
     with without_backtraces():
-        *both, places = differentiate(target, [*at], order)
+        *both, places = differentiate_both(target, [*at], order)
         shapes = [value.shape for value in at.values()]
         (ours, our_run), (theirs, their_run) = (run_side(side, known, shapes) for side in both)
     is_truncated = any(node.op.truncate_gradient != -1 for node in scan_nodes([target]))

@@ -95,7 +95,9 @@ def _is_number(gradient: Variable) -> bool:
 Summed = tuple[tuple[int, ...], ...]
 
 
-def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[Side, Side, Summed]:
+def differentiate_both(
+    cost: Variable, wrt: Sequence[Variable], order: int
+) -> tuple[Side, Side, Summed]:
     """Differentiate `cost` up to `order` by both pullbacks, ours and PyTensor's.
 
     The graph of `cost` is not modified.  The third result contains, for each order, the numbers of

@@ -128,11 +128,9 @@ def compiled(
         cost, values = last, dict(call.given)
     late = rewrite_graph([cost], mode, FOR_LINKER)
     alone, inputs = tuple(_remaining(late, values)), inputs_of([cost])
-    is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
-    result = None
-    if is_complete and variable in inputs:
-        result = _late_gradient(cost, variable, values, late, alone)
-    return replace(report, outputs=names, wrt=label, alone=alone, late=result)
+    if variable in inputs and all(v in values or hasattr(v, "get_value") for v in inputs):
+        report = replace(report, late=_late_gradient(cost, variable, values, late, alone))
+    return replace(report, outputs=names, wrt=label, alone=alone)
 
 
 def _late_gradient(

@@ -342,9 +342,9 @@ class _Run:
             return Occurrence(name, value, self._entry(value))
         if isinstance(place, OuterFault):
             inputs, operation = place.inputs, place.operation
-            numbers = _in_numbers(operation, [np.asarray(v.value) for v in inputs])
+            arrays = [np.asarray(v.value) for v in inputs]
+            numbers = _in_numbers(operation, arrays) if inputs else ""
             record = Occurrence(place.formula, place.value, self._entry(place.value))
-            numbers = numbers if inputs else ""
             return replace(record, inputs=inputs, numbers=numbers, operation=operation)
         scan, source = self.trace.scans[place.scan], place.source
         named = Quantities(self.trace, place.scan)

@@ -68,7 +68,7 @@ def test_lines_show_the_numbers_of_the_trace(name, scan):
     tapes = [tape for tape in quantities.scan.held if tape.final.ndim == 1]
     assert tapes
     for tape in tapes:
-        title = f"{scan} · {quantities.row_name(tape)}"
+        title = f"{scan} · {quantities.variable_label(tape)}"
         positions = tape.axis.index if tape.axis is not None else np.arange(len(tape.final))
         final = tape.final.tolist()
         expected = sorted(zip(positions[: len(final)].tolist(), final, strict=True))

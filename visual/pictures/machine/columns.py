@@ -121,14 +121,14 @@ def _rows(named: Quantities) -> Iterator[Row]:
     for tape in sorted(tapes, key=lambda tape: not tape.tape.reads):
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         name = named.whole_label(tape, None) if tape.collects else ""
-        shown = named.number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads
+        shown = named.number + 1, tape.name, name or named.variable_label(tape), not tape.tape.reads
         yield Row(*shown, argument=tape.argument, times=total or times[tape.argument])
     for taps in given_sequences(scan):
         order, now = taps[0].axis.index, taps[0].now
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
         given = {n: int(order[0]) - n if is_reversed else n - now for n in every}
-        shown = named.number + 1, taps[0].axis.variable, named.row_name(taps[0]), True
+        shown = named.number + 1, taps[0].axis.variable, named.variable_label(taps[0]), True
         yield Row(*shown, argument=taps[0].argument, times=given, taps=taps)
 
 

@@ -114,7 +114,7 @@ def series_of(
         order = np.argsort(index, kind="stable")
         if steps is not None:
             order = order[(index[order] >= steps.start) & (index[order] <= steps.stop)]
-        values, name = tape.final[rows[order]], " ".join(named.row_name(tape).split())
+        values, name = tape.final[rows[order]], " ".join(named.variable_label(tape).split())
         values = np.abs(values) if values.dtype.kind == "c" else values
         if values.size:
             yield Series(name, index[order], values.astype(float), across)

@@ -208,7 +208,7 @@ class Unrolling:
             for step in np.flatnonzero(each.axis.index == index)
         )
         content, variable = sequence.values[step], sequence.axis.variable
-        lane = replace(lane, name=named.row_name(sequence))
+        lane = replace(lane, name=named.variable_label(sequence))
         label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
         node = QuantityNode(lane, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:
@@ -256,7 +256,7 @@ def slot_node(
     label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
     if index is None and not tape.is_total:
         label = f"{label} pos {integers(tape.position(row))}"
-    name = named.direct_label(tape, None) if direct else named.row_name(tape)
+    name = named.direct_label(tape, None) if direct else named.variable_label(tape)
     name += ", again" * bool(again)
     lane = Lane(named.number, tape.name, tape.argument, name, direct, again)
     variable = tape.axis.variable if tape.axis is not None else ""
