@@ -23,7 +23,7 @@ from lab.loops.build import LoopGraph, as_weights, build_loop, cost_label
 from lab.loops.declaration import BY, OF, Declaration
 from lab.loops.text.source import choose_name
 from lab.loops.variables import State
-from lab.loops.written import Parameters, Sequences, States, written_loop
+from lab.loops.written import Parameters, Sequences, States, fields_of_text
 from lab.notation import Number, first_values
 from lab.retired import RetiredAttribute
 from lab.scans.buffers import as_tensor
@@ -56,11 +56,11 @@ class Loop(Declaration):
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """
-        by_text = ("step", "states", "sequences", "parameters", "outputs")
-        known = [field.name for field in fields(cls) if field.name not in by_text]
+        written = fields_of_text(text, states, sequences, parameters)
+        known = [field.name for field in fields(cls) if field.name not in written]
         for name in others:
             check_choice("argument", name, known, "a loop has the fields {}.")
-        return cls(*written_loop(text, states, sequences, parameters), **others)
+        return cls(**written, **others)
 
     def build(self) -> LoopGraph:
         """Build a PyTensor graph with one Scan, also for a loop of one step."""

@@ -6,6 +6,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,15 +67,10 @@ def default_tap(is_state: bool) -> int:
     return -1 if is_state else 0
 
 
-WrittenLoop = tuple[
-    WrittenStep, tuple[State, ...], tuple[Sequence, ...], tuple[Parameter, ...], tuple[str, ...]
-]
-
-
-def written_loop(
+def fields_of_text(
     text: str, states: States, sequences: Sequences, parameters: Parameters
-) -> WrittenLoop:
-    """Return the step, variables, and outputs of a loop; see `Loop.from_text`."""
+) -> dict[str, Any]:
+    """Return the fields of a loop that its text determines; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
     declared = {group: _named_items(group, given) for group, given in groups.items()}
     names = Names(**{group: tuple(name for name, _ in pairs) for group, pairs in declared.items()})
@@ -88,16 +84,16 @@ def written_loop(
         )
     outputs = tuple(name for name in targets if name not in names.states)
     taps = _taps_of_text(lines, names)
-    return (
-        WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
-        tuple(_make_state(*pair, taps) for pair in declared["states"]),
-        tuple(_make_sequence(*pair, taps) for pair in declared["sequences"]),
-        tuple(
+    return {
+        "step": WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
+        "states": tuple(_make_state(*pair, taps) for pair in declared["states"]),
+        "sequences": tuple(_make_sequence(*pair, taps) for pair in declared["sequences"]),
+        "parameters": tuple(
             item if isinstance(item, Parameter) else Parameter(name, item)
             for name, item in declared["parameters"]
         ),
-        outputs,
-    )
+        "outputs": outputs,
+    }
 
 
 def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:

@@ -127,8 +127,5 @@ def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
 
 def _names(taken: Collection[str]) -> Iterator[str]:
     """Yield the letters in `LETTERS`, then ``a2``, …, except the names in `taken`."""
-    for number in count(1):
-        for letter in LETTERS:
-            name = f"{letter}{number if number > 1 else ''}"
-            if name not in taken:
-                yield name
+    names = (f"{letter}{n if n > 1 else ''}" for n in count(1) for letter in LETTERS)
+    return (name for name in names if name not in taken)
