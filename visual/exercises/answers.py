@@ -81,8 +81,9 @@ class ExerciseTask:
         ArgumentError for other `tries`.
         """
         check_tries(tries)
-        if isinstance(answer, str) and answer.strip() in self.choices:
-            answer = self.choices.index(answer.strip()) + 1
+        typed = answer.strip() if isinstance(answer, str) else quote(answer)
+        if typed in self.choices:  # a choice can be a number
+            answer = self.choices.index(typed) + 1
         values = read_numbers(answer, self.is_set)
         if not values or (len(values) > 1 and not self.is_set):
             return AnswerVerdict(AnswerOutcome.UNREADABLE, f"Expected {self.expected}.")

@@ -81,7 +81,7 @@ const store = {
   unstored: {},
   load() {
     try {
-      return JSON.parse(localStorage.getItem(KEY)) ?? {};
+      return { ...JSON.parse(localStorage.getItem(KEY)) }; // any program can write to the storage
     } catch {
       return this.unstored;
     }
@@ -100,7 +100,7 @@ export function start(root, answers, results = store) {
   const [score, again, exported] = [".score", ".again", ".export"].map((part) => root.querySelector(part));
   const sections = [...root.querySelectorAll(".exercise")];
   const exercises = sections.map((section, n) => new Exercise(section, answers[n], n + 1, keep));
-  const stored = (progress, name) => (Object.hasOwn(progress, name) ? progress[name] : NEW);
+  const stored = (progress, name) => ({ ...NEW, ...(Object.hasOwn(progress, name) && progress[name]) });
 
   function showScore() {
     const points = exercises.reduce((sum, { record }) => sum + record.points, 0);

@@ -195,7 +195,7 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
                 yield BufferLifetime(name, tape.initial.nbytes, number, last=number, why=BEGINS)
-            end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
+            end, why = last.get((named.number, tape.argument), (number, "not read later"))
             yield BufferLifetime(name, tape.final.nbytes, number, last=max(number, end), why=why)
 
 

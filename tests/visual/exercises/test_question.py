@@ -15,6 +15,7 @@ GROWS = visual.Question(
     mistakes={"yes": "0.95 ** 2 is 0.9025."},
 )
 HALF = visual.Question("What is 1/2?", 0.5, "By hand.", mistakes={2: "Upside down."})
+COUNT = visual.Question("How many?", "3", "Count.", choices=("2", "3", "4"))
 PAIR = visual.Question("Which taps?", (-1, 0), "Both.", hint="There are two.")
 ROOTS = visual.Question("Where is it zero?", (0.5, -2.0), "At both.", tolerance=0.01)
 TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
@@ -29,6 +30,8 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (GROWS, "yes", 2, "wrong", "0.95 ** 2 is 0.9025. It is less than 1."),
         (GROWS, "it depends", 1, "wrong", "Try another choice. Square 0.95."),
         (GROWS, "perhaps", 1, "not understood", "Expected one of: yes, no, it depends."),
+        (COUNT, 3, 1, "right", "Count."),
+        (COUNT, 2, 1, "wrong", "Try another choice."),  # not the second choice, which is right
         (HALF, "0.5", 1, "right", "By hand."),
         (HALF, 0.502, 1, "right", "By hand."),
         (HALF, 0.503, 1, "wrong", "Try another number."),

@@ -65,9 +65,8 @@ def influence(
     last = Series(report.derivative_label(report.end, "k"), report.index, report.last)
     last = last.sizes if report.is_scalar else last
     label = report.derivative_label("t", "s")
-    name = f"{label}: t, of {report.of}, down; s, of {report.by}, across"
     fill = partial(draw, table=shown.sizes, heads=(shown.rows, shown.columns))
-    heat_map = draw_panel(wide + LABELS, high, name, fill, right=0.0)
+    heat_map = draw_panel(wide + LABELS, high, f"{label}: row t, column s", fill, right=0.0)
     left = sheet.line - wide - LABELS - APART
     is_narrow = left < NARROWEST
     fill = partial(add_curves, plotted=PlottedQuantity(last.name, (last,), is_size=True))

@@ -29,7 +29,7 @@ from visual.scene.theme import LIGHT, Role, Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-AREA, BAR, NAMES, SMALL, MOST_BUFFERS = 100.0, 22.0, 150.0, 11.0, 14
+AREA, BAR, SMALL, NAME, MOST_BUFFERS = 100.0, 22.0, 11.0, 12.0, 14
 WORDS = {
     Role.INTERMEDIATE: "bytes while a Scan runs",
     Role.PRESERVED: "read by later Scans",
@@ -60,7 +60,7 @@ def memory(
         shown = {role: WORDS[role] for role in WORDS if role in roles}
         shapes, bottom = legend_shapes(shown, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
-    parts += _plans(report, sheet.line) if report.plans else ()
+    parts += _plans(report, sheet.line) if len(report.plans) > 1 else ()
     about = f"Live bytes, {counted(len(report.buffers), 'buffer')}, and the plans."
     return plot_scene(title, (read,), parts, about, report.document.blocks, sheet)
 
@@ -99,27 +99,29 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     """Yield the panel of the live bytes over the steps, then bars of at most 14 buffers."""
     from visual.pictures.plots.axes import LABELS, draw_panel
 
-    names = min(NAMES, line / 3)
+    hidden = sorted(report.buffers, key=lambda b: (b.last == b.first, -b.bytes))[MOST_BUFFERS:]
+    shown = [b for b in report.buffers if b not in hidden]
+    names = [printable(b.name + ", at first" * (b.why == BEGINS)) for b in shown]
+    widest = max((text_width(name, NAME, bold=True) for name in names), default=0.0)
+    indent = min(max(widest + 8, LABELS), line / 3)
 
     def fill(axes: "Axes") -> None:
         axes.set(xticks=[], yticks=[])
         _draw_scans(axes, LIGHT, report)
 
     title, note = "↑ bytes at once", "→ steps of the Scans"
-    panel = draw_panel(line - names + LABELS, AREA, title, fill, note, 0.0)
-    yield over(gap(line), shifted(panel, names - LABELS, 0))
-    edges = _edges(report, line - names)
-    hidden = sorted(report.buffers, key=lambda b: (b.last == b.first, -b.bytes))[MOST_BUFFERS:]
+    panel = draw_panel(line - indent + LABELS, AREA, title, fill, note, 0.0)
+    yield over(gap(line), shifted(panel, indent - LABELS, 0))
+    edges = _edges(report, line - indent)
     bars = list[Piece]()
-    for buffer in (buffer for buffer in report.buffers if buffer not in hidden):
-        name = printable(f"{buffer.name}{', at first' * (buffer.why == BEGINS)}")
+    for buffer, name in zip(shown, names, strict=True):
         left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
         room = max(1.0, right - left - 1)
-        box = Box(names + left, 0, room, BAR - 5, role)
-        shapes: list[Shape] = [fitted(0, 13, name, names - 8, 12, bold=True), box]
+        box = Box(indent + left, 0, room, BAR - 5, role)
+        shapes: list[Shape] = [fitted(0, 13, name, indent - 8, NAME, bold=True), box]
         if room > 40:
             why = f"{size_text(buffer.bytes)}: {buffer.why}"
-            shapes.append(fitted(names + left + 7, 12, why, room - 13, SMALL, role=role))
+            shapes.append(fitted(indent + left + 7, 12, why, room - 13, SMALL, role=role))
         bars.append(sized(line, BAR, *shapes))
     if hidden:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
@@ -128,14 +130,16 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:
-    """Yield two titles, then a plot for each plan: the bytes of its saved states over its steps."""
+    """Yield the titles, then a plot for each plan: the bytes of its saved states over its steps."""
     from visual.pictures.plots.axes import multiples
 
     plotted = list[PlottedQuantity]()
     for plan in report.plans:
         name, about = plan.name, f"{size_text(plan.room)}, {plan.work:,} steps"
         series = Series(name, np.arange(1, plan.work + 1), plan.bytes, "steps")
-        plotted.append(PlottedQuantity(name + " · best" * (plan is report.best), (series,), about))
+        plotted.append(PlottedQuantity(name, (series,), about))
     yield words("Plans that save fewer states", 12, bold=True)
     yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
+    if report.best is not None:
+        yield words(f"best within half of the bytes: {report.best.name}", 12, muted=True)
     yield multiples(plotted, line, limits=(0.0, max(plan.room for plan in report.plans)))

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 6  # the maximum number of panels
-NOTES = (
-    "a panel shows one quantity on its own scale, with its first and last value",
-    "[0], [1] …: the entries of an array; ‖ ‖: its norm; “steps”: a running total",
-    "|dC/dx|: the size, by powers of ten; C, C′ …: the differentiated cost; ↓0: zero",
-)
+PANEL = "a panel shows one quantity on its own scale, with its first and last value"
+ARRAY = "[0], [1] …: the entries of an array; ‖ ‖: its norm"
+TOTAL = "“steps”: a running total"
+SIZE = "|dC/dx|: the size, by powers of ten; C, C′ …: the differentiated cost; ↓0: zero"
 
 
 @picture_function
@@ -71,7 +70,12 @@ def values(
     for series, table in ((s, quantity.table) for quantity in known for s in quantity.series):
         groups.setdefault((table, series.across), []).append(series)
     tables = (Section(table, (table_of(group),)) for (table, _), group in groups.items())
-    return plot_scene(title, NOTES if sheet.legend else (), parts, about, tables, sheet)
+    curves = [series for quantity in shown for series in quantity.series]
+    notes = [PANEL]
+    notes += [ARRAY] * any(not series.is_scalar for series in curves)
+    notes += [TOTAL] * any(series.across == "steps" for series in curves)
+    notes += [SIZE] * any(quantity.is_size for quantity in shown)
+    return plot_scene(title, notes if sheet.legend else (), parts, about, tables, sheet)
 
 
 def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[PlottedQuantity]:

@@ -224,7 +224,7 @@ class StepTable(Table):
             [
                 f"traced: step {self.back} of {self.backward.scan.name}",
                 f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
-                f"largest difference from the gradient before, above: {float(distance)!r}",
+                f"largest difference from the gradient before, above: {float(distance):.2g}",
             ],
             [
                 ("tape before", after, "the gradient after, from above", {}, {}),
