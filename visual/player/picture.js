@@ -29,6 +29,11 @@ const ease = (f) => f * f * (3 - 2 * f);
 // Return the SVG path through points.
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
 
+/** Compress a text that is wider than `room`. A reader can make numbers longer. @param {any} node @param {number} room */
+function compress(node, room) {
+  if (node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+}
+
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
 const keyAt = (cell, p) => cell.keys.findLast(({ moment }) => moment <= p) ?? cell.keys[0];
 
@@ -161,6 +166,8 @@ class Picture {
     node.group.dataset.role = role;
     if (entries.length) this.entries(node, entries);
     else [node.value.textContent] = [text, node.list.replaceChildren()];
+    node.value.removeAttribute("textLength");
+    if (0.7 * node.cell.letters * text.length > node.cell.width - 6) compress(node.value, node.cell.width - 6);
     node.mark.textContent = role === "restored" ? "↺" : "";
     const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
     node.title.textContent = label;
@@ -229,8 +236,7 @@ class Picture {
       shape("rect", { ...box, rx: 5 }, group);
       for (const { x, y, content, size, anchor, bold } of texts) {
         const look = { "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 };
-        const node = shape("text", { x, y, ...look }, group, bold ? content : equation), room = box.width - (anchor === "end" ? 26 : 6);
-        if (node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+        compress(shape("text", { x, y, ...look }, group, bold ? content : equation), box.width - (anchor === "end" ? 26 : 6));
       }
       return { group, from, to };
     });
