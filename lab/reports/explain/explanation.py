@@ -23,6 +23,7 @@ NO_SCAN = (
     "The graph contains no Scan, and no operation that is known to come from pytensor.scan. A "
     "lab.Loop always builds a Scan."
 )
+ALL_INPUTS = "The backward Scan computes the gradients of all connected inputs, requested or not."
 ONE_STEP = (
     "PyTensor builds no Scan for a constant n_steps of 1: it inserts the step into the graph. The "
     "report shows a loop of one step, whose initial value is a parameter."
@@ -106,7 +107,8 @@ class ScanReport(Report):
         yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
         if self.outcomes:
             gradients = ReportTable(COLUMNS, tuple(_gradients(self.outcomes, self.system)))
-            yield Section("Gradient of each input", (gradients.compact,))
+            note = (ALL_INPUTS,) if len(gradients.rows) > 1 else ()
+            yield Section("Gradient of each input", (*note, gradients.compact))
         else:
             yield "The gradient does not pass through this Scan."
 
