@@ -75,6 +75,7 @@ OPERATORS: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
     | {"Pow": pt.pow, "USub": pt.neg, "And": _fold(pt.and_), "Or": _fold(pt.or_), "Not": pt.invert}
     | {"Lt": pt.lt, "LtE": pt.le, "Gt": pt.gt, "GtE": pt.ge, "Eq": pt.eq, "NotEq": pt.neq}
 )
+SIGNS = "+ - * / ** @ < <= > >= == != and or not"
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,8 @@ class _Reader:
                 why = "is not a number; write numbers as 2, 0.5, or 1e-3."
             case _:
                 why = (
-                    "is not part of the grammar; expected names, numbers, + - * / ** @, brackets, "
-                    f"or the functions {listing(FUNCTIONS)}."
+                    f"is not part of the grammar; expected names, numbers, {SIGNS}, brackets, or "
+                    f"the functions {listing(FUNCTIONS)}."
                 )
         raise self._error(node, why)
 
@@ -218,7 +219,7 @@ class _Reader:
     def _operation(self, node: ast.expr, operator: ast.AST, *operands: ast.expr) -> Call:
         name = type(operator).__name__
         if name not in OPERATORS:
-            raise self._error(node, "has an operator that is not part of the grammar.")
+            raise self._error(node, f"has an operator other than {SIGNS}.")
         terms = tuple(map(self._term, operands))
         if (
             name == "Pow"
@@ -251,16 +252,15 @@ class _Reader:
         name, tap = _name_of(node.value), _tap(node.slice)
         if not name:
             raise self._error(node, "is not a variable with a step in [ ], such as x[t-1].")
+        if name in self.names.parameters:
+            raise self._error(node, f"has a step in [ ], but {name} is a parameter; write {name}.")
         if name not in (*self.tapped, *self.earlier):
-            raise self._error(
-                node,
-                f"has a step in [ ], but only {listing(self.tapped)} can have a step. "
-                f"To add one, pass its value, as in states={{{name!r}: 0.5}}.",
-            )
+            known = f"; expected {listing(self.tapped, 'or')}" if self.tapped else ""
+            why = f"is not a value of a state or a sequence{known}. To add a state, pass its "
+            raise self._error(node, f"{why}initial value, as in states={{{name!r}: 0.5}}.")
         if tap is None:
-            raise self._error(
-                node, f"has no step in [ ]; write a step, such as {name}[t-1] or {name}[t]."
-            )
+            why = "has an index other than t plus or minus an integer"
+            raise self._error(node, f"{why}; write {name}[t-1] or {name}[t].")
         if abs(tap) > FARTHEST:
             raise self._error(node, f"is too far away; expected a tap of at most {FARTHEST} steps.")
         if tap == 0 and name not in self.names.sequences and name not in self.earlier:
@@ -270,7 +270,7 @@ class _Reader:
         if tap and name not in self.tapped:
             raise self._error(node, "is an output; the step cannot look back at outputs.")
         if tap > 0 and name in self.names.states:
-            raise self._error(node, f"expected a tap below 0 for a state, as in {name}[t-1].")
+            raise self._error(node, f"is a later value of a state; write {name}[t-1].")
         return Leaf(name, tap, -1)
 
     def _call(self, node: ast.Call) -> Term:

@@ -35,9 +35,8 @@ def values_by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T
         check_type(argument, name, str, "the names of variables")
         normal = identifier(name)
         if normal in named:
-            raise ArgumentError(
-                f"{argument}: {quote(name)} is the name {quote(normal)}; use each name only once."
-            )
+            same = f" is the name {quote(normal)}; use" if name != normal else ": use"
+            raise ArgumentError(f"{argument}: {quote(name)}{same} each name only once.")
         named[normal] = value
     return named
 
@@ -58,7 +57,7 @@ class Source:
             line = min(error.lineno or 1, self.text.count("\n") + 1)
             whole = self.text.split("\n")[line - 1]
             excerpt = whole[max(0, (error.offset or 1) - 1) :].strip() or whole
-            why = f"cannot be read as a formula, such as 'x**2 + 1': {error.msg}."
+            why = f"cannot be read as a formula, such as 'x**2 + 1': {error.msg.rstrip('?')}."
             raise self._error(line, excerpt, why) from None
         except (ValueError, MemoryError, RecursionError):
             raise self.too_long() from None
