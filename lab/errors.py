@@ -235,13 +235,21 @@ def first_line(error: BaseException) -> str:
 def quote(value: object) -> str:
     """Return the ``repr`` of a value on one line, shortened for an error.
 
-    A member of a StrEnum is quoted as the text that the user writes.
+    A member of a StrEnum is quoted as the text that the user writes, and a slice as ``5:1``.
     """
     try:
+        if isinstance(value, slice):
+            return shorten(slice_text(value))
         text = _SHORT.repr(str(value) if isinstance(value, StrEnum) else value)
     except Exception:  # __repr__ may raise
         text = f"a {type(value).__name__}"
     return shorten(text)
+
+
+def slice_text(part: slice) -> str:
+    """Write a slice as ``5:1``, or with a step other than 1 as ``0:9:2``."""
+    ends = (part.start, part.stop, *([] if part.step in (None, 1) else [part.step]))
+    return ":".join("" if end is None else str(end) for end in ends)
 
 
 def shorten(text: str, most: int = MAX_CHARACTERS) -> str:

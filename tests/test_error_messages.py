@@ -108,6 +108,8 @@ MESSAGES = [
     (lambda: draw("genealogy").save("walk.gif"), "path = 'walk.gif': ", ".svg, .pdf"),
     (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
     (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
+    (lambda: SQUARE.trace(keep=slice(5, 1)), "keep = 5:1: "),
+    (lambda: visual.Workbench("gpa"), "loop = 'gpa': expected one of written, square"),
     (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
 ]
 
@@ -215,7 +217,7 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} --theme pink -o x.svg", "pink", "dark"),
     (f"{SQUARE_TAPES} --order two -o x.svg", "--order two: expected an integer."),
     (f"{SQUARE_TAPES} --scale big -o x.png", "--scale big: expected a number."),
-    (f"{SQUARE_TAPES} --scale 0.05 -o x.png", "--scale 0.05"),
+    (f"{SQUARE_TAPES} --scale 0 -o x.png", "--scale 0: expected a number of 0.1 or more."),
     (f"{SQUARE_TAPES} --width colum -o x.svg", "--width colum", "column"),
     (f"{SQUARE_TAPES} --animate -o -", "--animate", ".svg"),
     (f"{SQUARE_TAPES} -o walk.avi", "--out walk.avi", ".gif", ".pdf"),

@@ -315,6 +315,14 @@ WIDTH = Choice(
 SHOWN = Choice(STEPS.name, STEPS.help, metavar="A:B", checker=check_shown)
 NO_LEGEND = boolean("no_legend", "leave out the legend")
 THEME = Choice("theme", "colors: light, dark, or print", "colors", default="light", known=THEMES)
+SCALE = Choice(
+    "scale",
+    "scale of a .png or .gif; 3.125 is 300 dpi",
+    metavar="S",
+    default=1,
+    reader=float,
+    expected="a number",
+)
 RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 

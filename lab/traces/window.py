@@ -24,7 +24,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.basic import tensor_from_scalar
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GraphError, argument_error, first_line, quote
+from lab.errors import ArgumentError, GraphError, argument_error, first_line, quote, slice_text
 from lab.gradients.decisions import decisions_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
@@ -58,9 +58,7 @@ def check_keep(keep: object) -> Keep:
 
 def keep_text(keep: Keep) -> str:
     """Return `keep` as a text that `check_keep` reads: ``500:510``."""
-    if isinstance(keep, str):
-        return keep
-    return ":".join("" if end is None else str(end) for end in (keep.start, keep.stop))
+    return keep if isinstance(keep, str) else slice_text(keep)
 
 
 def check_memory(outputs: Sequence[Variable], given: Values) -> None:

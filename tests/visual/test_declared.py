@@ -10,18 +10,18 @@ import visual
 from lab.loops import gallery
 from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
-from visual.options import DERIVATIVE, RULE, THEME
+from visual.options import DERIVATIVE, RULE, SCALE, THEME
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import view_options
 from visual.workbench.workbench import Workbench
 
-DRAWN = [*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME]
+DRAWN = [*DERIVATIVE.values(), *OPTIONS, *PAPER, SCALE, THEME]
 DECLARED = {choice.name: choice for choice in (*DRAWN, RULE, *OF_A_PAGE)}
 # Arguments that are not options of a picture: the subject, and the output.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph"),
-    *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
+    *("out", "animate", "formats", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
 # A page has tap patterns by loop; `compiled` has PyTensor's mode, not a derivative's.

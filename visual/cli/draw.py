@@ -9,7 +9,7 @@ from visual.cli import shared
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import FIGURES, draw, figure
 from visual.drawing.export import FORMATS, export
-from visual.options import DERIVATIVE, STEPS, THEME
+from visual.options import DERIVATIVE, SCALE, STEPS, THEME
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.formats import SUFFIXES, check_scale, picture_path
 from visual.scene.shapes import Scene
@@ -54,7 +54,8 @@ def _loops(_: argparse.Namespace) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    check_scale(options.scale)
+    scale = shared.typed_value(options, SCALE)
+    check_scale(scale)
     if options.out != "-":
         picture_path(options.out, options.animate)
     elif options.animate:
@@ -63,7 +64,7 @@ def _draw(options: argparse.Namespace) -> None:
     if options.out == "-":
         shared.show(scene.text(), end="")
     else:
-        scene.save(options.out, options.scale, options.animate)
+        scene.save(options.out, scale, options.animate)
 
 
 def _picture(options: argparse.Namespace) -> Scene:
@@ -92,6 +93,6 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
 
 def _export(options: argparse.Namespace) -> None:
     subject, given, about = shared.drawing_arguments(options)
-    about |= shared.typed_options(options, [THEME])
+    about |= shared.typed_options(options, [THEME, SCALE])
     formats = [name.strip() for name in options.formats.split(",")]
-    shared.show(export(subject, options.out, formats, scale=options.scale, given=given, **about))
+    shared.show(export(subject, options.out, formats, given=given, **about))

@@ -116,9 +116,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
-        number = re.fullmatch(r"argument (\S+): invalid float value: '(.*)'", message)
-        if number is not None:
-            message = f"{number[1]} {shorten(number[2])}: expected a number."
         missing = re.fullmatch("the following arguments are required: ([^,]+)(,.*)?", message)
         if missing is not None:
             example = ", such as -o tape.svg" if missing[1].startswith("-o") else ""

@@ -31,7 +31,7 @@ from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
 from lab.traces.run import Values
-from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value, option_error
+from visual.options import AT, DERIVATIVE, ORDER, SCALE, STEPS, THEME, Choice, Value, option_error
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
@@ -77,9 +77,7 @@ def add_drawing(
     add(derivative, *DERIVATIVE.values())
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
-    add(output, THEME)
-    scale = "scale of a .png or .gif; 3.125 is 300 dpi (default: 1)"
-    output.add_argument("--scale", type=float, default=1.0, metavar="S", help=scale)
+    add(output, THEME, SCALE)
     return output
 
 

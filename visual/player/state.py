@@ -53,7 +53,8 @@ def from_text(text: str) -> dict[str, object]:
     UnknownNameError for a key that is not in `KEYS`.
     """
     state: dict[str, Any] = {}
-    for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
+    link = check_type("text", text, str, "text").rpartition("#")[2]
+    for pair in filter(None, (link if "=" in link or not link else f"loop={link}").split("&")):
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
         if not equals or (key in KEYS and bool(name) != (key in MAPPINGS)):
@@ -64,6 +65,8 @@ def from_text(text: str) -> dict[str, object]:
         value: Any = unquote(written)
         if key not in TEXTS:
             value = _read(unquote(code), value, key in ("options", "cost", "contributor"))
+        if key == "taps" and isinstance(value, int):  # a page also accepts a single tap
+            value = (value,)
         (state.setdefault(key, {}) if name else state)[name or key] = value
     return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
 

@@ -67,10 +67,9 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     across, down = (math.ceil(min(side * scale, MOST_SIDE)) for side in (width, height))
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
-        raise ArgumentError(
-            f"scale = {quote(scale)} would make {across:,} by {down:,} pixels; this picture can "
-            f"have a scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
-        )
+        fix = f"Use at most {math.floor(side * 100) / 100:g}, or save a .svg or .pdf file."
+        why = f"the image would have {across:,} by {down:,} pixels. {fix}"
+        raise argument_error("scale", scale, why)
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workbenches import rebuild, send
 
-from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.workbench import Workbench
 
 
 def test_link_and_copied_cell_have_the_moment_until_another_run():
-    bench = Workbench(gallery.loops["gap"], order=2, view="machine")
+    bench = Workbench("gap", order=2, view="machine")
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
     copy = rebuild(bench)
@@ -140,3 +139,4 @@ def test_the_text_is_short_and_another_reader_finds_the_same_pairs():
     )
     assert dict(parse_qsl(text))["rule"] == "a & b = c"
     assert from_text(text) == state
+    assert from_text("taps.x=-1") == from_text("taps.x=-1,") == {"taps": {"x": (-1,)}}
