@@ -270,6 +270,15 @@ def test_rotating_a_phone_preserves_the_moment(page, opened):
     page.wait_for_selector(".scantape-machine.narrow")
 
 
+def test_headings_stay_in_view_while_a_machine_scrolls(page, opened):
+    opened("gap", 2, width=360)
+    heads = (
+        "() => [...document.querySelectorAll('.scan')].map((h) => h.getBoundingClientRect().left)"
+    )
+    assert page.locator(".stage").evaluate("(stage) => (stage.scrollLeft = 99)") == 99
+    assert [left for left in page.evaluate(heads) if not 20 <= left < 40] == []
+
+
 OVERLAPS = """(count) => {
     const { machine } = document.querySelector(".scantape-machine"), overlaps = [];
     for (let n = 0; n < count; n += 1) {

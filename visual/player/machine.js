@@ -112,6 +112,9 @@ class Machine {
     const scale = clamp(Math.min((this.stage.clientWidth || width) / width, room / height), 1, 1.45);
     this.picture.svg.style.width = `${Math.round(width * scale)}px`;
     this.stage.style.maxHeight = `${room}px`;
+    const { stage, picture: { strips } } = this; // headings above rows do not scroll to the left
+    stage.onscroll = () => strips.setAttribute("transform", `translate(${stage.scrollLeft / scale} 0)`);
+    stage.onscroll();
   }
 
   /** If the picture scrolls, show the slots that the current group writes (or its Scan, if it writes none), and if they fit, the slots that it reads. @param {Place} at */

@@ -60,6 +60,7 @@ class Picture {
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
     this.tracks = data.events.flatMap((event, n) =>
       event.groups.flatMap(({ parts }) => parts.flatMap((part) => this.track(part, n + 1))));
+    this.lines = shape("g", { class: "over" }, this.svg); // below all headings, factors, and values
     this.strips = shape("g", {}, this.svg);
     for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
       const parent = has_ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
@@ -176,8 +177,7 @@ class Picture {
 
   /** Replace the drawn parts by the lines and the moving values of other parts. @param {Part[]} parts */
   drawParts(parts) {
-    this.over.replaceChildren();
-    this.lines = shape("g", {}, this.over); // below all factors and values
+    for (const layer of [this.lines, this.over]) layer.replaceChildren();
     this.parts = parts.map((part) => this.drawPart(part));
     for (const [number, { name }] of this.cells.entries()) name.style.display = parts.some(({ hidden }) => hidden.includes(number)) ? "none" : "";
   }
