@@ -2,7 +2,7 @@
 
 import argparse
 
-from lab.errors import LabError, listing, quote
+from lab.errors import LabError, listing
 from lab.loops.loop import Loop
 from visual.cli.shared import Commands, add, add_command, load, show, typed_options
 from visual.options import TAPS, option_error, words
@@ -40,7 +40,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
-    loops = loops_of([*map(_loop, words(options.loops))] or None, LOOPS)
+    loops = loops_of([load("--loops", name) for name in words(options.loops)] or None, LOOPS)
     page = Page(
         loops=loops,
         taps=dict(_taps(text, loops) for text in options.taps),
@@ -52,14 +52,6 @@ def _page(options: argparse.Namespace) -> None:
     count, size = len(page.runs) - missing, path.stat().st_size / 1e6
     more = f"; {missing} combinations have no derivative" if missing else ""
     show(f"{path}: {count} machines, {size:.1f} MB{more}.")
-
-
-def _loop(name: str) -> Loop:
-    """Return the loop `name`; raise ArgumentError for an object that is not a loop."""
-    loop = load("--loops", name)
-    if not isinstance(loop, Loop):
-        raise option_error("--loops", name, f"expected a lab.Loop, got {quote(loop)}.")
-    return loop
 
 
 def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:

@@ -14,9 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from lab.errors import argument_error, quote
+from lab.errors import check_integer, quote
 from visual.scene.shapes import Scene
 
+TRY = "the number of the try, from 1"
 LONGEST = 120  # the maximum number of characters in a text, or of numbers in another answer
 NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
@@ -80,7 +81,7 @@ class ExerciseTask:
         `tries` is 1 for the first try, then 2, 3, …; a later try receives a clearer hint. Raises
         ArgumentError for other `tries`.
         """
-        check_tries(tries)
+        check_integer("tries", tries, TRY, least=1)
         typed = answer.strip() if isinstance(answer, str) else quote(answer)
         if typed in self.choices:  # a choice can be a number
             answer = self.choices.index(typed) + 1
@@ -162,9 +163,3 @@ def flatten(values: object) -> Iterator[float]:
             yield from flatten(value)
     else:
         raise TypeError(f"{quote(values)}: expected numbers.")
-
-
-def check_tries(tries: int) -> None:
-    """Raise ArgumentError unless `tries` is a positive integer."""
-    if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
-        raise argument_error("tries", tries, "expected 1 for the first try, then 2, 3, …")

@@ -19,6 +19,7 @@ import numpy as np
 from lab.errors import (
     argument_error,
     check_function,
+    check_integer,
     check_sequence,
     check_type,
     first_line,
@@ -27,7 +28,7 @@ from lab.errors import (
 )
 from lab.notation import counted, number_text
 from lab.traces.trace import Trace
-from visual.exercises.answers import AnswerOutcome, AnswerVerdict, check_tries, flatten
+from visual.exercises.answers import TRY, AnswerOutcome, AnswerVerdict, flatten
 from visual.exercises.progress import MOST, AnswerRecord, load, save
 from visual.layout.names import NamedScan
 
@@ -90,7 +91,7 @@ class Work:
 
     def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
         """Return the verdict on the first case with a wrong result, or a verdict on all cases."""
-        check_tries(tries)
+        check_integer("tries", tries, TRY, least=1)
         check_function("written", written)
         verdicts = (self._find_mistake(written, case, tries) for case in self.cases)
         tested = f"Tested with {listing(map(_arguments, self.cases))}."

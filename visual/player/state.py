@@ -53,8 +53,7 @@ def from_text(text: str) -> dict[str, object]:
     UnknownNameError for a key that is not in `KEYS`.
     """
     state: dict[str, Any] = {}
-    link = check_type("text", text, str, "text").rpartition("#")[2]
-    for pair in filter(None, (link if "=" in link or not link else f"loop={link}").split("&")):
+    for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
         if not equals or (key in KEYS and bool(name) != (key in MAPPINGS)):

@@ -118,11 +118,11 @@ def loop_of(name: object, texts: Iterable[object] = START, steps: object = STEPS
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench and the moment in a text; -1 is the default moment.
+    """Return the bench and the moment in a text or of a named loop; -1 is the default moment.
 
     Raises LabError for an invalid text.
     """
-    state = from_text(text)
+    state = {"loop": text} if text.isidentifier() else from_text(text)
     name, moment = state.pop("loop", "square"), check_integer("moment", state.pop("moment", -1))
     texts = state.pop("step", START[0]), state.pop("values", START[1])
     loop = loop_of(name, texts, state.get("steps", STEPS))

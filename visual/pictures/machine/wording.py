@@ -93,10 +93,9 @@ class Wording:
 
     def _numeral(self, text: str, value: np.ndarray, style: NumberStyle) -> str:
         """Return a number as text, with its place if the events are `PlacedEvents`."""
-        events = self.events
-        place = (
-            events.place(value, self._index(value)) if isinstance(events, PlacedEvents) else None
-        )
+        if not isinstance(self.events, PlacedEvents):
+            return text
+        place = self.events.place(value, self._index(value))
         return text if place is None else Numeral(text, place, style)
 
     def is_zero(self, value: np.ndarray) -> bool:
