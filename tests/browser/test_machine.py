@@ -272,11 +272,10 @@ def test_rotating_a_phone_preserves_the_moment(page, opened):
 
 def test_headings_stay_in_view_while_a_machine_scrolls(page, opened):
     opened("gap", 2, width=360)
-    heads = (
-        "() => [...document.querySelectorAll('.scan')].map((h) => h.getBoundingClientRect().left)"
-    )
-    assert page.locator(".stage").evaluate("(stage) => (stage.scrollLeft = 99)") == 99
-    assert [left for left in page.evaluate(heads) if not 20 <= left < 40] == []
+    scroll = "(stage) => { stage.scrollLeft = 99; return new Promise(requestAnimationFrame); }"
+    page.locator(".stage").evaluate(scroll)
+    assert page.locator(".stage").evaluate("(stage) => stage.scrollLeft") == 99
+    assert all(20 <= head.bounding_box()["x"] < 40 for head in page.locator(".scan").all())
 
 
 OVERLAPS = """(count) => {
