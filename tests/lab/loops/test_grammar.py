@@ -111,7 +111,6 @@ ERRORS = [
     ("sin(x)(u)", "sin(x)", "not a supported function"),
     ("x + sin", "sin", "not a name of this loop"),
     ("t*x", "t", "only in"),  # the advice to pass a value of t would not help
-    ("[x for x in u]", "[x for x in u]", "not part"),
     ("x + 'a'", "'a'", "not a number"),
     ("-True", "True", "not a number"),
     ("1j*x", "1j", "not a number"),
