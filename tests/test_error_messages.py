@@ -108,7 +108,6 @@ MESSAGES = [
     (lambda: draw("genealogy").save("walk.gif"), "path = 'walk.gif': ", ".svg, .pdf"),
     (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
     (lambda: draw(stpe=1), "stpe = 1: ", "Did you mean step?"),
-    (lambda: SQUARE.trace(keep=slice(5, 1)), "keep = 5:1: "),
     (lambda: visual.Workbench("gpa"), "loop = 'gpa': expected one of written, square"),
     (lambda: visual.Workbench(ordr=2), "ordr = 2: unknown choice. Did you mean order?"),
 ]
