@@ -9,7 +9,7 @@ import re
 from typing import Any, Literal, cast
 
 from visual.backends.svg import to_svg
-from visual.scene.fonts import folder
+from visual.scene.fonts import advances, folder
 from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
@@ -54,6 +54,9 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
 def _typeset_scene(
     scene: Scene, form: Literal["pdf", "png"], svg: str, page: tuple[float, float], size: str
 ) -> bytes:
+    # Typst would draw a whole text, numbers included, in another font that has these letters.
+    unknown = {*filter(str.isprintable, {*svg})} - {*advances()}
+    svg = svg.translate(dict.fromkeys(map(ord, unknown), "□"))
     given = {"svg": svg, "title": scene.title, "description": scene.description}
     inputs = {name: words.encode(errors="replace").decode() for name, words in given.items()}
     return typeset(PAGE.format(*page, scene.theme.background, size), form, inputs)
