@@ -103,10 +103,8 @@ def dot_product(
     for name in known:
         check_choice("tangents", name, moved, "the differentiated variables are {}.")
     v = {
-        name: _given_or_random(
-            f"tangents[{quote(name)}]", known.get(name), graph.given[variable], rng
-        )
-        for name, variable in moved.items()
+        n: _given_or_random(f"tangents[{quote(n)}]", known.get(n), graph.given[variable], rng)
+        for n, variable in moved.items()
     }
 
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}

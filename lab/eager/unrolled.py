@@ -52,14 +52,12 @@ def unrolled(loop: "Loop") -> Function:
                 f"{len(values)}."
             )
         given = dict(zip(names, values, strict=True))
-        tapes: dict[str, list[Value]] = {}
-        for state in loop.states:
-            rows = given[state.name]
-            tapes[state.name] = (
-                [rows] if state.reach == 1 else [rows[n] for n in range(state.reach)]
-            )
+        tapes = {
+            s.name: [given[s.name]] if s.reach == 1 else [given[s.name][n] for n in range(s.reach)]
+            for s in loop.states
+        }
         for step in steps(loop.steps):
-            results, stop = results_of(loop.step(**_arguments(loop, given, tapes, step)))
+            results, stop = results_of(loop.call_step(_values_read(loop, given, tapes, step)))
             for state, result in zip(loop.states, results, strict=False):  # outputs come later
                 tapes[state.name].append(result)
             if stop is not None and stop.data:  # a constant, because the loop runs on numbers
@@ -71,13 +69,12 @@ def unrolled(loop: "Loop") -> Function:
     return function
 
 
-def _arguments(
+def _values_read(
     loop: "Loop", given: dict[str, Value], tapes: dict[str, list[Value]], step: int
-) -> dict[str, Value | list[Value]]:
-    """Return the arguments of the step by name: a value, or a list of values for several taps."""
+) -> dict[str, list[Value]]:
+    """Return the values that a step reads, by name, with a value for each tap."""
     read = {state.name: [tapes[state.name][tap] for tap in state.taps] for state in loop.states}
     for sequence in loop.sequences:
         values = given[sequence.name]
         read[sequence.name] = [values[sequence.start(tap) + step] for tap in sequence.taps]
-    arguments = {name: at[0] if len(at) == 1 else at for name, at in read.items()}
-    return arguments | {parameter.name: given[parameter.name] for parameter in loop.parameters}
+    return read | {parameter.name: [given[parameter.name]] for parameter in loop.parameters}

@@ -165,7 +165,7 @@ def _call_step(
 ) -> tuple[dict[str, Result], Variable | None]:
     """Call the step once; return its results by name, and its until condition or None."""
     try:
-        returned = loop.step(**{n: v if v[1:] else v[0] for n, v in arguments.items()})
+        returned = loop.call_step(arguments)
     except LabError:
         raise
     except Exception as error:
@@ -175,13 +175,10 @@ def _call_step(
         raise ArgumentError(f"step failed with {counts}: {first_line(error)}") from error
     results, condition = results_of(returned)
     _check_step_inputs([*results, condition], arguments)
-    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
-    if len(results) != len(names):
-        raise ArgumentError(
-            f"step returned {counted(len(results), 'value')}, expected {len(names)}, for "
-            f"{listing(names)}."
-        )
-    return dict(zip(names, results, strict=True)), condition
+    if len(results) != len(loop.results):
+        expected = f"expected {len(loop.results)}, for {listing(loop.results)}."
+        raise ArgumentError(f"step returned {counted(len(results), 'value')}, {expected}")
+    return dict(zip(loop.results, results, strict=True)), condition
 
 
 def _check_step_inputs(

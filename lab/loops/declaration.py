@@ -89,6 +89,15 @@ class Declaration:
         return (*self.states, *self.sequences, *self.parameters, *self.random)
 
     @property
+    def results(self) -> list[str]:
+        """The names of the results of the step, in order: states, outputs, and random states."""
+        return [*(s.name for s in self.states), *self.outputs, *(r.name for r in self.random)]
+
+    def call_step(self, read: Mapping[str, Any]) -> object:
+        """Call the step with lists of values by name; pass the value of a list of length 1."""
+        return self.step(**{name: v if v[1:] else v[0] for name, v in read.items()})
+
+    @property
     def values(self) -> dict[str, np.ndarray]:
         """The declared values of all variables except random states, by name."""
         variables = self.variables.items()

@@ -57,8 +57,7 @@ def scan_call(loop: Declaration) -> ScanCall:
         "return_list": True,
         "return_updates": False,
     }
-    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
-    return ScanCall(arguments, inputs, given, tuple(names))
+    return ScanCall(arguments, inputs, given, names=tuple(loop.results))
 
 
 def _positional_step(loop: Declaration) -> Callable[..., object]:
@@ -69,8 +68,7 @@ def _positional_step(loop: Declaration) -> Callable[..., object]:
 
     def step(*values: Variable) -> object:
         rest = iter(values)
-        read = {name: list(islice(rest, count)) for name, count in counts.items()}
-        results = loop.step(**{name: v if v[1:] else v[0] for name, v in read.items()})
+        results = loop.call_step({name: [*islice(rest, n)] for name, n in counts.items()})
         if isinstance(results, tuple | list) and isinstance(results[-1], until):
             return list(results[:-1]), results[-1]  # PyTensor requires a list
         return results
