@@ -20,6 +20,7 @@ from itertools import islice
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
+from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import (
@@ -49,6 +50,7 @@ from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # largest number of entries of all derivatives together
+BATCH = 64  # largest number of unit cotangents in one run
 MOST = 200  # largest number of rows and of columns of the result
 MOST_WORK = 4e9  # largest number of multiplications, which take a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
@@ -267,20 +269,20 @@ class _Steps:
         factors = {
             (state, read): np.zeros((steps, sizes[state], sizes[read[0]])) for state, read in filled
         }
-        ready = Ready()
-        for entry in range(max(self.entries)):
-            for state, cotangent in enumerate(output_cotangents):
-                unit = np.zeros(self.states[state].initial.shape[1:], cotangent.type.dtype)
-                unit.reshape(-1)[entry : entry + 1] = 1
-                self.given[cotangent] = unit
+        ready, size = Ready(), min(BATCH, max(self.entries))
+        for first in range(0, max(self.entries), size):
+            for state, cotangents in enumerate(output_cotangents):
+                units = np.eye(first + size, sizes[state], dtype=cotangents.type.dtype)[first:]
+                shape = self.states[state].initial.shape[1:]
+                self.given[cotangents] = units.reshape(size, *shape)
             values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
             for key, matrices in factors.items():
-                if entry < matrices.shape[1]:
-                    row = np.asarray(values[filled[key]])
-                    matrices[:, entry] = row.reshape(len(matrices), matrices.shape[2])
+                rows = np.asarray(values[filled[key]]).reshape(steps, -1, matrices.shape[2])
+                part = matrices[:, first : first + size]
+                part[...] = rows[:, : part.shape[1]]
         return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
-    def _transposed(self) -> tuple[list[Variable], dict[tuple[int, Read], Variable]]:
+    def _transposed(self) -> tuple[list[TensorVariable], dict[tuple[int, Read], Variable]]:
         """Return an input for the cotangent of each state, and the cotangents of the step's reads.
 
         One Scan computes the cotangents of the reads, with a row per step.  Its steps are
@@ -306,17 +308,19 @@ class _Steps:
                 variables.append(part)  # for example, a generator
         output_cotangents, outputs = [], dict[tuple[int, Read], LoopVariable]()
         for state, result in enumerate(self.results):
-            inner, cotangent = result.type(), result.type()
-            output_cotangents.append(cotangent)
-            part = LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
+            several = pt.tensor(dtype=result.type.dtype, shape=(None, *result.type.shape))
+            inner, cotangent = several.type(), result.type()
+            output_cotangents.append(several)
+            part = LoopVariable(Kind.PARAMETER, "cotangents", SEQUENCE, several, (inner,))
             variables.append(part)
             with our_pullback():  # one result at a time, because 0 × infinity is nan
-                gradients = pytensor_gradients((result * inner).sum(), [*reads.values()])
+                gradients = pytensor_gradients((result * cotangent).sum(), [*reads.values()])
             for read, gradient in zip(reads, gradients, strict=True):
                 status = status_of(gradient)
                 if isinstance(status, Undefined):
                     raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
                 if isinstance(gradient, TensorVariable):
+                    gradient = vectorize_graph(gradient, {cotangent: inner})
                     part = LoopVariable(Kind.NIT_SOT, "gradient", OUTPUT, n_steps, (), (gradient,))
                     outputs[state, read] = part
                     variables.append(part)
@@ -396,6 +400,7 @@ def _largest(
 
 def _norms(matrices: np.ndarray) -> np.ndarray:
     """Return the spectral norms; a matrix with an infinite or nan entry has the norm inf or nan."""
-    odd = ~np.isfinite(matrices).all(axis=(-2, -1))
-    norms = np.linalg.norm(np.where(odd[..., None, None], 0, matrices), 2, axis=(-2, -1))
-    return np.where(odd, np.where(np.isnan(matrices).any(axis=(-2, -1)), np.nan, np.inf), norms)
+    norms = np.abs(matrices).max(axis=(-2, -1), initial=0.0)  # nan is the largest
+    plain = np.isfinite(norms) & (norms != 0)
+    norms[plain] = np.linalg.norm(matrices[plain], 2, axis=(-2, -1))
+    return norms
