@@ -150,7 +150,6 @@ def test_invalid_progress_is_rejected(data):
         (range(3), True, (0, 1, 2)),
         (np.array([1.5, 2.0]), True, (1.5, 2)),
         (np.array(0.25), False, (0.25,)),
-        (np.float32(0.5), False, (0.5,)),
         (np.int64(-1), True, (-1,)),
         ([(1,), np.array([[2], [3]])], True, (1, 2, 3)),
         ("0,95", False, (0.95,)),
