@@ -15,7 +15,7 @@ import pytest
 from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Picture, conflicts, problems
 from pictures.routing import DRAWN
-from strange_loops import HOSTILE, LONG, LOOPS, TAPES, WRT
+from strange_loops import HOSTILE, LONG, LOOPS, TAPES, WRT, loop_of
 from twins import printed_with_two_seeds
 
 import lab
@@ -138,12 +138,14 @@ def tap_pictures(_: str) -> Iterator[Picture]:
 
 
 def every_scan(_: str) -> Iterator[Picture]:
-    """Draw every Scan of the third derivative, in the pictures that open a Scan."""
+    """Draw every Scan of the third derivative, and all moments of a machine with a long name."""
     for name in ("gap", "coupled", "rnn", "newton"):
         for kind in ("tapes", "unrolled"):
             for scan in range(1, 9):
                 scene = draw(name, kind, order=3, scan=scan)
                 yield Picture(name, kind, scene, {"scan": scan})
+    machine = visual.machine(loop_of(3 * LONG, 0.5).trace())
+    yield from (Picture("very long", "machine", machine.scene(m)) for m in range(8))
 
 
 def step_graphs(_: str) -> Iterator[Picture]:

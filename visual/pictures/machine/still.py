@@ -184,7 +184,8 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
     end = x + room
     for piece in pieces:
         role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME, Ink.SIGN)
-        wide = min(text_width(piece.text, size, bold=bold), room - 10)
+        most = room / 2 if piece.ink is Ink.NAME else room - 10  # so that one line has the numbers
+        wide = min(text_width(piece.text, size, bold=bold), most)
         if x + wide + 10 > end:
             x, y = end - room + 12, y + LINE_HEIGHT
         if role is not None:
@@ -194,7 +195,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
         indent = piece.text[: piece.text.find(content)]
         if content:
             left, muted = x + text_width(indent, size, bold=bold), piece.ink is Ink.NAME
-            yield fitted(left, y, content, room - 10, size, role=role, bold=bold, muted=muted)
+            yield fitted(left, y, content, most, size, role=role, bold=bold, muted=muted)
         x += wide + (5 if role else 0)
 
 
