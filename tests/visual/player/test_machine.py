@@ -415,21 +415,28 @@ def test_an_operation_can_have_the_name_of_a_node():
     assert pieces == [("n₇(", Ink.PLAIN), ("2.5", Ink.PRESERVED), (")", Ink.PLAIN)]
 
 
-def test_a_written_number_is_red_if_it_differs_in_digits_that_are_not_shown():
-    """Compare all digits of both cells. The factors 0.11797 and 0.118 print the same product."""
-    machine = pair_of(lab.break_rule(gallery.loops["coupled"], "unreversed-sequences", 2))
-    hidden = 0
+COUPLED = gallery.loops["coupled"], "unreversed-sequences", 2
+ARRAY = loop_of("x", [X, 0.0], lambda x: x * x, n_steps=2), "accumulate-overwritten", 3
+
+
+@pytest.mark.parametrize(("arguments", "hidden", "has_red_0"), [(COUPLED, 2, 1), (ARRAY, 0, 0)])
+def test_a_number_is_red_if_it_differs_from_the_correct_number(arguments, hidden, has_red_0):
+    """Compare all digits, for each entry. The factors 0.11797 and 0.118 print the same product."""
+    machine, reds = pair_of(lab.break_rule(*arguments)), []
     for event in machine.events:
         for group in event.groups:
             cells = [(machine.cells[part.target], part) for part in group.parts]
             first = {cell.name: (cell, part) for cell, part in cells if not part.is_second}
             for cell, part in ((c, p) for c, p in cells if p.is_second and c.name in first):
                 twin, correct = first[cell.name]
-                true, faulty = (float(each.at(event.number).full) for each in (twin, cell))
-                is_red = part.sentence[2].ink is Ink.WRONG
-                assert is_red == (not np.isclose(true, faulty, rtol=1e-9)), part.formula
-                hidden += is_red and part.new == correct.new
-    assert hidden == 2
+                values = (np.ravel(each.at(event.number).array) for each in (twin, cell))
+                lines = (each.by_entry or [each] for each in (correct, part))
+                for true, faulty, right, line in zip(*values, *lines, strict=True):
+                    is_red = line.sentence[2].ink is Ink.WRONG
+                    assert is_red == (not np.isclose(true, faulty, 1e-9, 0)), part.formula
+                    hidden -= is_red and line.sentence[2].text == right.sentence[2].text
+                    reds += [piece.text for piece in line.sentence if piece.ink is Ink.WRONG]
+    assert (hidden, "0" in reds) == (0, has_red_0)
 
 
 @pytest.mark.parametrize("rule", lab.BROKEN)

@@ -56,7 +56,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Number(Phrase):
-    """A number in a sentence. It is the number, an entry, or the norm of `array`."""
+    """A number in a sentence. It is the number or the norm of `array`."""
 
     _: KW_ONLY
     array: np.ndarray = field(compare=False, repr=False)

@@ -8,6 +8,7 @@ faulty run is below the correct row, and both versions of a sum play together.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from visual.layout.columns import numbers, with_gaps
 from visual.pictures.machine.build import Index, Run
 from visual.pictures.machine.columns import Address, Columns, results
 from visual.pictures.machine.content import (
+    Equation,
     Ink,
     MachineContent,
     MachineEvent,
@@ -34,6 +36,7 @@ from visual.pictures.machine.wording import Wording
 
 CLOSE = 1e-9  # the maximum relative difference between numbers that count as equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
+E = TypeVar("E", bound=Equation)
 
 
 def compare_runs(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
@@ -103,16 +106,17 @@ def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterato
         yield replace(event, groups=tuple(group for _, group in ranked))
 
 
-def _with_red(part: Part, correct: Part) -> Part:
-    """Return a sum of the faulty run, in which the numbers that differ are red.
+def _with_red(equation: E, correct: Equation) -> E:
+    """Return an equation of the faulty run, in which the numbers that differ are red.
 
-    If the sums have different counts of numbers, only their written values are compared.
+    If the equations have different counts of numbers, only their written values are compared.
     """
-    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in (part, correct))
+    both = equation, correct
+    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in both)
     compared = zip(own, other, strict=True) if len(own) == len(other) else [(own[0], other[0])]
     red = [id(number) for number, twin in compared if _differ(twin.array, number.array)]
-    sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in part.sentence)
-    return replace(part, sentence=tuple(sentence))
+    sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in equation.sentence)
+    return replace(equation, sentence=tuple(sentence))
 
 
 def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
@@ -265,7 +269,9 @@ def _pairs(
             twin = twins[part.target]
             owner, correct = owners.get(twin, (None, None))
             if twin != part.target and (groups[0] if is_filling else owner) is group:
-                part = _with_red(part, correct) if is_faulty and correct else part
+                if is_faulty and correct:
+                    entries = map(_with_red, part.by_entry, correct.by_entry)
+                    part = replace(_with_red(part, correct), by_entry=tuple(entries))
                 paired.append(replace(part, is_second=True))
         return tuple(paired)
 

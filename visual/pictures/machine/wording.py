@@ -81,15 +81,19 @@ class Wording:
             return 0
         return None if self.entry is None or self.entry >= np.size(value) else self.entry
 
+    def shown(self, value: np.ndarray) -> np.ndarray:
+        """Return the entry that represents an array, or the array itself for its norm."""
+        index = self._index(value)
+        return value if index is None else np.asarray(np.ravel(value)[index])
+
     def number(self, value: np.ndarray | None) -> str:
         """Return the text of a value in its cell: a number, an entry of an array, or a norm."""
         if value is None:
             return ""
-        index = self._index(value)
-        if index is None:
+        if np.ndim(shown := self.shown(value)):
             size = number_text(np.linalg.norm(np.abs(value)), FOUR - 1)
             return self._numeral(f"‖{size}‖", value, NumberStyle.NORM)
-        return self._numeral(number_text(np.ravel(value)[index]), value, NumberStyle.PLAIN)
+        return self._numeral(number_text(shown), value, NumberStyle.PLAIN)
 
     def _numeral(self, text: str, value: np.ndarray, style: NumberStyle) -> str:
         """Return a number as text, with its place if the events are `PlacedEvents`."""
@@ -110,9 +114,9 @@ class Wording:
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that represents a value; None for a norm or a complex number."""
-        if value is None or np.iscomplexobj(value) or (index := self._index(value)) is None:
+        if value is None or np.iscomplexobj(value) or np.ndim(shown := self.shown(value)):
             return None
-        return np.ravel(value)[index].item()
+        return shown.item()
 
     def ink(self, event: Event, read: Read | None) -> Ink:
         """Return the ink of a value that a sum reads."""
@@ -142,7 +146,7 @@ class Wording:
         ink = NEW_INKS.get(write.kind, Ink.OVERWRITTEN)
         sign = (Phrase(f"{self.sign} "),) if self.sign else ()
         name = f"{self.quantity(write.slot)}{self._bracket(write.new)}:  "
-        number = Number(self.number(write.new), ink, array=write.new)
+        number = Number(self.number(write.new), ink, array=self.shown(write.new))
         return *sign, Phrase(name, Ink.NAME), number
 
     def equation(self, event: Event, write: Write) -> Equation:
@@ -174,7 +178,7 @@ class Wording:
                     style = NumberStyle.PLAIN if n == 1 and write.terms else NumberStyle.FACTOR
                     text = text if style is NumberStyle.PLAIN else parenthesize(text)
                     text = self._numeral(text, piece.value, style)
-                    yield Number(text, piece.ink, array=piece.value)
+                    yield Number(text, piece.ink, array=self.shown(piece.value))
                 elif piece:
                     yield Phrase(piece)
 
