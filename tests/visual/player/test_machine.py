@@ -401,6 +401,9 @@ def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
     loop = lab.Loop.from_text("u*x[t-2] + x[t-1]", {"x": [0.3, 0.5]}, {"u": [2.0, 3.0]})
     mistake = pair_of(broken(loop, 1, "unreversed-sequences")).mistake
     assert (mistake.first_wrong, mistake.first_read) == (4, 5)
+    # Event 7 multiplies 0 by 2·x₄ instead of 2·x₂; event 8 computes the first wrong gradient.
+    machine = pair_of(broken(SQUARE.with_taps((-2,)).with_steps(4), 1, "shortened-buffer"))
+    assert machine.mistake.first_wrong == 7
 
 
 def test_a_title_contains_a_variable_whose_name_ends_with_an_index():

@@ -75,12 +75,13 @@ def pair_of(breakage: Breakage) -> MachineContent:
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     played = tuple(_ranked(machine.events, wrong))
-    table, numbered = tuple(_table(breakage)), enumerate(played, start=1)
+    table, numbered = tuple(_table(breakage)), [*enumerate(played, start=1)]
+    red = (moment for moment, event in numbered if any(map(_is_red, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
     mistake = RuleEffect(
         breakage.rule.name,
         breakage.rule.change,
-        first_wrong=min(wrong.values(), default=None),
+        first_wrong=min((*wrong.values(), *red), default=None),
         first_read=next(first_read, None),
         table=table,
         parts=breakage.parts,
@@ -91,7 +92,7 @@ def pair_of(breakage: Breakage) -> MachineContent:
 
 
 def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterator[MachineEvent]:
-    """Yield the events. Groups that write wrong numbers play after all others.
+    """Yield the events. Groups with wrong numbers play after all others.
 
     `wrong` maps each wrong cell to the first moment with a wrong number.
     """
@@ -99,11 +100,18 @@ def _ranked(played: Iterable[MachineEvent], wrong: Mapping[int, int]) -> Iterato
         ranked = []
         for group in event.groups:
             second = [part.target for part in group.parts if part.is_second]
-            is_wrong = any(wrong.get(cell, moment + 1) <= moment for cell in second)
+            writes_wrong = any(wrong.get(cell, moment + 1) <= moment for cell in second)
             reads = (wrong.get(n, moment) < moment for part in group.parts for n in part.reads)
-            ranked.append(((is_wrong, bool(second)), replace(group, reads_wrong=any(reads))))
+            rank = writes_wrong or _is_red(group), bool(second)
+            ranked.append((rank, replace(group, reads_wrong=any(reads))))
         ranked.sort(key=lambda pair: pair[0])
         yield replace(event, groups=tuple(group for _, group in ranked))
+
+
+def _is_red(group: PartGroup) -> bool:
+    """Return whether a sentence of a group contains a wrong number."""
+    lines = (line for part in group.parts for line in (part, *part.by_entry))
+    return any(piece.ink is Ink.WRONG for line in lines for piece in line.sentence)
 
 
 def _with_red(equation: E, correct: Equation) -> E:
