@@ -56,12 +56,9 @@ def _page(options: argparse.Namespace) -> None:
 
 def _taps(text: str, loops: tuple[Loop, ...]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
     """Split ``square=-1/-2,-1`` into the name of a loop and a list of tap patterns."""
-    name, equals, patterns = text.rpartition("=")
-    names, expected = [loop.name for loop in loops], ""
-    if equals and name.strip() not in names:
-        expected = f"a loop of this page: {listing(names)}"
-    elif not equals and len(names) > 1:
-        expected = "the name of a loop first, as in square=-2,-1"
-    if expected:
-        raise option_error("--taps", text, f"expected {expected}.")
+    name, _, patterns = text.rpartition("=")
+    names = [loop.name for loop in loops]
+    if name.strip() not in (names if name or len(names) > 1 else [""]):
+        first = f"{listing(names, 'or')} first, as in {names[0]}=-2,-1"
+        raise option_error("--taps", text, f"expected {first}.")
     return name.strip() or names[0], [TAPS.parse(p.split(";")) for p in patterns.split("/")]

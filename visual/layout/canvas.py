@@ -97,7 +97,9 @@ def scene_with_legend(
         words = {**words, Role.SEED: seeds} if seeds else words
         words = {role: meaning for role, meaning in words.items() if role in roles}
         legend, low = legend_shapes(words, bottom, width, close, margin)
-        every = (*notes(shapes), *sentences, *scale_words(scales))
+        ends = [f"±{number_text(end)} of {name or 'all'}" for name, end in scales.items() if end]
+        ends = [f"full color: {', '.join(ends)}"] if ends else []
+        every = (*notes(shapes), *sentences, *ends)
         content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
         lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
     return Scene(
@@ -157,9 +159,3 @@ def notes(shapes: Sequence[Shape]) -> list[str]:
     if any(isinstance(shape, GapMark) for shape in flat):
         sentences.append(FOLDS)
     return sentences
-
-
-def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return at most one note: the magnitude that has the full color, for each quantity."""
-    ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
-    return [f"full color: {', '.join(ends)}"] if ends else []

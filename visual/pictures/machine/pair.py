@@ -114,17 +114,16 @@ def _is_red(group: PartGroup) -> bool:
     return any(piece.ink is Ink.WRONG for line in lines for piece in line.sentence)
 
 
-def _with_red(equation: E, correct: Equation) -> E:
+def _with_red(line: E, correct: Equation) -> E:
     """Return an equation of the faulty run, in which the numbers that differ are red.
 
     If the equations have different counts of numbers, only their written values are compared.
     """
-    both = equation, correct
-    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in both)
+    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in (line, correct))
     compared = zip(own, other, strict=True) if len(own) == len(other) else [(own[0], other[0])]
     red = [id(number) for number, twin in compared if _differ(twin.array, number.array)]
-    sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in equation.sentence)
-    return replace(equation, sentence=tuple(sentence))
+    sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in line.sentence)
+    return replace(line, sentence=tuple(sentence))
 
 
 def _title(breakage: Breakage, table: Sequence[tuple[str, ...]]) -> str:
@@ -236,14 +235,12 @@ def _with_twins(
     known = {place(runs[0], cell): n for n, cell in enumerate(cells)}
     for cell in others:
         twin = known.get(place(runs[1], cell))
-        start = _first_difference(cells[twin], cell) if is_faulty and twin is not None else None
-        yield twin, replace(cell, wrong_from=start)
-
-
-def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
-    """Return the first moment at which the numbers of two cells differ, or None."""
-    moments = sorted({int(key.moment) for cell in (correct, faulty) for key in cell.keys})
-    return next((m for m in moments if _differ(correct.at(m).array, faulty.at(m).array)), None)
+        if is_faulty and twin is not None:
+            pair = cells[twin], cell
+            moments = sorted({int(key.moment) for each in pair for key in each.keys})
+            wrong = (m for m in moments if _differ(*(each.at(m).array for each in pair)))
+            cell = replace(cell, wrong_from=next(wrong, None))
+        yield twin, cell
 
 
 def _differ(correct: np.ndarray | None, faulty: np.ndarray | None) -> bool:

@@ -6,14 +6,7 @@ from itertools import pairwise
 from math import dist
 
 from lab.notation import parenthesize
-from visual.pictures.machine.arrange import (
-    CHIP,
-    FACTOR_SIZES,
-    NAME,
-    Arrangement,
-    CellBox,
-    Point,
-)
+from visual.pictures.machine.arrange import CHIP, FACTOR_SIZES, NAME, Arrangement, CellBox, Point
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
