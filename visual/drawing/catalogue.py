@@ -122,53 +122,24 @@ def _machine(
 
 
 _KINDS = (
-    PictureKind(
-        "machine",
-        "all tapes at the end of one event, with the slots that it reads and overwrites",
-        _machine,
-        (SCAN, STEP),
-    ),
+    PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP)),
     PictureKind(
         "tapes",
-        "the slots that every backward step reads, overwrites, and preserves",
+        "the slots that each step reads, overwrites, and preserves",
         of_trace(tapes),
         (SCAN, STEP, ALL, SHOWN),
     ),
-    PictureKind(
-        "unrolled", "every step's values and their sources", _unrolled, (SCAN, STEP, SHOWN)
-    ),
+    PictureKind("unrolled", "every value and its sources", _unrolled, (SCAN, STEP, SHOWN)),
     PictureKind(
         "taps",
         "the taps of the backward Scans and the rule behind them",
         lambda study, **options: taps(study.trace_of_cost, max(1, study.order), **options),
     ),
-    PictureKind(
-        "values",
-        "states, gradients, and tapes over the steps",
-        of_trace(values),
-        (SCAN, ALL, SHOWN),
-    ),
-    PictureKind(
-        "influence", "how strongly each value affects later values", _influence, (SCAN, SHOWN)
-    ),
-    PictureKind(
-        "memory",
-        "the lifetime of every buffer, and plans with fewer saved states",
-        of_trace(memory),
-        (SCAN,),
-    ),
-    PictureKind(
-        "ssa",
-        "the tapes with a name for every value that a slot has contained",
-        of_trace(ssa),
-        (SCAN, STEP, SHOWN),
-    ),
-    PictureKind(
-        "stepgraph",
-        "the inner function of one step with its values",
-        of_trace(stepgraph),
-        (SCAN, STEP),
-    ),
+    PictureKind("values", "states and gradients as curves", of_trace(values), (SCAN, ALL, SHOWN)),
+    PictureKind("influence", "the effect of each value on later ones", _influence, (SCAN, SHOWN)),
+    PictureKind("memory", "the lifetime of each buffer", of_trace(memory), (SCAN,)),
+    PictureKind("ssa", "the tapes with a name for each value", of_trace(ssa), (SCAN, STEP, SHOWN)),
+    PictureKind("stepgraph", "the operations of one step", of_trace(stepgraph), (SCAN, STEP)),
     PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN,)),
     PictureKind("genealogy", "the Scan that each Scan differentiates", of_trace(genealogy), (ALL,)),
 )
