@@ -17,7 +17,8 @@ examples:
       --taps="coupled=prey:-1;hunters:-2" --rules correct,never-accumulate --out two.html
   scantape page --loops mymodule:myloop --costs last --out mine.html
 
-Separate tap patterns by /. The page needs neither Python nor a network. Readers of the page choose
+Separate tap patterns by /. Without --loops, --orders, and --rules, square also has order 3 and the
+rule accumulate-overwritten. The page needs neither Python nor a network. Readers of the page choose
 a loop, play the machine, and drag the given values.
 """
 
@@ -42,7 +43,7 @@ def add_commands(commands: Commands) -> None:
 def _page(options: argparse.Namespace) -> None:
     loops = loops_of([load("--loops", name) for name in words(options.loops)] or None, LOOPS)
     page = Page(
-        loops=loops,
+        loops=loops if options.loops else None,
         taps=dict(_taps(text, loops) for text in options.taps),
         **typed_options(options, CHOICES),
         title=options.title,

@@ -32,6 +32,9 @@ USUAL_TAPS: Mapping[Takes, tuple[tuple[int, ...], ...]] = {
     2: ((-2, -1), (-3, -1), (-3, -2)),
 }
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
+# By default, the first loop has these orders and rules; the other loops have fewer machines.
+FULL = {"orders": (1, 2, 3), "rules": ("correct", "accumulate-overwritten")}
+OMITTED = f"This page has order 3 and the faulty rule only for {LOOPS[0]}."
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
 FIELDS = ("loop", "taps", "order", "cost", "rule")  # in a link and, in this order, in `Combination`
@@ -135,6 +138,8 @@ class ChoiceGrid:
     """
 
     def __init__(self, loops: Value, taps: Value, title: str, **chosen: Value) -> None:
+        self.is_usual = all(each is None for each in (loops, chosen["orders"], chosen["rules"]))
+        chosen |= FULL if self.is_usual else {}
         self.loops = loops_of(loops, LOOPS)
         expected = "a dictionary from loop names to tap patterns, such as {'square': [(-1,)]}"
         given = check_type("taps", {} if taps is None else taps, Mapping, expected)
@@ -153,7 +158,10 @@ class ChoiceGrid:
         """The combinations by link, such as ``loop=square&taps.x=-1,&order=1&cost=sum``."""
         result = {}
         for loop in self.loops:
-            for values in product(self.taps[loop.name], self.orders, self.costs, self.rules):
+            orders, rules = self.orders, self.rules
+            if self.is_usual and loop.name != LOOPS[0]:
+                orders, rules = orders[:2], rules[:1]
+            for values in product(self.taps[loop.name], orders, self.costs, rules):
                 links = map(_link, FIELDS, (loop.name, *values))
                 result["&".join(filter(None, links))] = (loop, *values)
         return result

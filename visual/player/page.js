@@ -147,7 +147,7 @@ class Lesson {
 
   /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
-    const packed = this.data.runs[this.link];
+    const packed = this.data.runs[this.link] ?? { reason: this.data.omitted };
     this.requested = packed;
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;

@@ -32,7 +32,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CORRECT, TITLE, ChoiceGrid, Combination
+from visual.player.grid import CORRECT, OMITTED, TITLE, ChoiceGrid, Combination
 from visual.player.state import link_text
 from visual.player.widget import DARK, LOOKS, PLAYER
 from visual.scene.theme import LIGHT
@@ -66,7 +66,8 @@ class Page(SavedAsPage):
         first state, or maps the names of states and sequences to taps. By default, a loop has the
         taps of its declaration and a few other patterns.
     orders
-        Orders of the derivative, such as ``[1, 2]``.
+        Orders of the derivative, such as ``[1, 2]``. Without `loops`, `orders`, and `rules`, square
+        also has order 3 and the faulty rule "accumulate-overwritten".
     costs
         Costs of the loop: "sum", "last", or both. The page first shows the first cost.
     rules
@@ -131,7 +132,7 @@ class Page(SavedAsPage):
             link: {"reason": str(run)} if isinstance(run, LabError) else {"packed": run}
             for link, run in self.runs.items()
         }
-        return in_script({**self.grid.options, "runs": runs})
+        return in_script({**self.grid.options, "runs": runs, "omitted": OMITTED})
 
     @property
     def content(self) -> str:

@@ -154,6 +154,13 @@ def test_repeated_choices_occur_once():
     assert page.page() == page.page()
 
 
+def test_the_usual_page_has_a_wrong_third_derivative_of_one_loop():
+    large = [k for k in visual.Page().grid.combinations if "order=3" in k or "rule" in k]
+    assert {link.partition("&")[0] for link in large} == {"loop=square"}
+    assert "loop=square&taps.x=-1,&order=3&cost=last&rule=accumulate-overwritten" in large
+    assert visual.Page("square").grid.orders == (1, 2)
+
+
 OFFERED = {
     "square": ["−1", "−2, −1", "−3, −1", "−2"],
     "fibonacci": ["−2, −1", "−3, −1", "−3, −2"],
