@@ -3,16 +3,25 @@
 For a sequence with several taps, a Scan receives several slices ``u[start:][:n]`` of one array.  A
 backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``.  `links` follows such a
 chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap` recognizes the slices of
-taps.
+taps.  `axis_mover` applies a DimShuffle to several steps at once.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
+from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
+
+
+def axis_mover(op: DimShuffle, first: int = 0) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that applies `op` to the axes of an array from axis `first` on."""
+    kept, dropped = sorted(op.shuffle), tuple(axis + first for axis in op.drop)
+    order = (*range(first), *(kept.index(axis) + first for axis in op.shuffle))
+    entry = (..., *(np.newaxis if axis == "x" else slice(None) for axis in op.new_order))
+    return lambda array: array.squeeze(dropped).transpose(order)[entry]
 
 
 def unwrap(bound: Variable) -> Variable:

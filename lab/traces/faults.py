@@ -10,7 +10,7 @@ from pytensor.graph.traversal import toposort
 from lab.errors import printable
 from lab.notation import Call, Leaf, Number, Term, render
 from lab.records import freeze
-from lab.scans.buffers import unwritten_rows
+from lab.scans.buffers import fills_new_buffer, unwritten_rows
 from lab.scans.formula import constant_text
 from lab.scans.node import is_scan
 from lab.scans.operations import operation_name, unchanged_input
@@ -77,7 +77,8 @@ def outer_faults(
     the outputs of Scans.  A fault computes nan from inputs without nan, or infinity from finite
     inputs.
     """
-    if not any(not_finite(_initialized(v, values)).any() for v in ends.values()):
+    filled = (v.owner.inputs[1] if fills_new_buffer(v.owner) else v for v in ends.values())
+    if all(_is_finite(values.get(v)) for v in filled):
         return ()
     values = {v: _initialized(v, values) for v in values}
     origins: dict[Variable, int] = {}  # the fault of each value that is not finite
@@ -85,12 +86,11 @@ def outer_faults(
     for node in toposort(list(ends.values())):
         if is_scan(node):
             continue
-        inputs = [values.get(v) for v in node.inputs]
-        bad = [v for v, value in zip(node.inputs, inputs, strict=True) if not_finite(value).any()]
+        bad = [v for v in node.inputs if not _is_finite(values.get(v))]
         bad.sort(key=lambda v: not np.isnan(values[v]).any())  # nan before infinities
         for output in node.outputs:
             value: Computed = values.get(output)
-            if not not_finite(value).any():
+            if _is_finite(value):
                 continue
             cause = next((origins[v] for v in bad if v in origins), None)
             is_new = not bad or (np.isnan(value).any() and not np.isnan(values[bad[0]]).any())
@@ -155,6 +155,13 @@ def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> T
     return Call(
         operation_name(node, variable), tuple(_formula(v, names, depth + 1) for v in inputs)
     )
+
+
+def _is_finite(value: Computed) -> bool:
+    """Return whether no entry of an array is nan or infinite; True for other objects."""
+    if isinstance(value, np.ndarray):  # all entries along an axis with stride 0 are equal
+        value = value[tuple(slice(None if stride else 1) for stride in value.strides)]
+    return not not_finite(value).any()
 
 
 def not_finite(value: object) -> np.ndarray:

@@ -7,23 +7,25 @@ is evaluated after the step.  After the last step, all arrays are cut to the ste
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
+from pytensor.tensor.elemwise import DimShuffle
 
 from lab.errors import ArgumentError
 from lab.progress import Progress
 from lab.records import freeze
 from lab.scans.node import LoopVariable, ScanParts
+from lab.scans.slices import axis_mover
 from lab.tape import Kind
 from lab.traces.trace import Access
 
 # A value of a variable: an array, a generator, or a number.
 Computed = Any
 Cell = list[Computed]  # a list with one entry, as in PyTensor's thunks
+Cells = Mapping[Variable, Cell]
 MOST_BYTES = 50_000_000  # largest size of the recorded values of an operation in the step
-MOST_NESTED = 500  # most steps of a loop whose inner Scans are recorded
 
 
 @dataclass(eq=False)
@@ -62,24 +64,6 @@ class ScanRecording:
         return [final[v] for v in self.node.outputs]
 
 
-class Step(Protocol):
-    """Protocol of a step of a Scan, which runs when it is called.
-
-    `cells` contain its arguments, and the values of its operations in the order of computation.
-    """
-
-    cells: dict[Variable, Cell]
-
-    def begin(self, progress: Progress, keep: bool) -> None:
-        """Reset the step for a run; with `keep`, record the Scans inside the step."""
-
-    def __call__(self) -> None:
-        """Compute one step."""
-
-    def inner_run(self) -> InnerRun | None:
-        """Return the values and inner Scans of the latest step; None if they are not recorded."""
-
-
 class LoopRun:
     """One run of a Scan: its buffers and its recording.
 
@@ -98,6 +82,7 @@ class LoopRun:
         self.n_steps = int(outer[parts.n_steps])
         self.recording = ScanRecording(node, parts, 0, unwritten=dict(unwritten))
         self.buffers: dict[LoopVariable, np.ndarray] = {}
+        self.stored: dict[Variable, tuple[list[Access], int]] = {}  # the access of a variable
         self._check()
         for part in parts.states:
             given, rows = outer[part.outer_input], ~unwritten[part]
@@ -139,62 +124,58 @@ class LoopRun:
                 )
 
     @np.errstate(all="ignore")  # compiled code prints no warnings either
-    def run(self, step: Step, progress: Progress, keep: bool) -> ScanRecording:
-        """Run all steps; with `keep`, record the values and the Scans inside the steps."""
-        step.begin(progress, keep and self.n_steps <= MOST_NESTED)
+    def run(
+        self, cells: Cells, compute: Callable[[], InnerRun | None], progress: Progress, keep: bool
+    ) -> ScanRecording:
+        """Run all steps; with `keep`, record the values inside the steps.
+
+        `cells` contain the arguments of the step, and the values of its operations in the order of
+        computation.  `compute` computes a step, and returns the record of the Scans inside, if any.
+        """
         for part in self.parts.of_kind(Kind.PARAMETER):
-            step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
+            cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
         readers = [
-            self._reader(part, tap, argument, step)
+            self._reader(part, tap, argument, cells[argument])
             for part in (*self.parts.of_kind(Kind.SEQUENCE), *self.parts.states)
             for tap, argument in part.reads
         ]
         writers = [
-            self._writer(part, tap, result, step)
+            self._writer(part, tap, result, cells[result])
             for part in (*self.parts.states, *self.parts.of_kind(Kind.NIT_SOT))
             for tap, result in part.writes
         ]
-        stored = self._stored_results() if keep else {}
-        computed = (v for v in step.cells if v.owner is not None and hasattr(v.type, "dtype"))
-        inner = list(computed) if keep else []
-        columns = {v: _Column(self.n_steps, step.cells[v]) for v in inner if v not in stored}
-        until = step.cells[self.parts.until] if self.parts.until is not None else None
+        inner = [v for v in cells if keep and v.owner is not None and hasattr(v.type, "dtype")]
+        views = {v for v in inner if isinstance(v.owner.op, DimShuffle)} - {*self.stored}
+        noted = (v for v in inner if v not in self.stored and v not in views)
+        columns = {v: _Column(self.n_steps, cells[v]) for v in noted}
+        until = cells[self.parts.until] if self.parts.until is not None else None
         done = 0
         for number in progress.steps(self.parts.called, self.n_steps):
             for part, generator in self.untraced.items():
-                step.cells[part.inner_inputs[0]][0] = generator
+                cells[part.inner_inputs[0]][0] = generator
             for read in readers:  # all reads precede all writes
                 read(number)
-            step()
+            inner_run = compute()
             for write in writers:
                 write(number)
             for column in columns.values():
                 column.note(number)
-            inner_run = step.inner_run()
             if inner_run is not None:
                 self.recording.nested.append(inner_run)
             for part in self.untraced:
-                self.untraced[part] = step.cells[part.inner_outputs[0]][0]
+                self.untraced[part] = cells[part.inner_outputs[0]][0]
             done = number + 1
             if until is not None and bool(until[0]):
                 break
         self._finish(done)
+        known = {v: accesses[place].values for v, (accesses, place) in self.stored.items()}
         for v in inner:
-            if v in stored:
-                part, number = stored[v]
-                self.recording.inside[v] = self.recording.writes[part][number].values
-            else:
-                self.recording.inside[v] = columns[v].values[:done]
+            if v in columns:
+                known[v] = columns[v].values[:done]
+            elif v in views:
+                known[v] = _view_of(v.owner, known, cells, done)
+            self.recording.inside[v] = known[v]
         return self.recording
-
-    def _stored_results(self) -> dict[Variable, tuple[LoopVariable, int]]:
-        """Map each result of the step to the variable and the number of the write that store it."""
-        return {
-            result: (part, number)
-            for part in (*self.parts.states, *self.parts.of_kind(Kind.NIT_SOT))
-            for number, (_, result) in enumerate(part.writes)
-            if result.type.dtype == part.filled.type.dtype
-        }
 
     def _keeps_rows(self, part: LoopVariable) -> bool:
         """Return whether no step overwrites a row of a buffer.
@@ -206,11 +187,10 @@ class LoopRun:
         return part.kind is not Kind.MIT_MOT and length >= part.tape.origin + self.n_steps
 
     def _reader(
-        self, part: LoopVariable, tap: int, argument: Variable, step: Step
+        self, part: LoopVariable, tap: int, argument: Variable, cell: Cell
     ) -> Callable[[int], None]:
         source = self.buffers[part] if part in self.buffers else self.outer[part.outer_input]
-        source, cell = np.asarray(source), step.cells[argument]
-        first = part.tape.origin + tap
+        source, first = np.asarray(source), part.tape.origin + tap
         rows = (np.arange(self.n_steps) + first) % max(1, len(source))
         is_filled = part.kind is Kind.SEQUENCE or self._keeps_rows(part)
         if part.kind is Kind.SEQUENCE:
@@ -219,7 +199,9 @@ class LoopRun:
             recorded = source[first : first + self.n_steps]
         else:
             recorded = np.empty((self.n_steps, *source.shape[1:]), dtype=source.dtype)
-        self.recording.reads.setdefault(part, []).append(Access(tap, rows, recorded))
+        accesses = self.recording.reads.setdefault(part, [])
+        self.stored[argument] = accesses, len(accesses)
+        accesses.append(Access(tap, rows, recorded))
         listed = rows.tolist()
 
         def read(number: int) -> None:
@@ -230,17 +212,18 @@ class LoopRun:
         return read
 
     def _writer(
-        self, part: LoopVariable, tap: int, result: Variable, step: Step
+        self, part: LoopVariable, tap: int, result: Variable, cell: Cell
     ) -> Callable[[int], None]:
-        cell, dtype = step.cells[result], part.filled.type.dtype
+        dtype, first = part.filled.type.dtype, part.tape.origin + tap
         given = self.outer[part.outer_input]
         length = int(given) if part.kind is Kind.NIT_SOT else len(given)
-        first = part.tape.origin + tap
         rows = (np.arange(self.n_steps) + first) % max(1, length)
         listed, keeps_rows = rows.tolist(), self._keeps_rows(part)
         accesses = self.recording.writes.setdefault(part, [])
         place = len(accesses)
         accesses.append(Access(tap, rows, np.empty(0)))  # the first step determines the shape
+        if result.type.dtype == dtype:
+            self.stored[result] = accesses, place
         recorded = np.empty(0)
 
         def begin(shape: tuple[int, ...]) -> None:
@@ -276,7 +259,10 @@ class LoopRun:
         recording = self.recording
         recording.steps = done
         for accesses in (*recording.reads.values(), *recording.writes.values()):
-            accesses[:] = [_cut_access(access, done) for access in accesses]
+            accesses[:] = [
+                Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]))
+                for access in accesses
+            ]
         for part in self.parts.variables:
             if part.kind is Kind.UNTRACED:
                 recording.final[part] = self.untraced[part]
@@ -299,30 +285,34 @@ class LoopRun:
         return buffer
 
 
-def _cut_access(access: Access, done: int) -> Access:
-    """Return `access` without the steps that did not run."""
-    return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]))
-
-
 class _Column:
     """The values of a variable at all steps; empty if they are too large or change shape."""
 
     def __init__(self, n_steps: int, cell: Cell) -> None:
-        self.n_steps, self.cell = n_steps, cell
-        self.values, self.fits = np.empty((0,)), True
-        self.shape: tuple[int, ...] = ()  # of the value of step 0
+        self.n_steps, self.cell, self.values = n_steps, cell, np.empty((0,))
+        self.shape: tuple[int, ...] | None = None  # of each value, if the values are recorded
 
     def note(self, number: int) -> None:
-        if not self.fits:
-            return
         value = np.asarray(self.cell[0])
-        if number == 0:
-            self.shape, self.fits = value.shape, self.n_steps * value.nbytes <= MOST_BYTES
-            self.values = np.empty((self.n_steps * self.fits, *value.shape), dtype=value.dtype)
-        if self.fits and value.shape == self.shape:
+        if number == 0 and self.n_steps * value.nbytes <= MOST_BYTES:
+            self.values = np.empty((self.n_steps, *value.shape), dtype=value.dtype)
+            self.shape = value.shape
+        if value.shape == self.shape:
             self.values[number] = value
         else:
-            self.fits, self.values = False, np.empty((0,))
+            self.values, self.shape = np.empty((0,)), None
+
+
+def _view_of(
+    node: Apply, known: Mapping[Variable, np.ndarray], cells: Cells, steps: int
+) -> np.ndarray:
+    """Return the results of a `DimShuffle` at all steps, as a view; empty if they are too large."""
+    values = known.get(source := node.inputs[0])
+    if values is None:  # a parameter or a constant
+        value = np.array(cells[source][0])
+        values = np.broadcast_to(value, (steps, *value.shape))
+    is_recorded = len(values) and values.nbytes <= MOST_BYTES
+    return axis_mover(node.op, 1)(values) if is_recorded else np.empty((0,))
 
 
 def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:

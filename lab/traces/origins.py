@@ -92,9 +92,10 @@ class RowOrigins:
             recording, part = self._recorded(output)
             source = numbers - self.starts[output] - recording.first
             inside = np.flatnonzero((source >= 0) & (source < len(recording.final[part])))
-            entries = zip(rows[inside], source[inside], is_summand[inside], strict=True)
-            fed = {(None if has_no_rows else int(r), int(s), bool(b)) for r, s, b in entries}
-            yield tuple(FedRow(*row) for row in sorted(fed, key=lambda r: (r[0] or 0, r[1:])))
+            entries = np.stack([rows * (not has_no_rows), source, is_summand])[:, inside]
+            fed, starts, flags = np.unique(entries, axis=1)
+            numbered = [None] * len(fed) if has_no_rows else fed.tolist()
+            yield tuple(map(FedRow, numbered, starts.tolist(), flags.astype(bool).tolist()))
 
     def _of(self, variable: Variable) -> np.ndarray:
         if variable not in self.known:

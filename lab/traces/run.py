@@ -17,6 +17,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.scalar.basic import second
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.math import Dot
 
 from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
 from lab.progress import Progress, pause
@@ -24,7 +25,7 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import fills_new_buffer, unwritten_rows
 from lab.scans.node import ScanParts, copy_graph, is_scan, read_node
-from lab.scans.slices import select_rows
+from lab.scans.slices import axis_mover, select_rows
 from lab.traces.loop_run import Cell, Computed, InnerRun, LoopRun, ScanRecording, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
@@ -34,6 +35,7 @@ FAILURES = (
 )  # fmt: skip
 
 Values = Mapping[Variable, Computed]
+MOST_NESTED = 500  # most steps of a loop whose inner Scans are recorded
 Thunk = Callable[[], object]
 
 
@@ -44,7 +46,7 @@ class Ready:
     """
 
     def __init__(self) -> None:
-        self.step = cache(lambda node: _Step(read_node(node), self))
+        self.step = cache(lambda node: Step(read_node(node), self))
         self.graph = cache(lambda node: copy_graph(node.op.fgraph))
         self._thunk = cache(_thunk)
 
@@ -201,20 +203,23 @@ def _thunk(
     thunk = node.op.make_thunk(node, cells, computed, [], "py")
     inputs, outputs = [cells[v] for v in node.inputs], [cells[v] for v in node.outputs]
     function = _numpy_function(node)
-    if isinstance(node.op, DimShuffle) and not node.op.drop:
-        thunk = _direct_dimshuffle(node.op, inputs[0], outputs[0])
-    elif function is not None:
+    if function is not None:
         thunk = _direct_thunk(node, function, inputs, outputs[0], thunk)
     return thunk, inputs, outputs
 
 
 def _numpy_function(node: Apply) -> Callable[..., object] | None:
-    """Return the NumPy function of an elementwise float64 node; None without a single function."""
+    """Return the NumPy function of a DimShuffle, or of a product or elementwise node in float64."""
     op = node.op
-    if not isinstance(op, Elemwise) or op.inplace_pattern:
+    if isinstance(op, DimShuffle):
+        return axis_mover(op)
+    if not isinstance(op, Dot | Elemwise) or op.destroy_map:
         return None
-    if {v.type.dtype for v in (*node.inputs, *node.outputs)} != {"float64"}:
+    dtypes = (v.type.dtype for v in node.inputs)
+    if not np.result_type(*dtypes) == node.outputs[0].type.dtype == "float64":
         return None
+    if isinstance(op, Dot):
+        return np.matmul
     if op.scalar_op == second:
         return lambda like, value: np.broadcast_arrays(like, value)[1].copy()
     is_direct = isinstance(op.nfunc, np.ufunc) and op.nfunc_spec[1:] == (len(node.inputs), 1)
@@ -228,7 +233,15 @@ def _direct_thunk(
 
     If lengths differ along an axis that PyTensor does not broadcast, `general` raises the error.
     """
-    sizes = [(c, v.type.broadcastable) for c, v in zip(inputs, node.inputs, strict=True)]
+    (argument, *others) = inputs
+
+    def call_unary() -> None:
+        output[0] = np.asarray(function(argument[0]))
+
+    if not others:
+        return call_unary
+    elementwise = node.inputs if isinstance(node.op, Elemwise) else []
+    sizes = [(c, v.type.broadcastable) for c, v in zip(inputs, elementwise, strict=False)]
     axes = [(n, [c for c, ones in sizes if not ones[n]]) for n in range(node.outputs[0].type.ndim)]
     checks = [(n, cell, cells[0]) for n, cells in axes for cell in cells[1:]]
 
@@ -242,17 +255,7 @@ def _direct_thunk(
     return call
 
 
-def _direct_dimshuffle(op: DimShuffle, argument: Cell, output: Cell) -> Thunk:
-    """Return a function that transposes an array directly and inserts axes of length 1."""
-    entry = tuple(np.newaxis if axis == "x" else slice(None) for axis in op.new_order)
-
-    def call() -> None:
-        output[0] = np.asarray(argument[0].transpose(op.shuffle)[entry])
-
-    return call
-
-
-class _Step:
+class Step:
     """An executable step of a Scan, which uses the same cells at every call."""
 
     def __init__(self, parts: ScanParts, ready: Ready) -> None:
@@ -268,14 +271,16 @@ class _Step:
         self.recordings: list[ScanRecording] | None = None  # from Scans inside the current step
         self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
-    def begin(self, progress: Progress, keep: bool) -> None:
-        """Reset the step for a run of the loop.
+    def run(self, loop: LoopRun, progress: Progress, keep: bool) -> ScanRecording:
+        """Run all steps of a loop; with `keep`, record the values and the Scans inside the steps.
 
-        With `keep`, Scans inside the step are recorded for each step.
+        The Scans inside are recorded in a loop of at most `MOST_NESTED` steps.
         """
-        self.progress, self.recordings = progress, [] if keep and self.has_scans else None
-        for result in (v for node in self.nodes for v in node.outputs):
+        is_nested = keep and self.has_scans and loop.n_steps <= MOST_NESTED
+        self.progress, self.recordings = progress, [] if is_nested else None
+        for result in (v for node in self.nodes for v in node.outputs):  # of an earlier run
             self.cells[result][0] = None
+        return loop.run(self.cells, self, progress, keep)
 
     def _call(self, node: Apply) -> Thunk:
         for variable in (*node.inputs, *node.outputs):
@@ -296,7 +301,8 @@ class _Step:
 
         return call
 
-    def __call__(self) -> None:
+    def __call__(self) -> InnerRun | None:
+        """Compute one step; return its values and inner Scans, or None if they are not recorded."""
         done = 0
         try:
             for call in self.calls:
@@ -306,9 +312,6 @@ class _Step:
             raise GraphError(
                 f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
             ) from error
-
-    def inner_run(self) -> InnerRun | None:
-        """Return the values and inner Scans of the current step; None if they are not recorded."""
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}
@@ -342,7 +345,7 @@ def _run_scan(
         for part in step.parts.states
     }
     loop = LoopRun(node, step.parts, outer, unwritten)
-    recording = loop.run(step, progress, keep=recordings is not None)
+    recording = step.run(loop, progress, keep=recordings is not None)
     if recordings is not None:
         check_initialized(recording)
         recordings.append(recording)

@@ -374,15 +374,12 @@ def _record(
 ) -> ScanRecording:
     """Return the recording of a window, whose steps run from the buffer contents at its start."""
     parts = graph.scans[node]
-    outer: dict[Variable, Computed] = {parts.n_steps: np.asarray(window.length)}
+    counts = (parts.n_steps, *(part.outer_input for part in parts.of_kind(Kind.NIT_SOT)))
+    outer: dict[Variable, Computed] = dict.fromkeys(counts, np.asarray(window.length))
+    parameters = (part.outer_input for part in parts.of_kind(Kind.PARAMETER))
+    outer |= {parameter: results[parameter] for parameter in parameters}
     unwritten: dict[LoopVariable, np.ndarray] = {}
-    for part in parts.variables:
-        if part.kind is Kind.NIT_SOT:
-            outer[part.outer_input] = np.asarray(window.length)
-            continue
-        if part.kind is Kind.PARAMETER:
-            outer[part.outer_input] = results[part.outer_input]
-            continue
+    for part in (*parts.of_kind(Kind.SEQUENCE), *parts.states):
         rows = np.array(results[part, 0])
         if part.kind is Kind.MIT_MOT:
             if (part, 1) in results:
@@ -394,6 +391,6 @@ def _record(
             rows = np.concatenate([rows, room])
         outer[part.outer_input] = rows
     loop = LoopRun(node, parts, outer, unwritten)
-    recording = loop.run(graph.ready.step(node), progress, keep=True)
+    recording = graph.ready.step(node).run(loop, progress, keep=True)
     recording.first, recording.lengths = window.start, graph.lengths[node]
     return recording

@@ -19,14 +19,8 @@ from lab.traces.scan_of import ScanOf
 @pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
 def test_forward_tapes_against_a_numpy_loop(taps):
     """A step multiplies the values at its taps, or squares the value at a single tap."""
-    tape = (
-        gallery.loops["square"]
-        .with_taps({"x": taps})
-        .with_steps(5)
-        .trace(order=0)
-        .scans[0]
-        .tapes[0]
-    )
+    loop = gallery.loops["square"].with_taps({"x": taps}).with_steps(5)
+    (tape,) = loop.trace(order=0).scans[0].tapes
     reach = -min(taps)
     expected = np.full(reach + 5, 0.95)
     for row in range(reach, reach + 5):
@@ -40,11 +34,15 @@ def test_forward_tapes_against_a_numpy_loop(taps):
 
 
 def test_values_inside_the_step():
-    trace = gallery.loops["extra"].trace(order=0)
-    inside = {value.operation: value.values for value in trace.scans[0].inside}
-    states = trace.scans[0].tapes[0].final
-    np.testing.assert_allclose(inside["Mul"], states[:-1] * 0.5)
-    np.testing.assert_array_equal(inside["exp"], states[1:])
+    """The step moves the axes of a parameter, of a state, and of the product of both."""
+    w, states = np.array([[0.1, 0.2], [0.3, -0.4]]), (lab.State("h", [0.5, -1.0]),)
+    parameters = (lab.Parameter("w", w),)
+    loop = lab.Loop(lambda h, w: pt.exp(w.T @ h), states, parameters=parameters, n_steps=3)
+    (scan,) = loop.trace(order=0).scans
+    h, products = scan.tapes[0].final, scan.tapes[0].final[:-1] @ w
+    expected = h[:-1, :, None], [w.T] * 3, products[..., None], products, h[1:]
+    for value, numbers in zip(scan.inside, expected, strict=True):
+        np.testing.assert_allclose(value.values, numbers, rtol=1e-15)
 
 
 def test_random_draws_differ_from_step_to_step_and_repeat_from_run_to_run():

@@ -143,9 +143,9 @@ def test_a_full_trace_stores_each_partial_sum_once(monkeypatch):
 
 
 def test_a_trace_does_not_change_with_the_arrays_that_were_passed():
-    x, u, w = pt.dvector("x"), pt.dmatrix("u"), pt.dvector("w")
-    xs = scan(lambda u, x, w: u * x * w, sequences=u[1:], outputs_info=x, non_sequences=w)
-    given = {x: np.ones(2), u: np.ones((3, 2)), w: np.ones(2)}
+    x, u, w = pt.dvector("x"), pt.dmatrix("u"), pt.dmatrix("w")
+    xs = scan(lambda u, x, w: u * (w.T @ x), sequences=u[1:], outputs_info=x, non_sequences=w)
+    given = {x: np.ones(2), u: np.ones((3, 2)), w: np.ones((2, 2))}
     trace = lab.trace(xs, given)
     for value in given.values():
         value[:] = 7.0
