@@ -2,10 +2,10 @@
 
 import pytest
 from pictures import cells
-from strange_loops import LOOPS, derivations_of
+from strange_loops import LOOPS, derivations_of, loop_of
 from twins import assert_twin
 
-import lab
+import visual
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from visual.pictures.phases.phases import phases
@@ -17,8 +17,7 @@ ALL = [*gallery.loops, *LOOPS]
 
 def items(derivation, number):
     """Return the verdicts of a phase by subject."""
-    (phase,) = (p for p in derivation.record.phases if p.number == number)
-    return {item.subject: item.verdict for item in phase.items}
+    return {item.subject: item.verdict for item in derivation.record.phases[number - 1].items}
 
 
 @pytest.mark.parametrize(
@@ -48,11 +47,8 @@ def test_every_derivation_draws_its_decisions_and_mutes_phases_that_add_nothing(
 
 
 def test_tooltips_contain_long_expressions_in_full():
-    x = lab.Loop(
-        lambda x: sum((k + 1) * x**k for k in range(30)), states=(lab.State("x", 0.1),), n_steps=2
-    )
-    derivation = x.derivative(1).genealogy[-1].node.op.derivation
-    scene = phases(derivation)
+    loop = loop_of("x", 0.1, lambda x: sum((k + 1) * x**k for k in range(30)))
+    scene = visual.draw(loop, "phases")
     cut = [s for s in scene.walk() if isinstance(s, Text) and "…" in s.content]
     assert cut
     assert all(len(s.title) > len(s.content) for s in cut)

@@ -189,7 +189,7 @@ class Wording:
         exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
         return Equation(
             (*left, sign, *right_phrases(FOUR)),
-            f"{left[-2].text.rstrip(': ')} = {result} {'=' if digits else '≈'} {exact}",
+            f"{left[-2].text.removesuffix(':  ')} = {result} {'=' if digits else '≈'} {exact}",
             check_of(expression, order) if isinstance(self.events, PlacedEvents) else (),
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lab.equations.events.events import Events
-from lab.equations.factors import without_names
+from lab.equations.factors import ONE, without_names
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula
 from visual.layout.arrows import Point, place_labels, points_along
@@ -17,6 +17,7 @@ from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # font size, height of a line, and margin of a label
+UNIT = "1", 1.0  # the formula and the number of the factor 1
 SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # along an arrow
 
 
@@ -50,14 +51,15 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         written = run.step(value.scan, write.step).write(target.argument, target.tap)
         term = written.term(leaf.argument, leaf.tap)
         if written.adds_old and leaf == target:
-            terms.append(("1", 1.0))
+            terms.append(UNIT)
         elif term is None or term.factor is None:
             name = partial(named.leaf_at, step=write.step)
             terms.append((_effect(write.formula, leaf, name), None))
         else:
-            terms.append((term.symbols, None if term.value.ndim else float(term.factor)))
+            number = None if term.value.ndim else float(term.factor)
+            terms.append(UNIT if term.expression == ONE else (term.symbols, number))
     formula = " + ".join(formula for formula, _ in terms)
-    if formula in ("", "1"):
+    if not formula or terms == [UNIT]:
         return None
     known = [number for _, number in terms if number is not None]
     number = sum(known) if len(known) == len(terms) else None

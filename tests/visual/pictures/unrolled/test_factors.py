@@ -10,6 +10,7 @@ import pytest
 from pictures import arrows, boxes, meets
 from strange_loops import trace_of
 
+import lab
 import visual
 from lab.equations.events.events import events
 from lab.loops import gallery
@@ -95,6 +96,12 @@ def test_factors_are_derivatives_of_the_step(name, order):
     pair = next(iter(actual))
     for wrong in (actual[pair] * 1.001, -actual[pair]):  # a wrong factor is detected
         assert differing({**actual, pair: wrong}, name) == [pair]
+
+
+def test_a_parameter_can_have_the_name_1():
+    given = {"states": (lab.State("x", 0.5),), "parameters": (lab.Parameter("1", 0.7),)}
+    loop = lab.Loop(lambda **v: v["x"] * v["1"], n_steps=2, **given)
+    assert "<title>∂x₁/∂x₀ = 1 = 0.7</title>" in visual.draw(loop, "unrolled").svg()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
