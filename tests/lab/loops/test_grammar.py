@@ -113,9 +113,7 @@ ERRORS = [
     ("t*x", "t", "only in"),  # the advice to pass a value of t would not help
     ("x + 'a'", "'a'", "not a number"),
     ("-True", "True", "not a number"),
-    ("1j*x", "1j", "not a number"),
     ("1e999*x", "1e999", "too large"),
-    ("x**1001", "x**1001", "expected at most 1000"),
     ("x**-1001", "x**-1001", "expected at most 1000"),
     ("x[t-99999999999999999999999]", "x[t-9", "at most 1000 steps"),
     ("[x][0]", "[x][0]", "such as x[t-1]"),
@@ -134,7 +132,6 @@ ERRORS = [
     ("sin(*u)", "sin(*u)", "starred"),
     ("x[t+1]", "x[t+1]", "a later value of a state; write x[t-1]"),
     ("x[0]", "x[0]", "x[t-1]"),
-    ("u[t+w]", "u[t+w]", "u[t-1]"),
     ("w[t]", "w[t]", "w is a parameter; write w"),
     ("v[t-1]", "v[t-1]", "a state or a sequence; expected x or u. To add a state, "),
     ("x % u", "x % u", "an operator other than + - *"),
