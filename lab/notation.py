@@ -137,6 +137,7 @@ STRENGTH = {
 }
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
+MARK = "\ue000"  # a private-use character around the text of a leaf, which it separates
 MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 
@@ -252,7 +253,7 @@ class _Writer:
             strength = ATOM if is_fraction else STRENGTH.get(term.name, ATOM)
             return f"({text})" if strength < needed else text
         text = self._atom(term, needed)
-        self.remaining -= len(text)
+        self.remaining -= len(text) - text.count(MARK)
         return text
 
     def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
@@ -261,7 +262,8 @@ class _Writer:
             text = self.leaf(term)
         else:
             text = term.written if isinstance(term, Number) else term.name
-        return f"({text})" if text.startswith(("-", "−")) and needed > SUM else text
+        has_minus = text.lstrip(MARK).startswith(("-", "−"))
+        return f"({text})" if has_minus and needed > SUM else text
 
     def _terms(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> str:
         """Join the texts of terms with `between` until the text reaches the length limit.

@@ -14,7 +14,7 @@ from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.outcomes import PartNames, outcomes, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
-from lab.notation import Leaf, render, tap_symbol
+from lab.notation import MARK, Leaf, render, tap_symbol
 from lab.records import cached_property
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable
@@ -31,14 +31,14 @@ class Derivation(Decisions):
         return PartNames.of(self)
 
     @cached_property
-    def texts(self) -> Mapping[Variable, str]:
-        """The simplified formula of each reused result and each gradient, as text."""
+    def texts(self) -> Mapping[Variable, tuple[str, ...]]:
+        """The simplified formula of each reused result and each gradient (see `Item`)."""
         results: list[Variable] = [*self.step.reused]
         results += [g for g in self.step.gradients.values() if isinstance(status_of(g), Connected)]
         results += [v for g in (*self.states, *self.totals) for v in g.variable.inner_outputs]
         leaves = {v: Leaf(name, None, -1) for v, name in self.names.arguments.items()}
-        texts = (render(each, lambda leaf: leaf.variable) for each in formulas(results, leaves))
-        return dict(zip(results, texts, strict=True))
+        known = zip(results, formulas(results, leaves), strict=True)
+        return {v: tuple(render(formula, _marked).split(MARK)) for v, formula in known}
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -67,6 +67,10 @@ def derivation_of(node: Apply) -> Derivation | None:
     return derivation if isinstance(derivation, Derivation) else None
 
 
+def _marked(leaf: Leaf) -> str:
+    return f"{MARK}{leaf.variable}{MARK}"
+
+
 def _taps(taps: Sequence[int]) -> str:
     if not taps:
         return "nothing"
@@ -79,9 +83,9 @@ def _slots(part: LoopVariable) -> str:
     return "replaced at every step" if part.kind is Kind.UNTRACED else str(part.tape)
 
 
-def _count(steps: Variable) -> str:
-    """Return a number of steps as text, or ``n`` if only a run determines it."""
-    return str(steps.data) if isinstance(steps, Constant) else "n"
+def _count(steps: Variable) -> tuple[str, ...]:
+    """Return a number of steps as an expression, or ``n`` if only a run determines it."""
+    return (str(steps.data),) if isinstance(steps, Constant) else ("", "n")
 
 
 def _steps(d: Derivation) -> Iterator[Item]:
@@ -101,22 +105,23 @@ def _classes(d: Derivation) -> Iterator[Item]:
             decision, verdict = "receives a gradient", Verdict.CONNECTED
         else:
             decision, verdict = "receives no gradient", Verdict.DISCONNECTED
-        yield Item(d.names.parts[part], f"{part.kind}; {decision}", _slots(part), verdict)
+        yield Item(d.names.parts[part], f"{part.kind}; {decision}", (_slots(part),), verdict)
 
 
 def _rule(d: Derivation) -> Iterator[Item]:
-    inputs = listing(map(d.names.argument, d.step.gradients))
-    results = listing(tap_symbol(part.name, tap) for part, tap in d.step.output_cotangents)
+    inputs = [*map(d.names.argument, d.step.gradients)]
+    results = [tap_symbol(part.name, tap) for part, tap in d.step.output_cotangents]
     rule = "gradient of an argument = sum over the results of cotangent × d result / d argument"
-    yield Item("rule", rule, "PyTensor's grad of the step, with known gradients of its results")
-    yield Item("arguments", inputs)
-    yield Item("results", results)
+    how = "PyTensor's grad of the step, with known gradients of its results"
+    yield Item("rule", rule, (how,))
+    for subject, names in (("arguments", inputs), ("results", results)):
+        yield Item(subject, listing(names), verdict=Verdict.NOTED if names else Verdict.ABSENT)
 
 
 def _placeholders(d: Derivation) -> Iterator[Item]:
     for (part, tap), cotangent in d.step.output_cotangents.items():
         text = "placeholder of its gradient"
-        yield Item(tap_symbol(part.name, tap), text, d.names.argument(cotangent))
+        yield Item(tap_symbol(part.name, tap), text, (d.names.argument(cotangent),))
     for result, stand_in in d.step.reused.items():
         text = "placeholder of its stored value, which replaces this expression"
         yield Item(d.names.argument(stand_in), text, d.texts[result], Verdict.REUSED)
@@ -132,7 +137,7 @@ def _results(d: Derivation) -> Iterator[Item]:
             yield Item(listing(several), text, verdict=Verdict.SUMMED)
     for argument, gradient in d.step.gradients.items():
         status = status_of(gradient)
-        expression = "" if isinstance(status, Undefined) else d.texts[gradient]
+        expression = () if isinstance(status, Undefined) else d.texts[gradient]
         text = "gradient" if expression else str(status)
         yield Item(d.names.argument(argument), text, expression, verdict_of(status))
     for stand_in in d.step.reused.values():
@@ -152,10 +157,13 @@ def _accumulation(d: Derivation) -> Iterator[Item]:
                 decision = "writes its contribution only: no later step reads the replaced value"
                 verdict = Verdict.OVERWRITTEN
             kind = "overwritten" if tap in state.tape.overwritten else "preserved"
-            yield Item(f"{tap_symbol(state.name, tap)}, {kind}", decision, verdict=verdict)
+            leaf = Leaf(tap_symbol(state.name, tap), tap, -1)
+            subject = f"{leaf.variable}, {kind}"
+            yield Item(subject, decision, verdict=verdict, leaf=leaf, access=kind)
         for tap in reverse.cleared:
             text = "written but not read: its gradient becomes 0"
-            yield Item(tap_symbol(state.name, -tap), text, verdict=Verdict.CLEARED)
+            leaf = Leaf(tap_symbol(state.name, -tap), -tap, -1)
+            yield Item(leaf.variable, text, verdict=Verdict.CLEARED, leaf=leaf)
 
 
 def _sequences(d: Derivation) -> Iterator[Item]:
@@ -168,7 +176,7 @@ def _sequences(d: Derivation) -> Iterator[Item]:
             if not subject.endswith("]"):
                 subject, whole = tap_symbol(subject, reading.tap), reading.variable.name
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
-            yield Item(subject, str(group), f"{whole}{reading.slices}", verdict)
+            yield Item(subject, str(group), (f"{whole}{reading.slices}",), verdict)
 
 
 def _tapes(d: Derivation) -> Iterator[Item]:
@@ -176,11 +184,12 @@ def _tapes(d: Derivation) -> Iterator[Item]:
         state, variable = reverse.source, reverse.variable
         forward = f"{state.kind} {_taps(state.tape.reads)} → {_taps(state.tape.writes)}"
         backward = f"{_taps(variable.tape.reads)} → {_taps(variable.tape.writes)}"
-        yield Item(variable.name, f"{forward} becomes mit-mot {backward}")
+        yield Item(variable.name, f"{forward} becomes mit-mot {backward}", tape=variable.tape)
         over, kept = _taps(variable.tape.overwritten), _taps(variable.tape.preserved)
         yield Item(variable.name, f"overwrites {over}, preserves {kept}")
         for tap, result in variable.writes:
-            yield Item(tap_symbol(variable.name, tap), "is written", d.texts[result])
+            leaf = Leaf(tap_symbol(variable.name, tap), tap, -1)
+            yield Item(leaf.variable, "is written", d.texts[result], leaf=leaf)
 
 
 def _remaining(d: Derivation) -> list[Item]:
@@ -213,7 +222,7 @@ def _scan(d: Derivation) -> Iterator[Item]:
         yield Item(d.backward.called, text, verdict=Verdict.ABSENT)
         return
     for part in d.backward.variables:
-        yield Item(d.names.parts[part], f"{part.kind}", _slots(part))
+        yield Item(d.names.parts[part], f"{part.kind}", (_slots(part),))
 
 
 def _order(d: Derivation) -> Iterator[Item]:
@@ -221,7 +230,7 @@ def _order(d: Derivation) -> Iterator[Item]:
     yield Item("number of steps", text, verdict=Verdict.DISCONNECTED)
     for outcome in d.outcomes:
         text = f"{outcome.verdict}: {outcome.reason}"
-        yield Item(outcome.variable, text, outcome.gradient, outcome.verdict)
+        yield Item(outcome.variable, text, (outcome.gradient,), outcome.verdict)
 
 
 # The phases in order, with the functions that yield their decisions.

@@ -143,7 +143,8 @@ def _outcome(part: LoopVariable, status: Status, name: str, holder: str | None) 
     else:
         reason = _WHAT[part.kind]
         gradient = holder + ("[-1]" if part.kind is Kind.PARAMETER else "[::-1]")
-    return Outcome(name, part.kind, verdict, reason=reason, gradient=gradient)
+    named = {"reason": reason, "gradient": gradient, "holder": holder or ""}
+    return Outcome(name, part.kind, verdict, **named)
 
 
 def verdict_of(status: Status) -> Verdict:

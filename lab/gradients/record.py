@@ -6,7 +6,8 @@ You can draw, compare, and pickle the record.
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
-from lab.tape import Kind
+from lab.notation import Leaf
+from lab.tape import Kind, Tape
 
 
 class Verdict(StrEnum):
@@ -30,12 +31,23 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Item:
-    """A decision of a phase: its subject, the decision, and the resulting expression."""
+    """A decision of a phase: its subject, the decision, and the resulting expression.
+
+    In an expression, texts and names of values alternate; the first part is a text.
+    """
 
     subject: str
     decision: str
-    expression: str = ""
+    expression: tuple[str, ...] = ()
     verdict: Verdict = Verdict.NOTED
+    leaf: Leaf | None = None  # the decided value of a tape
+    access: str = ""  # the way in which a forward step accesses this value
+    tape: Tape | None = None  # the decided tape of a gradient
+
+    @property
+    def text(self) -> str:
+        """The expression as text."""
+        return "".join(self.expression)
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,7 @@ class Outcome:
     _: KW_ONLY
     reason: str
     gradient: str = ""
+    holder: str = ""  # the variable of the backward Scan that contains the gradient
 
 
 @dataclass(frozen=True)
@@ -80,5 +93,5 @@ class DerivationRecord:
             lines.append(f"{phase.number}. {phase.name}")
             for item in phase.items:
                 text = f"   {item.subject}: {item.decision}"
-                lines.append(f"{text}: {item.expression}" if item.expression else text)
+                lines.append(f"{text}: {item.text}" if item.text else text)
         return "\n".join(lines)

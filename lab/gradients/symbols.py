@@ -10,10 +10,14 @@ def cost_symbol(order: int) -> str:
 
 
 class DerivativeSymbol(str):
-    """The symbol of a derivative; `direct` and `part` are arguments of `derivative_symbol`."""
+    """The symbol of a derivative; the attributes are the arguments of `derivative_symbol`.
+
+    `total` is the symbol of the total gradient to which the derivative contributes.
+    """
 
     direct: bool
     part: int
+    total: str
 
 
 def derivative_symbol(of: str, wrt: str, direct: bool = False, part: int = 0) -> DerivativeSymbol:
@@ -26,6 +30,8 @@ def derivative_symbol(of: str, wrt: str, direct: bool = False, part: int = 0) ->
     below = f"{d}({wrt})" if "/" in wrt else f"{d}{wrt}"
     symbol = DerivativeSymbol(f"{d}{subscript(part) if part else ''}{of}/{below}")
     symbol.direct, symbol.part = direct, part
+    whole = getattr(wrt, "total", wrt)
+    symbol.total = str(symbol) if (direct, whole) == (False, wrt) else derivative_symbol(of, whole)
     return symbol
 
 

@@ -132,7 +132,8 @@ def _tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[in
     for row in rows:
         key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
         role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
-        cells.append(Cell(role, named.slot_label(tape, row), value, column=key))
+        quantity, label = named.quantity(tape.name), named.slot_label(tape, row)
+        cells.append(Cell(role, label, value, column=key, quantity=quantity))
         heads[key] = "", f"pos {integers(tape.position(row))}"
     columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
     table = TapeBeforeStep(head, Line(cells, heads=heads), range(min(columns), max(columns) + 1))

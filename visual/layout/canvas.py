@@ -97,9 +97,8 @@ def scene_with_legend(
         words = {**words, Role.SEED: seeds} if seeds else words
         words = {role: meaning for role, meaning in words.items() if role in roles}
         legend, low = legend_shapes(words, bottom, width, close, margin)
-        ends = [f"±{number_text(end)} of {name or 'all'}" for name, end in scales.items() if end]
-        ends = [f"full color: {', '.join(ends)}"] if ends else []
-        every = (*notes(shapes), *sentences, *ends)
+        ends = [f"±{number_text(scale)} of {name}" for name, scale in scales.items() if scale]
+        every = (*notes(shapes), *sentences, *[f"full color: {', '.join(ends)}"] * bool(ends))
         content = [line for note in every for line in folded(note, width - 2 * margin, 12)]
         lines = [Text(margin, low + 20 * n + 12, c, 12, muted=True) for n, c in enumerate(content)]
     return Scene(
@@ -145,12 +144,13 @@ def legend_shapes(
 
 def notes(shapes: Sequence[Shape]) -> list[str]:
     """Return notes about the arrays, gaps, and parts of gradients in the shapes."""
-    flat = [*walk(shapes)]
-    texts = [shape for shape in flat if isinstance(shape, Text)]
+    flat, groups = [*walk(shapes)], [*groups_of(shapes)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
-    sentences = [ARRAYS if strips else NORM] if any("‖" in text.content for text in texts) else []
+    has_norm = any(group.value is not None and group.value.ndim for group in groups)
+    sentences = [ARRAYS if strips else NORM] if has_norm else []
     # The tooltip of a shortened text is the whole text.
-    words = [text.title or text.content for text in texts] + [g.label for g in groups_of(shapes)]
+    words = [text.title or text.content for text in flat if isinstance(text, Text)]
+    words += [group.label for group in groups]
     names = [name for name in words if isinstance(name, DerivativeSymbol)]
     if {name.direct for name in names} == {True, False}:
         sentences.append(TOTAL)

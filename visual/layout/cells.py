@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Unpack
 
@@ -29,7 +28,6 @@ NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8  # the maximum number of patches of a strip, across and down
 MOST_ENTRIES = 24  # the maximum number of entries of an array in a tooltip
 NARROW = 60  # narrower cells have smaller margins and smaller names
-WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the maximum fraction of the width of a low cell for its name
 TWO_LINES = 30  # the minimum height of a low cell with its value below its name, in pixels
 USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
@@ -58,10 +56,15 @@ def value_within(value: np.ndarray, room: float, size: float) -> str:
 
 def values_text(value: np.ndarray) -> str:
     """Return a number, the entries of a short vector, or a norm and a shape, as text."""
-    if value.ndim == 1 and len(value) <= 12:
+    if is_listed(value):
         return f"[{', '.join(map(number_text, value))}]"
     shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
     return value_text(value) + shape
+
+
+def is_listed(value: np.ndarray) -> bool:
+    """Return whether `values_text` lists the entries of an array instead of its norm."""
+    return value.ndim == 1 and len(value) <= 12
 
 
 def norm(value: np.ndarray) -> float:
@@ -119,7 +122,7 @@ def _group(
     each: Cell, shapes: tuple[Shape, ...], title: str, value: np.ndarray | None = None
 ) -> Group:
     """Return the shapes of a cell as a group. If the cell has no title, its tooltip is `title`."""
-    (step, moment), name = each.moment, "" if value is None else quantity(each.name)
+    (step, moment), name = each.moment, "" if value is None else each.quantity or each.name
     label, title = "" if each.old is not None else each.label, each.title or title
     return Group(shapes, step, each.key, title, moment, quantity=name, label=label, value=value)
 
@@ -318,17 +321,3 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
             return written
     more = f"{text.content}…"
     return more if text_width(more, text.size, True, text.bold) <= room else text.content
-
-
-@lru_cache(maxsize=4096)  # the cells of a quantity have the same name in every row
-def quantity(name: str) -> str:
-    """Return the quantity that a name refers to: ``dC/dh`` for ``∂C/∂h₃``.
-
-    The result omits a formula or a slot after the name. All names of operations refer to the same
-    quantity, "intermediate results".
-    """
-    name = name.partition(" = ")[0].partition(": ")[0]
-    if "▢" in name or not any(map(str.isalpha, name)):
-        return "intermediate results"
-    whole, _, rest = name.translate(WITHOUT_INDEX).partition("[")
-    return whole + rest.rpartition("]")[2]

@@ -21,6 +21,11 @@ class NamedScan(Quantities):
         """The number and the name of the Scan, as in headings: ``2 · gradient of square``."""
         return f"{self.number + 1} · {self.scan_label}"
 
+    def quantity(self, variable: str) -> str:
+        """Name the quantity of all values of a variable: ``h``, or ``dC/dh`` for ``∂C/∂h₃``."""
+        name = self.quantity_name(variable, None)
+        return getattr(name, "total", name)
+
     def row_key(self, tape: TapeTrace, row: int) -> str:
         """Return the key of a row of a tape."""
         return self.cell_key(tape.name, index_of(tape, row), row)

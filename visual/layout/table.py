@@ -23,12 +23,13 @@ Head = tuple[str, str]  # the two lines of text above a column
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell with a quantity and its role. `value` is None for uninitialized memory.
+    """A cell with a named value and its role. `value` is None for uninitialized memory.
 
-    The cell is in a `column` or, for None, at the left edge of its part. It shows `label`, or
-    `short` if a low cell is too narrow for the label and the value. The tooltip is `title`
-    (default: `name` and the values). `lines` are further lines of a high cell. A cell with lines
-    and no value shows only text. Edges refer to cells by `id`.
+    All cells of a `quantity` (default: `name`) share a color scale. The cell is in a `column` or,
+    for None, at the left edge of its part. It shows `label`, or `short` if a low cell is too narrow
+    for the label and the value. The tooltip is `title` (default: `name` and the values). `lines`
+    are further lines of a high cell. A cell with lines and no value shows only text. Edges refer to
+    cells by `id`.
     """
 
     role: Role
@@ -38,6 +39,7 @@ class Cell:
     column: Key | None = None
     old: np.ndarray | None = None
     key: str = ""
+    quantity: str = ""
     label: str = ""
     short: str = ""
     lines: tuple[str, ...] = ()

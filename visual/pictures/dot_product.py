@@ -7,7 +7,7 @@ parameters are complete after the last step. The products differ, but both sums 
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -66,18 +66,30 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Two numbers or arrays with their names. `value` is their inner product."""
+    """The inner product of two quantities at the same `entries`, or of their only values."""
 
-    left: tuple[str, np.ndarray]
-    right: tuple[str, np.ndarray]
+    quantities: tuple[str, str]
+    values: tuple[np.ndarray, np.ndarray]
+    entries: Sequence[int] = ()
 
     @property
     def value(self) -> float:
         """The real inner product."""
-        return inner([(self.left[1], self.right[1])])
+        return inner([self.values])
 
-    def __str__(self) -> str:
-        return f"{self.left[0]} · {self.right[0]}"
+    @property
+    def names(self) -> list[str]:
+        """The names of both factors."""
+        if self.entries[1:]:
+            return [f"{q}[{self.entries[0]}…{self.entries[-1]}]" for q in self.quantities]
+        return [value_symbol(q, next(iter(self.entries), None)) for q in self.quantities]
+
+    def cells(self, roles: tuple[Role, Role]) -> Iterator[Cell]:
+        """Yield a cell for each factor. A cell with several entries shows only the quantity."""
+        factors = zip(roles, self.quantities, self.names, self.values, strict=True)
+        for role, quantity, name, value in factors:
+            label = quantity if self.entries[1:] else name
+            yield Cell(role, name, value, key=f"dot:{name}", quantity=quantity, label=label)
 
 
 Products = list[tuple[str, list[Product]]]  # the name of each row, and its products
@@ -93,9 +105,9 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
     scan, steps = test.forward.scans[0], len(test.tangent)
     state = next((tape for tape in scan.tapes if tape.name == test.of), None)
     first = state.tape.origin if state is not None else 0  # the index of the result of step 0
-    g, d = ([value_symbol(name, first + k) for k in range(steps)] for name in ("g", f"d{test.of}"))
-    pairs = zip(zip(g, test.cotangent, strict=True), zip(d, test.tangent, strict=True), strict=True)
-    forward = [(f"step {k}", [Product(*pair)]) for k, pair in enumerate(pairs)]
+    pairs = enumerate(zip(test.cotangent, test.tangent, strict=True))
+    names = "g", f"d{test.of}"
+    forward = [(f"step {k}", [Product(names, pair, [first + k])]) for k, pair in pairs]
     backward = [(f"step {k}", list[Product]()) for k in range(steps)]
     for name, tangent in test.tangents.items():
         gradient, reads = test.gradients[name], dict[int, int]()  # entry: first step that reads it
@@ -106,11 +118,9 @@ def products_by_step(test: "DotProduct") -> tuple[Products, Products]:
         for entry in range(len(gradient)) if reads else ():
             entries.setdefault(reads.get(entry), []).append(entry)
         for step, some in (entries or {None: []}).items():
-            label = f"{name}[{some[0]}…{some[-1]}]" if some else name
-            pair = [values[some] if some else values for values in (gradient, tangent)]
-            if len(some) == 1:
-                label, pair = value_symbol(name, some[0]), [values[0] for values in pair]
-            product = Product((f"g{label}", pair[0]), (f"d{label}", pair[1]))
+            pair = (gradient[some], tangent[some]) if some else (gradient, tangent)
+            pair = (pair[0][0], pair[1][0]) if len(some) == 1 else pair
+            product = Product((f"g{name}", f"d{name}"), pair, some)
             if step is None:
                 backward.append(("at the end", [product]))
             else:
@@ -169,24 +179,24 @@ class ProductTable(Table):
         for n, tape in enumerate(self.tapes):
             access = min(tape.writes, key=lambda access: access.tap)
             row = int(access.rows[step])
-            label = value_symbol(f"g{tape.gradient_of}", index_of(tape, row))
-            name = f"{label} so far" if tape.is_total else label
+            quantity, so_far = f"g{tape.gradient_of}", " so far" * tape.is_total
+            label = value_symbol(quantity, index_of(tape, row))
             key, value = named.row_key(tape, row), access.values[step]
-            yield Cell(Role.INTERMEDIATE, name, value, column=(0, n), key=key, label=label)
+            cell = Cell(Role.INTERMEDIATE, label + so_far, value, column=(0, n), key=key)
+            yield replace(cell, quantity=quantity + so_far, label=label)
 
     def _cells(self, products: Sequence[Product], total: float, is_back: bool) -> Iterator[Cell]:
         """Yield the factors of the products, the sum of the products, and the total so far."""
         if not products:
             return
-        roles = (Role.RESULT, Role.INPUT) if is_back else (Role.INTERMEDIATE, Role.SEED)
-        pairs = ((p.left, p.right) if is_back else (p.right, p.left) for p in products)
-        factors = ((role, *each) for pair in pairs for role, each in zip(roles, pair, strict=True))
-        for n, (role, name, value) in enumerate(factors, is_back * len(self.tapes)):
-            short, key = name.partition("[")[0] if "…" in name else name, f"dot:{name}"
-            yield Cell(role, name, value, column=(0, n), key=key, label=short)
+        roles = (Role.RESULT, Role.INPUT) if is_back else (Role.SEED, Role.INTERMEDIATE)
+        factors = (cell for p in products for cell in [*p.cells(roles)][:: 1 if is_back else -1])
+        for n, cell in enumerate(factors, is_back * len(self.tapes)):
+            yield replace(cell, column=(0, n))
+        formula = " + ".join(" · ".join(product.names) for product in products)
         sums = (
-            (Role.INTERMEDIATE, " + ".join(map(str, products)), sum(p.value for p in products)),
-            (Role.OVERWRITTEN, f"sum up to {products[-1].left[0]}", total),
+            (Role.INTERMEDIATE, formula, sum(product.value for product in products)),
+            (Role.OVERWRITTEN, f"sum up to {products[-1].names[0]}", total),
         )
         for n, (role, name, number) in enumerate(sums, len(self.heads[is_back]) - len(sums)):
             yield Cell(role, name, np.asarray(number), column=(0, n), key=f"dot:{name}")

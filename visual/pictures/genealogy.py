@@ -12,8 +12,8 @@ from lab.errors import listing
 from lab.gradients.symbols import cost_symbol
 from lab.notation import counted, render
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import heading, scene_with_legend
-from visual.layout.cells import values_text
+from visual.layout.canvas import NORM, heading, scene_with_legend
+from visual.layout.cells import is_listed, values_text
 from visual.layout.graphviz import draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
@@ -47,7 +47,10 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
         tree, _ = _tree(trace, most, sheet)
     title = f"{counted(len(orders), 'Scan')}: which Scan differentiates which"
     head = heading(title, reasons, sheet)
-    notes = [ARROWS] if any(orders) else []
+    fed = {feed.into for feed in trace.feeds}
+    results = [value for number, value in enumerate(trace.outputs) if number in fed]
+    notes = [NORM] if any(value.ndim and not is_listed(value) for value in results) else []
+    notes += [ARROWS] if any(orders) else []
     for order, count in sorted(Counter(orders).items()):
         if count > most:
             hidden = f"⋯ {counted(count - most, 'more Scan')} of order {order}"

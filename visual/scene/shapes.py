@@ -180,9 +180,10 @@ class Group:
     """Shapes that belong together, such as the shapes of a moment or of a cell.
 
     A moment is one state of a moving picture: `step` is its number, and `moment` is its name.
-    Several groups can have the same moment. `title` is a tooltip. `cell`, `label`, and
-    `value` are the key, the name, and the value of the quantity in a cell. `quantity` is the name
-    without its index. All cells of a quantity share a color scale.
+    Several groups can have the same moment. `title` is a tooltip. `cell` and
+    `label` are the key and the name of the value in a cell. `value` is the number, or the array
+    whose norm the cell shows. `quantity` is the name without its index. All cells of a quantity
+    share a color scale.
 
     A film shows the group from moment `step` until just before moment `until`; fractions of moments
     are possible. A moving SVG moves a group along `path`, which starts at the center of the group.

@@ -56,6 +56,17 @@ def test_a_note_explains_direct_contributions_only_if_the_picture_shows_some(nam
     assert sum("∂: the direct contribution" in word for word in words_of(scene)) == notes
 
 
+@pytest.mark.parametrize("name", ["__", "x = 1", "a, b", "‖x‖", "∂x"])
+@pytest.mark.parametrize("kind", ["tapes", "phases"])
+def test_every_name_has_the_words_of_v(kind, name):
+    def words(state):
+        loops = [loop_of(state, np.array(x), lambda v: v**2 + 3 * v) for x in (0.5, [0.5, 1.5])]
+        scenes = (visual.draw(loop, kind, cost="sum") for loop in loops)
+        return [sorted(" ".join(words_of(s)).replace(state, "v").split()) for s in scenes]
+
+    assert words(name) == words("v")
+
+
 @pytest.mark.parametrize("order", [4, 6])
 @pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
 def test_the_last_of_many_scans_is_shown_and_others_are_counted(order):
@@ -118,7 +129,7 @@ def test_a_narrow_picture_shows_read_values_above_slots(name, order):
 
 
 def cell_of(box, value, name):
-    return draw_cell(Cell(box.role, name, np.asarray(value), key=name), box)
+    return draw_cell(Cell(box.role, name, np.asarray(value), key=name, quantity=name[0]), box)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_the_picture_has_all_products_of_both_sums(name):
     np.testing.assert_allclose(forward, expected, rtol=1e-13)
     np.testing.assert_allclose(sum(forward), test.products[0], rtol=1e-12)
     np.testing.assert_allclose(sum(backward), test.products[1], rtol=1e-12)
-    entries = sum(p.left[1].size for p in sides[1])
+    entries = sum(p.values[0].size for p in sides[1])
     assert entries == sum(v.size for v in test.tangents.values())  # each entry occurs once
 
     scene = visual.dot_product(test)

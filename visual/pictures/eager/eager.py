@@ -184,7 +184,7 @@ class EagerTable(Table):
             role = Role.RESULT if node.is_start else Role.INTERMEDIATE
             title = f"gradient of the result wrt {node.name}, {label}"
             label, key = label + same_as(total), f"gradient of node {number}"
-            cell = value_cell(role, total, title, label, key)
+            cell = value_cell(role, total, title, label, key, "dC/dn")
             yield replace(cell, id=("total", number), moment=node.ended, digits=node.digits)
         elif node.ended[0] is not None:
             yield Cell(Role.PANEL, "no gradient", None, label="no gradient", moment=node.ended)
@@ -202,7 +202,7 @@ class EagerTable(Table):
                 factor = f" · {number_text(term.factor)}"
         if node.end is None or isinstance(node.end, Summed):
             key += f", part {number}"
-        cell = value_cell(role, sent.gradient, title, label + factor, key)
+        cell = value_cell(role, sent.gradient, title, label + factor, key, "dC/dn")
         id, short = ("received", moment), label if factor else ""
         return replace(cell, id=id, moment=moment, digits=node.digits, short=short)
 

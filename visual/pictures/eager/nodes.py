@@ -4,7 +4,7 @@ A moment begins when a node is appended or receives a gradient. The number of th
 number of this event in ``lab.events(recording)``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import numpy as np
@@ -137,7 +137,9 @@ def full_value_text(recorded: RecordedValue) -> str:
     return words
 
 
-def value_cell(role: Role, recorded: RecordedValue, name: str, label: str, key: str) -> Cell:
+def value_cell(
+    role: Role, recorded: RecordedValue, name: str, label: str, key: str, quantity: str = "n"
+) -> Cell:
     """Return a cell with a value and its `label`. Its tooltip shows `name` and all digits."""
     value, lines, content = None, tuple[str, ...](), recorded.value
     if isinstance(content, str):
@@ -147,4 +149,5 @@ def value_cell(role: Role, recorded: RecordedValue, name: str, label: str, key: 
     else:
         value, label = content.value, f"{label} at [{content.index}]"
     title = f"{name} = {full_value_text(recorded)}"
-    return Cell(role, name, value, key=key, label=label, lines=lines, title=title)
+    cell = Cell(role, name, value, key=key, label=label, lines=lines, title=title)
+    return replace(cell, quantity=quantity)

@@ -164,7 +164,8 @@ def eager_side(recording: Recording, steps: int) -> TapeSide:
             role = Role.SEED if len(node.received) == node.is_seeded else Role.INTERMEDIATE
             role = Role.RESULT if node.is_start else role
             meaning, key = f"gradient of the result wrt {node.name}", f"gradient of node {number}"
-            gradient = value_cell(role, node.end.total, meaning, f"dC/d{node.name}", key)
+            label = f"dC/d{node.name}"
+            gradient = value_cell(role, node.end.total, meaning, label, key, "dC/dn")
             size += 0 if gradient.value is None else gradient.value.nbytes
             quantities[node.name][1][1] = gradient
     sent = ((node, each.source) for node in nodes for _, each in node.received)
@@ -191,7 +192,7 @@ def scan_side(trace: Trace) -> TapeSide:
     for label in slots.values():
         node = values[label]
         row, role = (node.step, Role.INTERMEDIATE) if node.step is not None else (START, Role.INPUT)
-        cell = _cell(node, role, f", slot {node.row} of {node.lane.variable}")
+        cell = _cell(forward, node, role, f", slot {node.row} of {node.lane.variable}")
         quantities[label] = row, {0: cell}
     for number, node in nodes.items():
         tape = backward.scan.tape(node.lane.argument)
@@ -202,11 +203,11 @@ def scan_side(trace: Trace) -> TapeSide:
         details = f", slot {node.row} of {tape.name}" if tape.tape.reads else ""
         if tape.is_total:
             role, details = Role.RESULT, ", to which every step adds"
-        gradient = _cell(node, role, details)
+        gradient = _cell(backward, node, role, details)
         if label in quantities:
             quantities[label][1][1] = gradient
         elif label in values:
-            value, label = _cell(values[label], Role.INPUT), node.label
+            value, label = _cell(forward, values[label], Role.INPUT), node.label
             if tape.used:
                 row = START if node.step is None else last - node.step
                 quantities[label] = row, {0: value, 1: gradient}
@@ -218,10 +219,11 @@ def scan_side(trace: Trace) -> TapeSide:
     return TapeSide(quantities, arrows, [*_sums(forward.scan, backward.scan)])
 
 
-def _cell(node: QuantityNode, role: Role, details: str = "") -> Cell:
-    """Return a cell with the value of a node; the tooltip contains the `details`."""
+def _cell(named: NamedScan, node: QuantityNode, role: Role, details: str = "") -> Cell:
+    """Return a cell with the value of a node of a Scan; the tooltip contains the `details`."""
     name, key = f"{node.label}{details}", f"{node.label} of the Scan"
-    return Cell(role, name, node.value, label=node.label, key=key)
+    cell = Cell(role, name, node.value, label=node.label, key=key)
+    return replace(cell, quantity=named.quantity(node.lane.variable))
 
 
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Phase
+from lab.notation import ranges_text
 from visual.layout.canvas import EVERY_ROLE, heading, scene_with_legend
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
-from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
+from visual.pictures.phases.sentences import legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
 
@@ -74,9 +75,10 @@ def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
 
     of, source = pieces.of, "the cost"  # the origin of the initial gradients
     if of is not None and of.seeded_by():
-        source = of.seeds.removeprefix("output of ")
-    for phase, sentence in zip(record.phases, sentences(record, source), strict=True):
-        number, muted = phase.number, sentence.startswith(NOTHING)
+        scans = [number + 1 for number in of.seeded_by()]
+        source = f"Scan{'s' * (len(scans) > 1)} {ranges_text(scans)}"
+    for phase, (sentence, adds) in zip(record.phases, sentences(record, source), strict=True):
+        number, muted = phase.number, not adds
         digits = Text(12, 15, str(number), SMALL, "middle", bold=True, muted=muted)
         sign, purpose = piece(outline(0, 2, 24, 18), digits), PURPOSES[number - 1]
         lines = folded(sentence, sheet.line - INDENT if is_narrow else room, SMALL)

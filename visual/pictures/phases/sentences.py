@@ -1,13 +1,12 @@
 """The sentences that explain the eleven phases, and the roles and the legend of verdicts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from re import findall
 
 from lab.gradients.record import DerivationRecord, Item, Verdict
-from lab.tape import Tape
+from lab.tape import Kind
 from visual.scene.theme import Role
 
-NOTHING = "nothing to do"
+ROWS = {False: "[::-1] reverses a tape", True: "[-1] is the last row"}
 NONE = (Verdict.DISCONNECTED, Verdict.UNTRACED, Verdict.UNDEFINED)
 INPUTS = ("These inputs can have a gradient", "Some inputs can have a gradient, others cannot")
 ADDED: Mapping[Collection[Verdict], str] = {
@@ -40,43 +39,25 @@ LOOKS: Mapping[Verdict, tuple[Role, str]] = {
 }
 
 
-def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
-    """Return the tapes of gradients by name, from the decisions of phase 8."""
-    tapes = dict[str, Tape]()
-    for item in record.phases[7].items:
-        _, becomes, taps = item.decision.partition(" becomes mit-mot ")
-        if becomes:
-            reads, writes = (tuple(map(int, findall(r"-?\d+", t))) for t in taps.split(" → "))
-            tapes[item.subject] = Tape(reads, writes)
-    return tapes
-
-
 def decisions(record: DerivationRecord) -> list[list[Item]]:
     """Return the decisions of each phase, without decisions about absent variables."""
     phases = (phase.items for phase in record.phases)
     return [[item for item in each if item.verdict is not Verdict.ABSENT] for each in phases]
 
 
-def written_slots(tapes: Sequence[Item]) -> list[str]:
-    """Return the names of the slots that a step writes, from the decisions of phase 8."""
-    return [item.subject for item in tapes if item.decision == "is written"]
+def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each phase, and whether the phase adds a part.
 
-
-def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence for each phase.
-
-    The sentence for a phase that adds no part starts with `NOTHING`. `source` names the origin of
-    the external gradients of the backward Scan.
+    `source` names the origin of the external gradients of the backward Scan.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
     differentiable = [item for item in inputs if item.verdict not in NONE]
     incoming = [item for item in incoming if item.verdict is Verdict.NOTED]
     shares = [item for item in shares if item.expression]
-    order = "known at run time" if steps[-1].expression == "n" else "in reverse order"
-    slices = {"::-1]": "[::-1] reverses a tape", "-1]": "[-1] is the last row"}
-    ends = {item.expression.rpartition("[")[2] for item in results}
-    words = ", ".join(text for end, text in slices.items() if end in ends)
+    order = "known at run time" if steps[-1].expression[1:] else "in reverse order"
+    ends = {outcome.kind is Kind.PARAMETER for outcome in record.outcomes if outcome.gradient}
+    words = ", ".join(text for is_last, text in ROWS.items() if is_last in ends)
     result = incoming[0].subject if len(incoming) == 1 else "each result"
     gradient = f"the gradient of {shares[0].subject}" if len(shares) == 1 else "each gradient"
     scan = f"one Scan of {len(variables)} variables"
@@ -95,7 +76,7 @@ def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[st
         (results, "", words or "The gradient of each input"),
     ]
     for items, nothing, text in phases:
-        yield f"{text}." if items else f"{NOTHING}: {nothing}."
+        yield (f"{text}." if items else f"nothing to do: {nothing}."), bool(items)
 
 
 def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item]) -> str:
@@ -106,10 +87,11 @@ def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item])
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
     """Return a sentence about the first slot, if any, whose tap differs from its variable's tap."""
-    for item, slot in zip(added, written_slots(tapes), strict=False):
-        argument = item.subject.rpartition(", ")[0]
-        if argument.partition("[")[2] != slot.partition("[")[2]:
-            return f"{slot} accumulates the gradient of {argument}: time is reversed"
+    values, slots = ([i.leaf for i in items if i.leaf is not None] for items in (added, tapes))
+    for value, slot in zip(values, slots, strict=False):
+        if value.tap != slot.tap:
+            names = f"{slot.variable} accumulates the gradient of {value.variable}"
+            return f"{names}: time is reversed"
     return "The slots of the tape"
 
 

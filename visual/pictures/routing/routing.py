@@ -158,7 +158,8 @@ class RoutingTable(Table):
         key, name = f"routing:{name}", f"{panel.prefix}{name}"
         value = np.asarray(array.values[panel.number].reshape(-1)[entry])
         title = f"{name} = {full_text(value)}; {detail}"
-        return Cell(role, name, value, key=key, label=name, lines=(note,), title=title, id=id)
+        cell = Cell(role, name, value, key=key, label=name, lines=(note,), title=title, id=id)
+        return replace(cell, quantity=f"{panel.prefix}{array.name}")
 
     def _input_cell(self, array: RoutedArray, entry: int, panel: Panel) -> tuple[Role, str, str]:
         """Return the role, the note, and the tooltip of an entry of an input."""

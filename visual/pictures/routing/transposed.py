@@ -156,6 +156,7 @@ class StepTable(Table):
         If the tape is long, only its ends, the slots of the step, and their neighbors are shown.
         """
         named, tape, size = self.named, self.tape, len(self.before)
+        quantity = named.quantity(tape.name)
         near = {row + d for row in (*self.read, *self.written) for d in (-1, 0, 1)}
         rows = numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))
         labels = {row: named.tape_label(tape, row) or tape.name for row in rows}
@@ -172,7 +173,8 @@ class StepTable(Table):
                     title = f"{prefix}{labels[row]}: {name}"
                     key = named.row_key(tape, len(tape.initial) - 1 - row if number else row)
                     cell = Cell(role, title, values[row], column=(0, row), key=key)
-                    cells.append(replace(cell, old=old.get(row), id=(number, name, row)))
+                    cell = replace(cell, quantity=f"{prefix}{quantity}", old=old.get(row))
+                    cells.append(replace(cell, id=(number, name, row)))
                 lines.append(Line(cells, [note] if note else [], heads, name))
                 heads = {}
             for first, second, slots in arrows:

@@ -19,7 +19,7 @@ from lab.tape import Kind
 from lab.traces.faults import values_of
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
 from visual.layout.canvas import EVERY_ROLE, formula_lines, heading, scene_with_legend
-from visual.layout.cells import full_text, quantity, value_text, values_text
+from visual.layout.cells import full_text, value_text, values_text
 from visual.layout.graphviz import draw_graph
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
@@ -133,6 +133,7 @@ class StepCards(StepNodes):
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
         title = name if value is None else f"{name} = {full_text(value)}"
+        content = None if value is not None and _is_listed(value, width - 2 * INDENT) else value
         texts, room = list[Text](), width - 2 * INDENT
         if caption:
             texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
@@ -144,7 +145,8 @@ class StepCards(StepNodes):
             texts.append(replace(text, title=formula) if line.endswith("…") else text)
         right = max(text.x + text.width for text in texts) + INDENT
         box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role)
-        group = Group((box, *texts), cell=key, title=title, quantity=quantity(name), value=value)
+        quantity = (node.target and self.named.quantity(node.target.variable)) or name
+        group = Group((box, *texts), cell=key, title=title, quantity=quantity, value=content)
         return piece(replace(group, label=name))
 
     def _formula(self, node: StepNode, term: Expression, label: str) -> tuple[str, str]:
@@ -219,8 +221,12 @@ def _value_line(value: np.ndarray | None, room: float) -> str:
     """Return a value as text: a number, the entries of a short vector, or a norm and a shape."""
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
-    line = values_text(value)
-    is_short = value.ndim == 1 and 0 < len(value) <= 4
-    if is_short and text_width(line, VALUE, mono=True) <= room:
-        return line
+    if _is_listed(value, room):
+        return values_text(value)
     return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
+
+
+def _is_listed(value: np.ndarray, room: float) -> bool:
+    """Return whether the entries of a value fit into a line."""
+    is_short = value.ndim == 1 and 0 < len(value) <= 4
+    return is_short and text_width(values_text(value), VALUE, mono=True) <= room

@@ -182,6 +182,7 @@ class Backward(Table):
         label = self.named.sequence_label(sequence, index)
         own_key = self.named.cell_key(sequence.name, index, step)
         cell = Cell(role, label, sequence.values[step], key=own_key, label=label)
+        cell = replace(cell, quantity=self.named.quantity(sequence.name))
         tapes = {tape.argument: tape for tape in slots.tapes}
         event = self.events.step(self.named.number, step)
         writes = [write for write in event.writes if write.slot.argument in tapes]

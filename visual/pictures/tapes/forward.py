@@ -89,7 +89,7 @@ class Forward(Table):
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
         cell = Cell(role, label, value, column=column, key=key, label=label, id=key)
-        return replace(cell, moment=moment)
+        return replace(cell, quantity=name, moment=moment)
 
     def _edges(self, step: int) -> Iterator[Edge]:
         """Yield an edge from each value that a step reads to each value that the step computes."""

@@ -1,6 +1,7 @@
 """The slots of the tapes of a Scan: their columns, their states at every step, and the arrows."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,8 +65,9 @@ class Slots:
         """Return the cell of a slot after a step (see `state`)."""
         role, value, old = self.state(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
-        place = self.named.number, step, tape.argument, row
-        return Cell(role, name, value, column=self.column(tape, row), old=old, key=key, id=place)
+        place, column = (self.named.number, step, tape.argument, row), self.column(tape, row)
+        cell = Cell(role, name, value, quantity=self.named.quantity(tape.name), key=key)
+        return replace(cell, column=column, old=old, id=place)
 
     def state(self, tape: TapeTrace, row: int, step: int) -> State:
         """Return the role, the value, and the old value of a slot after a step.
@@ -126,10 +128,10 @@ def _labels(write: Write, read: Read) -> tuple[str, ...]:
     term = write.term(read.argument, read.tap)
     if term is None or term.factor is None or term.source is None:
         return ()
-    plus = " + old" if write.adds_old and len(write.terms) == 1 else ""
+    has_old = write.adds_old and len(write.terms) == 1
     if term.expression == ONE:
-        return (plus.strip(),) if plus else ()
-    symbols = term.text.removeprefix(term.source.name)
+        return ("+ old",) * has_old
+    plus, symbols = " + old" * has_old, replace(term, source=replace(term.source, name="")).text
     if term.value.ndim:
         return symbols + plus, symbols
     numbers = [f"·{parenthesize(number_text(term.factor, n))}" for n in (4, 3, 2, 1)]

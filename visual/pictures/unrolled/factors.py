@@ -25,12 +25,14 @@ SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # 
 class Factor:
     """The local derivative of a quantity wrt another quantity, as a name, a formula, and a number.
 
-    For arrays, the formula contains ▢ for the gradient, and the number is None.
+    For arrays, the number is None. If the derivative `is_applied`, the formula contains ▢ for the
+    gradient to which it is applied.
     """
 
     name: str
     formula: str
     number: float | None
+    is_applied: bool
 
     @property
     def title(self) -> str:
@@ -41,7 +43,7 @@ class Factor:
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
     """Return the factor of an edge, or None for the factor 1 and an edge without gradients."""
-    terms = list[tuple[str, float | None]]()  # the formulas and the numbers of the summands
+    terms, is_applied = list[tuple[str, float | None]](), False
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
         named, leaf = NamedScan(run.trace, value.scan), write.leaves[write.sources.index(read)]
@@ -53,7 +55,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         if written.adds_old and leaf == target:
             terms.append(UNIT)
         elif term is None or term.factor is None:
-            name = partial(named.leaf_at, step=write.step)
+            name, is_applied = partial(named.leaf_at, step=write.step), True
             terms.append((_effect(write.formula, leaf, name), None))
         else:
             number = None if term.value.ndim else float(term.factor)
@@ -63,7 +65,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
         return None
     known = [number for _, number in terms if number is not None]
     number = sum(known) if len(known) == len(terms) else None
-    return Factor(_name(graph, edge), formula, number)
+    return Factor(_name(graph, edge), formula, number, is_applied)
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:

@@ -117,6 +117,8 @@ class Picture(Placing):
             corner = lefts[spot.column], tops[spot.lane]
             boxes[number] = box = Box(*corner, self.width, HEIGHT, node.role, faded=faded)
             cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
+            named = NamedScan(self.trace, node.lane.scan)
+            cell = replace(cell, quantity=named.quantity(node.lane.variable))
             cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
         paths = self.routes.paths(lefts, self.width, tops, HEIGHT)
         shapes = [*self._arrows(paths, boxes), *cells]
@@ -142,13 +144,13 @@ class Picture(Placing):
             start, end = self.ends[number]
             every_step = start.lane, end.lane, end.column - start.column
             if factor.name:
-                equals = ": " if "▢" in factor.formula else " = "
+                equals = ": " if factor.is_applied else " = "
                 formulas.setdefault(every_step, f"{factor.name}{equals}{factor.formula}")
         if formulas:
             shown = [shortened(f, LONGEST, 12) for f in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
-            has_arrays = any("▢" in formula for formula in formulas.values())
-            label = "local derivative, ▢ is the gradient" if has_arrays else "local derivative"
+            is_applied = any(each.is_applied for each in self.factors.values() if each.name)
+            label = "local derivative, ▢ is the gradient" if is_applied else "local derivative"
             lines.append(f"on arrows between gradients: {label}, such as {', '.join(shown)}")
             lines.append(OMITTED)
         derived = any(self.trace.scans[number].order for number in self.chosen)
