@@ -4,12 +4,10 @@
 ...     gradient = pytensor.grad(cost, wrt)  # of any graph
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from types import MappingProxyType
 from typing import Any
 
 from pytensor.scan.op import Scan
@@ -18,48 +16,15 @@ from lab.gradients.pullback import pullback
 from lab.progress import set_context
 from lab.scans.node import with_initial_values
 
-Replacement = Callable[..., Any]  # receives the original method, then its arguments
-_NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
-_REPLACEMENTS = ContextVar("replacements", default=_NONE)
-_LOCK = Lock()  # the first thread replaces the methods, and the last thread restores them
-_USERS: Counter[type[Scan]] = Counter()
-_OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
-METHODS = ("pullback", "connection_pattern")
-
-
-@contextmanager
-def replace_methods(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
-    """Replace methods of the Scan class `kind` during a context, for the current thread only.
-
-    The keywords are names in `METHODS`.
-    """
-    with _LOCK:
-        _USERS[kind] += 1
-        if _USERS[kind] == 1:
-            _OWN[kind] = {name: vars(kind)[name] for name in METHODS if name in vars(kind)}
-            for name in METHODS:
-                type.__setattr__(kind, name, _dispatch(kind, name, getattr(kind, name)))
-    try:
-        with set_context(_REPLACEMENTS, {**_REPLACEMENTS.get(), kind: replacements}):
-            yield
-    finally:
-        with _LOCK:
-            _USERS[kind] -= 1
-            if not _USERS[kind]:
-                for name in METHODS:
-                    type.__delattr__(kind, name)
-                for name, method in _OWN.pop(kind).items():
-                    type.__setattr__(kind, name, method)
-
-
-def _dispatch(kind: type[Scan], name: str, original: Replacement) -> Replacement:
-    """Return a method that calls the replacement of the current thread, or else the `original`."""
-
-    def method(*arguments: object) -> object:
-        replacement = _REPLACEMENTS.get().get(kind, {}).get(name)
-        return original(*arguments) if replacement is None else replacement(original, *arguments)
-
-    return method
+# Replacements of methods of Scan.  Their arguments are the original method and its arguments.
+METHODS: Mapping[str, Callable[..., Any]] = {
+    "pullback": lambda _, *arguments: pullback(*arguments),
+    "connection_pattern": lambda original, op, node: with_initial_values(op, original(op, node)),
+}
+_IS_REPLACED = ContextVar("is_replaced", default=False)
+_LOCK = Lock()  # the first context replaces the methods, and the last context restores them
+_OPEN: list[object] = []  # an entry for each open context of all threads
+_OWN: dict[str, object] = {}  # methods that Scan does not inherit
 
 
 @contextmanager
@@ -71,9 +36,30 @@ def our_pullback() -> Iterator[None]:
     threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph
     caches its first derivative: if PyTensor's pullback built it earlier, the cached graph stays.
     """
-    with replace_methods(
-        Scan,
-        pullback=lambda _, *arguments: pullback(*arguments),
-        connection_pattern=lambda original, op, node: with_initial_values(op, original(op, node)),
-    ):
-        yield
+    with _LOCK:
+        if not _OPEN:
+            _OWN.update((name, vars(Scan)[name]) for name in METHODS if name in vars(Scan))
+            for name in METHODS:
+                type.__setattr__(Scan, name, _dispatch(name, getattr(Scan, name)))
+        _OPEN.append(None)
+    try:
+        with set_context(_IS_REPLACED, True):
+            yield
+    finally:
+        with _LOCK:
+            _OPEN.pop()
+            if not _OPEN:
+                for name in METHODS:
+                    type.__delattr__(Scan, name)
+                for name in [*_OWN]:
+                    type.__setattr__(Scan, name, _OWN.pop(name))
+
+
+def _dispatch(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls the replacement in a context, and the `original` elsewhere."""
+
+    def method(*arguments: object) -> Any:
+        is_replaced = _IS_REPLACED.get()
+        return METHODS[name](original, *arguments) if is_replaced else original(*arguments)
+
+    return method

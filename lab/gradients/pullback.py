@@ -72,7 +72,6 @@ from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 
-@TapeScan.register_pullback
 def pullback(
     op: Scan,
     inputs: Sequence[Variable],
@@ -85,6 +84,9 @@ def pullback(
     ``sum_j g[j] * d y[j] / d x[i]``, or PyTensor's marker for a disconnected or undefined gradient.
     """
     return list(derive(op, inputs, outputs, output_gradients).gradients)
+
+
+TapeScan.pullback = pullback  # type: ignore[method-assign]
 
 
 def derive(

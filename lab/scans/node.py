@@ -9,7 +9,7 @@ The new Scans are `TapeScan`s: their pullback is `lab.pullback`, and a derivativ
 `Derivation` that built it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
@@ -128,9 +128,6 @@ class ScanParts:
         return replace(self, variables=variables, until=until)
 
 
-Pullback = Callable[..., list[Variable]]
-
-
 class TapeScan(Scan):
     """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
@@ -141,12 +138,6 @@ class TapeScan(Scan):
     rule: object | None = None
     derivation: object | None = None
     _connected: tuple[object, list[list[bool]]] | None = None  # an inner graph and its pattern
-
-    @classmethod
-    def register_pullback(cls, pullback: Pullback) -> Pullback:
-        """Use a function as the method `pullback` of all `TapeScan`s; a decorator."""
-        cls.pullback = pullback  # type: ignore[method-assign]
-        return pullback
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return a matrix whose element [i][j] is True if input i affects output j.
