@@ -29,7 +29,6 @@ from lab.gradients.status import (
     pytensor_gradients,
     status_of,
 )
-from lab.loops.build import LoopGraph
 from lab.loops.declaration import OF
 from lab.loops.loop import Loop
 from lab.loops.text.source import choose_name, values_by_name
@@ -93,7 +92,9 @@ def dot_product(
             "gradient is not the adjoint."
         )
     graph = loop.build()
-    output = _select_output(graph, of, rule)
+    of = choose_name("of", of, graph.outputs, OF)
+    (output,) = with_tapes([graph.outputs[of]], rule)
+    output.name = of
     seed = check_integer("seed", seed, "0, 1, 2, …", least=0)
     rng = np.random.default_rng(seed)
     moved = graph.select_inputs(wrt, is_continuous)
@@ -110,11 +111,11 @@ def dot_product(
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
     (jv,) = pushforward([output], list(moved.values()), list(directions.values()))
     along = {directions[name]: value for name, value in v.items()}
-    forward = trace([jv], {**graph.given, **along}, names=[f"d{output.name}"])
+    forward = trace([jv], {**graph.given, **along}, names=[f"d{of}"])
 
     values, _ = run([output], graph.given, record=False)
     g = _given_or_random("cotangent", cotangent, values[output], rng)
-    seeded = output.type(f"gradient of {output.name}")
+    seeded = output.type(f"gradient of {of}")
     gradients = _reverse_gradients(output, seeded, moved)
     titles = [f"gradient of {name}" for name in moved]
     backward = trace(gradients, {**graph.given, seeded: g}, names=titles)
@@ -124,7 +125,7 @@ def dot_product(
     tolerance = 1e-12 if is_long else 1e-5
     check.adjoint(forward.outputs, [g], list(v.values()), list(pulled.values()), tolerance)
     return DotProduct(
-        of=str(output.name),
+        of=of,
         tangents=MappingProxyType(v),
         cotangent=g,
         tangent=forward.outputs[0],
@@ -132,14 +133,6 @@ def dot_product(
         forward=forward,
         backward=backward,
     )
-
-
-def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
-    """Return the array of all values of `of`, computed by a Scan whose pullback follows `rule`."""
-    of = choose_name("of", of, graph.outputs, OF)
-    (output,) = with_tapes([graph.outputs[of]], rule)
-    output.name = of
-    return output
 
 
 def _given_or_random(

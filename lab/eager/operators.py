@@ -51,8 +51,7 @@ def _numpy_name(function: object) -> str:
 
 
 def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs: object) -> Value:
-    out = kwargs.get("out")
-    if out is not None:
+    if kwargs.get("out") is not None:
         raise GradientError(
             f"{_numpy_name(ufunc)} would write a node into an array in place and lose its "
             "gradient; write a = a + b instead of a += b."

@@ -222,12 +222,9 @@ class _Run:
         )
 
     def _slot(self, number: int, which: int) -> plain.Slot:
-        scan, row, label = (
-            self.recording.nodes[number].tape,
-            self.rows[number],
-            value_symbol("n", number),
-        )
-        tape, quantity = "values", label
+        scan, row = self.recording.nodes[number].tape, self.rows[number]
+        tape, quantity = "values", value_symbol("n", number)
+        label = quantity
         if which == GRADIENTS:
             tape, quantity, label = "gradients", f"gradient wrt {label}", f"∇{label}"
         return plain.Slot(scan, which, row, tape=tape, position=row, quantity=quantity, label=label)

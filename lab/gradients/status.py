@@ -55,17 +55,17 @@ class Undefined:
     """Status of a gradient that does not exist although the cost depends on the variable."""
 
     reason: str
+    label = "undefined"
 
     def __str__(self) -> str:
-        return f"undefined: {self.reason}"
+        return f"{self.label}: {self.reason}"
 
 
 @dataclass(frozen=True)
 class ThroughUntraced(Undefined):
     """Status of a gradient that needs earlier values of an untraced state, which are not stored."""
 
-    def __str__(self) -> str:
-        return f"through an untraced state: {self.reason}"
+    label = "through an untraced state"
 
 
 Status = Connected | Disconnected | Undefined

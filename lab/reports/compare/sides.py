@@ -37,8 +37,7 @@ from lab.traces.tracing import trace
 class Refused(Undefined):
     """A gradient whose graph could not be built or run; `reason` is the message of the error."""
 
-    def __str__(self) -> str:
-        return f"failed: {self.reason}"
+    label = "failed"
 
 
 @dataclass(eq=False)
