@@ -68,7 +68,6 @@ def _draw(options: argparse.Namespace) -> None:
 
 
 def _picture(options: argparse.Namespace) -> Scene:
-    """Draw the picture that the options select; raise ArgumentError for invalid options."""
     number = re.fullmatch(r"figure(\d+)", options.picture)
     if number is not None:
         return _figure(int(number[1]), options)

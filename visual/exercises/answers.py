@@ -154,7 +154,7 @@ def flatten(values: object) -> Iterator[float]:
 
     Raises TypeError for other values, and for text.
     """
-    if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
+    if hasattr(values, "__array__"):
         values = np.asarray(values).tolist()
     if isinstance(values, Real):
         yield float(values)

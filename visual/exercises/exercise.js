@@ -131,10 +131,8 @@ export function start(root, answers, results = store) {
     showScore();
   }
 
-  exported.addEventListener("click", () => {
-    const file = JSON.stringify({ scantape: 1, answers: results.load() }, null, 1); // for `scantape score`
-    download("scantape-progress.json", file);
-  });
+  const write = () => JSON.stringify({ scantape: 1, answers: results.load() }, null, 1); // for `scantape score`
+  exported.addEventListener("click", () => download("scantape-progress.json", write()));
   again.addEventListener("click", () => {
     const progress = results.load();
     for (const exercise of exercises) {
@@ -145,10 +143,7 @@ export function start(root, answers, results = store) {
     follow();
     sections[0].querySelector("input").focus();
   });
-  if (results === store)
-    addEventListener("storage", ({ key }) => {
-      if (key === KEY || key === null) follow();
-    });
+  if (results === store) addEventListener("storage", ({ key }) => [KEY, null].includes(key) && follow());
   follow();
   return follow;
 }

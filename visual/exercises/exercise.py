@@ -16,7 +16,6 @@ from random import Random
 from types import MappingProxyType
 
 from lab.errors import (
-    ArgumentError,
     GraphError,
     Registry,
     argument_error,
@@ -132,17 +131,15 @@ def _check_answers(
     """Raise ArgumentError for invalid choices, and for an answer that is no choice (or number)."""
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
-            raise ArgumentError(
-                f"choices: {quote(choice)}: expected texts without spaces around them."
-            )
+            raise argument_error("choices", choice, "expected texts without spaces around them.")
         if choices.count(choice) > 1:
-            raise ArgumentError(f"choices: {quote(choice)} occurs more than once.")
+            raise argument_error("choices", choice, "the choice occurs more than once.")
     words = listing(map(repr, choices), "or") if choices else "a number, or one of the choices"
     for answer in (*answers, *mistakes):
         if answer not in choices if choices else not is_finite_number(answer):
             raise argument_error("answer", answer, f"expected {words}.")
     if not answers:
-        raise ArgumentError("answer = (): expected at least one number.")
+        raise argument_error("answer", (), "expected at least one number.")
 
 
 class Exercises(ExerciseSheet):

@@ -8,15 +8,7 @@ from dataclasses import replace
 from itertools import chain, product
 from typing import TypeVar
 
-from lab.errors import (
-    ArgumentError,
-    argument_error,
-    check_choice,
-    check_sequence,
-    check_type,
-    listing,
-    quote,
-)
+from lab.errors import argument_error, check_choice, check_sequence, check_type, listing
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -69,10 +61,8 @@ def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
     names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError(
-                f"loops: two loops have the name {quote(name)}. Give each loop of a page a unique "
-                "name, as in lab.Loop(…, name='decay')."
-            )
+            advice = "Give each loop of a page a unique name, as in lab.Loop(…, name='decay')."
+            raise argument_error("loops", name, f"two loops have this name. {advice}")
     return loops
 
 

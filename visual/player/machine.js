@@ -180,7 +180,6 @@ class Machine {
     this.glide(this.data.moments, true);
   }
 
-  /** Stop at the present p. */
   pause() {
     this.glide(null);
   }
@@ -213,7 +212,6 @@ class Machine {
     this.glide(this.bar.neighbor(this.p, by));
   }
 
-  /** @param {number=} moment */
   jump(moment) {
     this.forget();
     this.pause();
@@ -275,7 +273,6 @@ class Machine {
     this.explain(number);
   }
 
-  /** @param {number} number */
   explain(number) {
     const story = provenance(this.data, number, locate(this.data, this.p));
     this.picture.explain(number, story, this.p);

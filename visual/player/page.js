@@ -7,7 +7,6 @@ const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // in the order of a l
 const SETTLED = 200; // ms after a change until the address changes: browsers limit the number of changes
 const HIGH = 500; // the height that a machine needs below the controls, in pixels
 
-/** @param {string} packed */
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
@@ -53,12 +52,10 @@ class Lesson {
 
   // ---- choices ------------------------------------------------------------------------------
 
-  /** @param {string} field @param {any[]} options */
   offer(field, options) {
     this.selects[field].replaceChildren(...options.map(({ label, link }) => element("option", { value: link }, label)));
   }
 
-  /** Offer the taps of the chosen loop. */
   offerTaps() {
     const { loop, taps } = this.selects, { about, taps_label, taps: options } = this.data.loop[loop.selectedIndex];
     this.offer("taps", options);
@@ -66,12 +63,10 @@ class Lesson {
     loop.title = about;
   }
 
-  /** The link of all choices. */
   get link() {
     return FIELDS.map((field) => this.selects[field].value).filter(Boolean).join("&");
   }
 
-  /** @param {string} field */
   choose(field) {
     this.remember();
     this.unknown = "";

@@ -75,7 +75,6 @@ class Picture {
     this.staged = "";
   }
 
-  /** @param {SlotCell} cell @param {number} number */
   cell(cell, number) {
     const group = shape("g", {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
@@ -201,7 +200,6 @@ class Picture {
     for (const drawn of this.parts) this.movePart(drawn, 1);
   }
 
-  /** @param {string} kind @param {string} text */
   pill(kind, text) {
     const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.is_tall ? 13 : 11;
     const wide = 0.6 * size * text.length + 8; // approximately, because a reader can change numbers

@@ -48,7 +48,6 @@ function provenance(data, number, at) {
 
 /** The title, the words above and below the picture, and the legend. */
 class Words {
-  /** @param {Element} root */
   constructor(root) {
     const [title, rules, description, sentence, reason, more, table, counter, legend] =
       root.querySelectorAll(".title, .rules, .description, .description > *, .counter, .legend p");
@@ -100,7 +99,6 @@ class Words {
     ].filter(Boolean).join(" · ");
   }
 
-  /** @param {Phrase[]} sentence @param {string=} exact */
   line(sentence, exact = "") {
     return element("div", { class: "line", title: exact }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
   }

@@ -68,7 +68,6 @@ def controls(bench: Bench) -> Iterator[Control]:
 
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
-    """Yield the controls of a loop, its derivative, and the taps of each variable."""
     state, loop, group = bench.state, bench.loop, "derivative"
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
     options = [[name, loop.name if name == state.loop else name] for name in names]

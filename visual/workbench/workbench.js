@@ -22,7 +22,6 @@ class Requests {
     Object.assign(this, { model, working });
   }
 
-  /** @param {any[]} key @param {any} value */
   ask(key, value = null) {
     const name = JSON.stringify(key);
     this.open.delete(name);
@@ -48,7 +47,6 @@ class Requests {
     }
   }
 
-  /** Cancel all open requests. */
   cancel() {
     this.end();
     this.ask(["cancel"]);
@@ -255,7 +253,6 @@ class Bench {
         if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);
       },
       "msg:custom": ({ file }, buffers) => { // a file to store
-        if (!file) return;
         download(file, buffers[0]);
         this.saving.root.open = phone.matches;
         this.hint.textContent = `saved as ${file}, where the browser saves downloads`;
