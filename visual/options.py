@@ -168,7 +168,14 @@ def check_entries(name: str, value: object) -> Mapping[str, Value]:
 def _read_entry(text: str) -> tuple[str, Value]:
     """Return the name and the value in ``x=0.95`` or ``x=[1,2]``."""
     name, _, value = text.partition("=")
-    return name.strip(), json.loads(value)
+    return name.strip(), json.loads(value, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not is_finite_number(number):
+        raise ValueError
+    return number
 
 
 def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:

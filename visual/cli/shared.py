@@ -153,6 +153,8 @@ def load(option: str, name: str) -> object:
     sys.path.insert(0, "")
     member: object = None
     try:
+        if module.startswith("."):  # not a relative import, but a path
+            raise ModuleNotFoundError(f"No module named {module!r}")
         member = getattr(importlib.import_module(module), function)
         result = member() if callable(member) else member
     except (LabError, KeyboardInterrupt):

@@ -22,6 +22,14 @@ def test_every_option_changes_the_picture(capsys):
     assert len({draw(*words.split()) for words in options}) == len(options)
 
 
+def test_an_invalid_word_is_named(folder, capsys):
+    for words in ("x=inf", "x=1e400", "x=NaN", "x=[1, -Infinity]"):
+        assert main(["draw", "tapes", "--loop", "square", "-o", "-", "--at", words]) == 2
+        assert f"--at {words}: expected NAME=NUMBER" in capsys.readouterr().err
+    assert main(["explain", "../mine:my"]) == 2
+    assert "No module named '../mine'. Run the command in the folder" in capsys.readouterr().err
+
+
 ROOTED = """
 import pytensor.tensor as pt
 from graphs import scan
