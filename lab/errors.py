@@ -184,18 +184,6 @@ def is_finite_number(value: object) -> TypeGuard[float]:
     return abs(cast(float, value)) <= sys.float_info.max
 
 
-def check_nonnegative(argument: str, value: object) -> float:
-    """Return `value` as a float if it is 0 or more and finite.
-
-    Raise KindError for another type, and ArgumentError for another number.
-    """
-    expected = "a number of 0 or more"
-    check_type(argument, value, Real, expected)
-    if is_finite_number(value) and value >= 0:
-        return float(value)
-    raise argument_error(argument, value, f"expected {expected}.")
-
-
 def check_sequence(
     argument: str, values: object, expected: str, kind: type = object
 ) -> tuple[Any, ...]:

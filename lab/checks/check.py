@@ -7,6 +7,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from numbers import Real
 from typing import SupportsFloat
 
 import numpy as np
@@ -20,8 +21,8 @@ from lab.errors import (
     argument_error,
     check_function,
     check_integer,
-    check_nonnegative,
     check_type,
+    is_finite_number,
     shorten,
 )
 from lab.records import as_array
@@ -159,7 +160,10 @@ def compare(found: object, expected: object, tolerance: float, what: str = "grad
     WrongGradientError if the difference exceeds `tolerance` or is nan, or if the shapes differ.
     """
     found, expected = as_array("found", found), as_array("expected", expected)
-    tolerance = check_nonnegative("tolerance", tolerance)
+    expected_number = "a number of 0 or more"
+    check_type("tolerance", tolerance, Real, expected_number)
+    if not is_finite_number(tolerance) or tolerance < 0:
+        raise argument_error("tolerance", tolerance, f"expected {expected_number}.")
     what = shorten(check_type("what", what, str, "a text"))
     if found.shape != expected.shape:
         raise WrongGradientError(f"{what}: the shape is {found.shape}, not {expected.shape}.")
@@ -167,7 +171,7 @@ def compare(found: object, expected: object, tolerance: float, what: str = "grad
     away = np.abs(found - expected) / scale
     away = np.where(np.isnan(away), np.inf, away)
     worst = float(np.max(away, initial=0.0))
-    if worst > tolerance:
+    if worst > float(tolerance):
         index = np.unravel_index(int(np.argmax(away)), away.shape)
         raise WrongGradientError(
             f"{what}{list(map(int, index)) if index else ''} is {found[index]:.12g}, but should be "

@@ -46,16 +46,6 @@ def kept_shape(shape: Shape, axis: Axis) -> Shape:
     return tuple(1 if a in reduced else length for a, length in enumerate(shape))
 
 
-def _reshape_gradient(y: Value, a: Value, shape: object) -> Gradients:
-    old = shape_of(a)
-    return [lambda g: reshape(g, old)]
-
-
-def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
-    old = shape_of(a)
-    return [lambda g: unbroadcast(g, old)]
-
-
 def sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
     """Return the gradient function of a sum: it broadcasts g to the shape of a."""
     shape = shape_of(a)
@@ -82,9 +72,9 @@ def _extreme_gradient(
     return [lambda g: reshape(g, kept) * shares]
 
 
-reshape = rule(numpy.reshape, _reshape_gradient)
-ravel = rule(numpy.ravel, lambda y, a: _reshape_gradient(y, a, None))
-broadcast_to = rule(numpy.broadcast_to, _broadcast_to_gradient)
+reshape: Function = rule(numpy.reshape, lambda y, a, shape: [lambda g: reshape(g, shape_of(a))])
+ravel = rule(numpy.ravel, lambda y, a: [lambda g: reshape(g, shape_of(a))])
+broadcast_to = rule(numpy.broadcast_to, lambda y, a, shape: [lambda g: unbroadcast(g, shape_of(a))])
 sum = rule(numpy.sum, sum_gradient)
 mean = rule(numpy.mean, _mean_gradient)
 for _theirs in (numpy.max, numpy.min, numpy.amax, numpy.amin):

@@ -193,10 +193,7 @@ class RandomState(_NamedVariable):
         object.__setattr__(self, "seed", seed)
 
 
-Valued = State | Sequence | Parameter
-
-
-def value_of(variable: Valued) -> np.ndarray:
+def value_of(variable: State | Sequence | Parameter) -> np.ndarray:
     """Return the declared value of a variable."""
     return np.asarray(getattr(variable, variable.value_field))
 

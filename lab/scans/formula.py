@@ -19,7 +19,15 @@ from lab.notation import SLICE, STRENGTH, Call, Expression, Leaf, Number, Term, 
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import copy_graph
-from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
+from lab.scans.operations import (
+    FUNCTIONS,
+    basic_name,
+    dimshuffle_index,
+    is_row,
+    output_index,
+    reduced_axes,
+    unchanged_input,
+)
 from lab.scans.shared_terms import name_parts
 from lab.scans.slices import index_parts
 
@@ -61,7 +69,7 @@ def _joined_length(nodes: Sequence[Apply]) -> int:
     """Return the largest number of operands of a sum or product after nested terms are joined."""
     counts: dict[Variable, tuple[int, int]] = {}  # numbers of operands as a sum and as a product
     for node in nodes:
-        name = describe(node, node.outputs[0])[0]
+        name = basic_name(node, node.outputs[0])
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
         if name in ("Neg", "DimShuffle"):
             joined = inside[0]
@@ -124,7 +132,7 @@ def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
 
 def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Term:
     """Return the expression of `output`, a result of `node`."""
-    name, axes, part = describe(node, output)
+    name = basic_name(node, output)
     if name in ("at", "add_at", "set_at"):
         return _indexed(node, name, terms)
     arguments = tuple(_expression(v, terms) for v in node.inputs)
@@ -149,9 +157,9 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(getattr(node.op, "name", None) or name, tuple(read))
     if name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
-    if axes is not None:
-        arguments += tuple(Number(f"axis={axis}") for axis in axes)
+    arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
     call = Call(FUNCTIONS.get(name, name.lower()), arguments)
+    part = output_index(node, output)
     return Call("at", (call, Number(str(part)))) if part is not None else call
 
 

@@ -30,7 +30,7 @@ def plain_name(node: Apply) -> str:
 
 def operation_name(node: Apply, output: Variable) -> str:
     """Return the name of the operation of `output`, with its reduced axes and output index."""
-    name, axes, part = describe(node, output)
+    name, axes, part = basic_name(node, output), reduced_axes(node), output_index(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]
     if name in OPERATORS:
@@ -55,7 +55,7 @@ def viewed(variable: Variable) -> Variable:
 
 def unchanged_input(node: Apply, output: Variable) -> int | None:
     """Return the index of the input whose values `output` repeats; None for computed values."""
-    name, *_ = describe(node, output)
+    name = basic_name(node, output)
     if name == "Second":
         return 1
     plain = name in TRANSPARENT or name == "Alloc"
@@ -64,32 +64,32 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
     return 0 if plain or (name == "DimShuffle" and not dimshuffle_index(node)[0]) else None
 
 
-def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
-    """Return the name of an operation, its reduced axes, and the index of `output`.
-
-    The axes are None unless the operation reduces some, but not all, axes.  The index is None for
-    an operation with one output, and for a random draw.
-    """
-    op = node.op
-    if isinstance(op, Elemwise):
-        return type(op.scalar_op).__name__, None, None
-    if isinstance(op, DimShuffle):
-        return "DimShuffle", None, None
-    if isinstance(op, CAReduce):
-        partial = op.axis is not None and len(op.axis) < node.inputs[0].type.ndim
-        return type(op).__name__, op.axis if partial else None, None
-    core = op.core_op if isinstance(op, Blockwise) else op
-    name = type(core).__name__
+def basic_name(node: Apply, output: Variable) -> str:
+    """Return the name of an operation in expressions, without axes and index of the output."""
+    if isinstance(node.op, Elemwise):
+        return plain_name(node)
+    name = type(node.op.core_op if isinstance(node.op, Blockwise) else node.op).__name__
     if name in PRODUCTS:
         first, second = (v.type.shape for v in node.inputs)
-        outer = output.type.ndim == 2 and first[-1] == 1 and second[0] == 1
-        return ("outer" if outer else "Dot"), None, None
-    if isinstance(op, Subtensor):
-        return "at", None, None
-    if isinstance(op, IncSubtensor):
-        return ("set_at" if op.set_instead_of_inc else "add_at"), None, None
-    several = len(node.outputs) > 1 and not name.endswith("RV")
-    return name, None, node.outputs.index(output) if several else None
+        return "outer" if output.type.ndim == 2 and first[-1] == 1 and second[0] == 1 else "Dot"
+    if isinstance(node.op, Subtensor):
+        return "at"
+    if isinstance(node.op, IncSubtensor):
+        return "set_at" if node.op.set_instead_of_inc else "add_at"
+    return name
+
+
+def reduced_axes(node: Apply) -> tuple[int, ...] | None:
+    """Return the axes that an operation reduces; None unless it reduces some, but not all, axes."""
+    axes = node.op.axis if isinstance(node.op, CAReduce) else None
+    return axes if axes is not None and len(axes) < node.inputs[0].type.ndim else None
+
+
+def output_index(node: Apply, output: Variable) -> int | None:
+    """Return the index of `output`; None for an elementwise operation, a draw, or one output."""
+    is_draw = basic_name(node, output).endswith("RV")
+    is_only = isinstance(node.op, Elemwise) or len(node.outputs) == 1
+    return None if is_only or is_draw else node.outputs.index(output)
 
 
 def dimshuffle_index(node: Apply) -> tuple[bool, list[str]]:

@@ -23,7 +23,7 @@ from lab.errors import GraphError
 from lab.notation import Expression, Leaf, Number, fold
 from lab.progress import Progress
 from lab.scans.node import read_node
-from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
+from lab.scans.operations import basic_name, operation_name, plain_name
 from lab.scans.replacing import as_scans, scan_nodes
 from lab.traces.loop_run import Cell, Computed, ScanRecording
 from lab.traces.run import Ready, checked, run_nodes
@@ -228,9 +228,9 @@ class _Places(Ready):
         _check_precision(output)
         if isinstance(node.op, CAReduce):
             return [self._reduced(node, inputs[0])]
-        if describe(node, output)[0] in ("Dot", "outer"):
+        if basic_name(node, output) in ("Dot", "outer"):
             return [self._product(*inputs)]
-        if isinstance(node.op, Elemwise) or name in PRODUCTS:
+        if isinstance(node.op, Elemwise):
             return [self._each(operation_name(node, output), *inputs)]
         raise GraphError(f"{name}: a page cannot compute this operation.")
 
@@ -262,8 +262,8 @@ def _is_place(variable: Variable) -> bool:
 
 def _check_precision(variable: Variable) -> None:
     """Raise GraphError for a float variable with fewer than 64 bits."""
-    if variable.type.dtype in ("float16", "float32"):
-        dtype = variable.type.dtype
+    dtype = variable.type.dtype
+    if dtype in ("float16", "float32"):
         raise GraphError(f"This loop uses {dtype}. A page computes with float64.")
 
 

@@ -24,7 +24,7 @@ from lab.errors import GradientError
 from lab.gradients.forward.series import Coefficients
 from lab.gradients.status import is_continuous
 from lab.scans.buffers import is_empty
-from lab.scans.operations import TRANSPARENT, describe, plain_name
+from lab.scans.operations import TRANSPARENT, basic_name, plain_name
 
 LARGEST = 64  # largest exponent of a power computed by multiplication, which allows base 0
 Term = Any  # a tensor, a number, or None, which is zero
@@ -263,7 +263,7 @@ def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]
 def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]:
     """Yield the coefficients of each output of a linear operation or a product of arrays."""
     numbers, name = range(1, len(given[0]) + 1), type(node.op).__name__
-    if describe(node, node.outputs[0])[0] in ("Dot", "outer"):
+    if basic_name(node, node.outputs[0]) in ("Dot", "outer"):
         first, second = (Power.of(v, one) for v, one in zip(node.inputs, given, strict=True))
         terms = ([(first[j], second[k - j]) for j in range(k + 1)] for k in numbers)
         yield tuple(
