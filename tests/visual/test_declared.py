@@ -30,12 +30,6 @@ OTHERWISE = {"TAPS/…", "MODE"}
 OF_A_BENCH = {"loop", "written", "weights"}
 
 
-def parser_of(command):
-    commands = argparse.ArgumentParser().add_subparsers()
-    import_module(f"visual.cli.{COMMANDS[command]}").add_commands(commands)
-    return commands.choices[command]
-
-
 def undeclared_words(parser):
     """Yield the options of a parser without a declaration, or with a different declaration."""
     for action in parser._actions:
@@ -52,7 +46,9 @@ def undeclared_words(parser):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_line_offers_the_declared_options(command):
-    parser = parser_of(command)
+    commands = argparse.ArgumentParser().add_subparsers()
+    import_module(f"visual.cli.{COMMANDS[command]}").add_commands(commands)
+    parser = commands.choices[command]
     assert list(undeclared_words(parser)) == []
     if command == "draw":
         assert {choice.name for choice in DRAWN} <= {action.dest for action in parser._actions}

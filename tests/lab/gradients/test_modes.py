@@ -167,10 +167,6 @@ def test_loops_inside_a_step():
         np.testing.assert_allclose(values(loop, 3, mode), expected, rtol=1e-12)
 
 
-def sorting():
-    return lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
-
-
 def with_a_rule():
     graph = SQUARE.build()
     cost = SQUARE.cost(graph)
@@ -179,12 +175,13 @@ def with_a_rule():
 
 SQUARE = gallery.loops["square"]
 TRUNCATED = replace(SQUARE, truncate_gradient=2)
+SORTING = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
 test_errors = error_test(
     (lambda: SQUARE.derivative(1, mode="backwards"), UnknownNameError, "mode = 'backwards'"),
     (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
     (lambda: SQUARE.derivative(65, mode="taylor"), ArgumentError, "at most 64"),
     (lambda: gallery.loops["undefined"].derivative(2, mode="taylor"), GradientError, r"Jv.* rule"),
-    (lambda: sorting().derivative(2, mode="taylor"), GradientError, r"Sort.* has no rule"),
+    (lambda: SORTING.derivative(2, mode="taylor"), GradientError, r"Sort.* has no rule"),
     (lambda: TRUNCATED.derivative(1, mode="taylor"), GradientError, "truncate_gradient = 2"),
     (with_a_rule, ArgumentError, "expected None with mode"),
 )

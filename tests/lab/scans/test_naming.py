@@ -29,15 +29,6 @@ def as_text(term):
     return render(term, lambda leaf: leaf.variable)
 
 
-def deep(times):
-    def step(s):
-        for _ in range(times):
-            s = pt.sin(s) * pt.cos(s)
-        return s
-
-    return lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3)
-
-
 def test_a_repeated_term_is_defined_once_if_that_is_shorter():
     assert as_text(name_parts(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
     assert as_text(name_parts(nested(1))) == "sin(x)·cos(x)"
@@ -85,7 +76,12 @@ def test_a_deep_chain_is_cut_into_pieces():
 
 
 def test_a_step_of_fifty_levels_is_traced_and_drawn():
-    trace = deep(50).trace(order=1)
+    def step(s):
+        for _ in range(50):
+            s = pt.sin(s) * pt.cos(s)
+        return s
+
+    trace = lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3).trace(order=1)
     operations = [len(calls_of(scan.formulas[0].expression)) for scan in trace.scans]
     assert operations[0] == 150
     assert operations[1] < 500

@@ -77,10 +77,6 @@ def new_draws(x, rng):
     return 0.9 * x + draw + second, rng
 
 
-def same_generator(x, rng):
-    return 0.9 * x + draw_from(rng), rng
-
-
 def random(step, rng):
     xs, _ = scan(step, outputs_info=[X0, rng], n_steps=4)
     return xs[-1], X0
@@ -89,16 +85,6 @@ def random(step, rng):
 def stops(value, condition, **arguments):
     """Return a loop that stops if its new value meets a condition."""
     return loop(lambda x, *_: (value(x), until(condition(value(x), *_))), n_steps=9, **arguments)
-
-
-def stops_without_state():
-    ys = scan(lambda u: (u**2, until(u > 2)), sequences=[U])
-    return ys.sum(), U
-
-
-def stops_on_a_sequence():
-    xs = scan(lambda u, x: (x * u, until(x * u > 5)), sequences=[U], outputs_info=[X0])
-    return xs[-1], U
 
 
 def sum_of(step, start, wrt, **arguments):
@@ -115,24 +101,12 @@ def mit_mot(tape):
     return build_scan(ScanParts("by hand", pt.constant(np.int64(3)), variables)).outputs[0].sum(), W
 
 
-def backward_loop():
-    return lab.gallery.loops["square"].derivative(1).value, pt.dscalar("other")
-
-
 def root(x):
     return pt.switch(x > 0, pt.sqrt(x), 0.0)
 
 
 def safe_root(x):
     return pt.switch(x > 0, pt.sqrt(pt.switch(x > 0, x, 1.0)), 0.0)
-
-
-def single(x):
-    return (x * W).astype("float32")
-
-
-def double(x):
-    return x * SINGLE_W.astype("float64")
 
 
 OLD_UNTIL = ("until_in_old_pytensor", pytensor.__version__) if OLD else ()
@@ -144,8 +118,11 @@ GRAPHS = {
     "now first": (lambda: over_sequence(0, 4),),
     "cut by hand": (cut_by_hand,),
     "small number": (small_number, "initial_dtype", "v is int8"),
-    "cast down": (lambda: loop(single, SINGLE, W), "initial_dtype", "casts it to float32"),
-    "cast up": (lambda: loop(double, X0, SINGLE_W),),
+    "cast down": (
+        lambda: loop(lambda x: (x * W).astype("float32"), SINGLE, W),
+        "initial_dtype", "casts it to float32",
+    ),
+    "cast up": (lambda: loop(lambda x: x * SINGLE_W.astype("float64"), X0, SINGLE_W),),
     "of output": (of_output, "gradient_of_output", "wrt xs, an output of this"),
     "of sequence": (of_sequence, "gradient_of_output", "wrt the values x[t] of scan_fn, an output"),
     "of input": (lambda: loop(square),),
@@ -161,7 +138,8 @@ GRAPHS = {
         "random_without_updates", "draws from rng",
     ),
     "same generator": (
-        lambda: random(same_generator, SHARED_RNG), "random_without_updates", "draws from rng"
+        lambda: random(lambda x, rng: (0.9 * x + draw_from(rng), rng), SHARED_RNG),
+        "random_without_updates", "draws from rng",
     ),
     "new draws": (
         lambda: random(new_draws, SHARED_RNG), "same_draws_every_call", "updates={rng: …}"
@@ -188,14 +166,21 @@ GRAPHS = {
         "short_start", "x 2 steps back, but only 1 of 2",
     ),
     "two starts": (lambda: two_taps(pt.stack([X0, X0]), X0, -2, -1),),
-    "stops on a sequence": (stops_on_a_sequence, *OLD_UNTIL),
+    "stops on a sequence": (
+        lambda: loop(lambda u, x: (x * u, until(x * u > 5)), X0, U, sequences=[U], n_steps=None),
+        *OLD_UNTIL,
+    ),
     "stops": (lambda: stops(lambda x: x / 2, lambda x: 2 * x < 1),),
-    "stops without state": (stops_without_state,),
+    "stops without state": (
+        lambda: (scan(lambda u: (u**2, until(u > 2)), sequences=[U]).sum(), U),
+    ),
     "on both sides": (
         lambda: mit_mot(Tape((-1, 1), (0,))), "mixed_taps", "buf has taps on both sides of 0: −1, 0"
     ),
     "cut": (lambda: loop(lambda x: disconnected_grad(x) * x), "replaced_gradient", "Disconnected"),
-    "on one side": (backward_loop,),
+    "on one side": (
+        lambda: (lab.gallery.loops["square"].derivative(1).value, pt.dscalar("other")),
+    ),
     "never": (lambda: sum_of(square, X0, X0, n_steps=0), "no_steps", "n_steps = 0"),
     "backwards": (lambda: sum_of(square, X0, X0, n_steps=-1), "no_steps", "n_steps = −1"),
     "once": (lambda: loop(square, n_steps=1),),  # PyTensor builds the step without a Scan

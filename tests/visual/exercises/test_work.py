@@ -100,10 +100,8 @@ FEEDBACK = [
     (TOTAL, lambda v: v.pop() + v.pop(), 1, "Right."),
     (TOTAL, lambda v: 5, 1, "the function returns 5, which is wrong."),
     (PAIR, lambda v: (v, [5.0]), 1, "number 2 is 5, which is wrong."),
-    (WORK, lambda x: cubes(x, 1), 1, "buf[1]"),
-    (WORK, lambda x: cubes(x, 1), 1, " Keep the states."),
-    (WORK, lambda x: cubes(x, 1), 2, "0.4503 = 1·3·0.38742² + 0"),
-    (WORK, lambda x: cubes(x, 1), 2, " The slope is 3·x²."),
+    (WORK, lambda x: cubes(x, 1), 1, " + buf[1]. Keep the states."),
+    (WORK, lambda x: cubes(x, 1), 2, "0.4503 = 1·3·0.38742² + 0. The slope is 3·x²."),
     (WORK, lambda x: cubes(x, 1), 3, " The slope is 3·x²."),
 ]
 

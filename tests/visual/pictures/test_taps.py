@@ -1,6 +1,6 @@
 """Compare the taps picture with golden texts, Jacobians, and PyTensor's own Scans."""
 
-from itertools import chain, combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytensor
@@ -79,12 +79,10 @@ def transposed(tape):
 
 
 def small_tapes():
-    choices = [-2, -1, 0, 1]
-    subsets = list(chain.from_iterable(combinations(choices, n) for n in range(1, 4)))
-    for reads in [(), *subsets]:
-        for writes in [(), *subsets]:
-            if (reads or writes) and not (reads and writes and min(writes) < min(reads)):
-                yield Tape(reads, writes)
+    subsets = [taps for n in range(4) for taps in combinations([-2, -1, 0, 1], n)]
+    for reads, writes in product(subsets, subsets):
+        if (reads or writes) and not (reads and writes and min(writes) < min(reads)):
+            yield Tape(reads, writes)
 
 
 def test_the_reverse_of_each_small_tape_is_the_transpose_of_its_jacobian():
