@@ -19,7 +19,6 @@ def frames(scene: Scene) -> Iterator[Scene]:
 
 
 def _visible(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Yield the shapes that are visible at a moment."""
     for shape in shapes:
         if not isinstance(shape, Group):
             yield shape

@@ -26,7 +26,7 @@ STRIPS = "strips, of up to 8 entries: olive is positive, magenta, in the lower h
 ARRAYS = f"{STRIPS}; {NORM}"
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
-EVERY_ROLE: Mapping[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
+EVERY_ROLE: Mapping[Role, str] = {role: "" for role in Role if role is not Role.PANEL}
 FOLDS = "⋯ and a number: the number of hidden columns"
 
 
@@ -80,9 +80,10 @@ def scene_with_legend(
     """Return the scene of the piece `part` with a legend of its roles, and with notes.
 
     Without `width`, the scene adds margins on all sides; with `width`, the piece is in its final
-    position. `words` maps roles to their meanings, and `seeds` replaces the meaning of the role
-    SEED. `sentences` are notes that follow the notes about arrays, gaps, and parts of gradients. If
-    `close`, the columns of the legend are narrow. A sheet without a legend has no notes.
+    position. `words` maps roles to their meanings; the default meaning is the definition of the
+    role. `seeds` replaces the meaning of SEED. `sentences` are notes that follow the notes about
+    arrays, gaps, and parts of gradients. If `close`, the columns of the legend are narrow. A sheet
+    without a legend has no notes.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -120,7 +121,7 @@ def legend_shapes(
     columns have the same width.
     """
     apart = 50 if close else 60  # pixels between the texts of two columns
-    words = {role: role.legend_text(meaning) for role, meaning in words.items()}
+    words = {role: f"{role.word}: {text}" if text else role.value for role, text in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]

@@ -124,8 +124,6 @@ class _Layout:
         self.shapes: list[Shape] = []
         self.y = 0.0
 
-    # Columns.
-
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
         """Place all columns. Return whether they fit. If `is_last`, omit columns until they fit."""
         x, self.parts = self.left, []
@@ -181,8 +179,6 @@ class _Layout:
             if key[0] == part.optional and pitch(chosen | {key}) >= ROOMY:
                 chosen.add(key)
         return chosen
-
-    # Rows.
 
     def add(self, row: Row) -> None:
         """Draw a row below the previous rows."""

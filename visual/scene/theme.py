@@ -54,10 +54,6 @@ class Role(StrEnum):
         """The term, without the definition."""
         return self.value.split(":")[0]
 
-    def legend_text(self, words: str = "") -> str:
-        """Return the line of a legend: the term with `words` or, if empty, with the definition."""
-        return f"{self.word}: {words}" if words and words != self.value else self.value
-
 
 # The edge of a box, and the lines in a box that distinguish roles in print without color.
 LineStyle = StrEnum("LineStyle", ["PLAIN", "HEAVY", "DOUBLE", "DASHED", "DOTTED", "BARE"])

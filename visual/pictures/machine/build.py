@@ -133,8 +133,6 @@ class Run:
                 run=label,
             )
 
-    # Cells.
-
     def cells(self, clock: Clock, times: Sequence[int | Gap]) -> Iterator[SlotCell]:
         """Yield the cells, with keys for the moments of `clock`.
 
@@ -189,8 +187,6 @@ class Run:
                         readers[self.columns.place_of(event.scan, read)].add(event.number)
         return readers
 
-    # Events.
-
     def event(self, tick: Tick, index: Index) -> MachineEvent:
         """Return a shown event, or an event without groups for a rest or a hidden event."""
         event = self.ticks.get(tick)
@@ -201,8 +197,6 @@ class Run:
         return MachineEvent(event.number, event.scan + 1, event.step, groups, heading)
 
     def _groups(self, event: Event, index: Index) -> Iterator[PartGroup]:
-        """Yield the groups of an event."""
-
         def cell_of(read: Read) -> int | None:
             """Return the index of the cell of a read value, or None for a value without a cell."""
             return index.get(self.columns.place_of(event.scan, read))

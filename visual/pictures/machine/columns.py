@@ -40,10 +40,6 @@ class Row(TapeRow):
     times: Mapping[int, int] = field(compare=False)
     taps: tuple[SequenceTrace, ...] = field(default=(), compare=False)
 
-    def address(self, key: int) -> Address:
-        """Return the address of the value whose key in `times` is `key`."""
-        return self.scan - 1, self.argument, key
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -62,7 +58,7 @@ class Columns:
     def addresses(self) -> dict[Address, tuple[int, int]]:
         """The row and the time of every slot and every given value."""
         return {
-            row.address(key): (number, time)
+            (row.scan - 1, row.argument, key): (number, time)
             for number, row in enumerate(self.rows)
             for key, time in row.times.items()
         }
@@ -96,7 +92,7 @@ class Columns:
             return None
         reader, tap = Quantities(self.trace, number).first_reader(sequence)
         rows = (row for row in self.rows if row.scan == reader.number + 1 and tap in row.taps)
-        return next((row.address(read.index) for row in rows), None)
+        return next(((reader.number, row.argument, read.index) for row in rows), None)
 
 
 def address_of(slot: Slot) -> Address:

@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.equations.numbers import equation
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Expression, Leaf, leaves_of, number_text, render
+from lab.notation import Expression, Leaf, leaves_of, render
 from lab.reports.runs.first import nan_notes
 from lab.tape import Kind
 from lab.traces.faults import values_of
@@ -130,11 +130,11 @@ class StepCards(StepNodes):
             bold = formula_lines(formula, letters, LINES, HANGING)
             numbers = formula_lines(written, letters, LINES, HANGING)
             caption = "" if caption == name else caption
-        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
-            numbers = [*filter(None, [_value_line(value, width - 2 * INDENT)])]
-        title = name if value is None else f"{name} = {full_text(value)}"
-        content = None if value is not None and _is_listed(value, width - 2 * INDENT) else value
         texts, room = list[Text](), width - 2 * INDENT
+        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
+            numbers = [] if value is None else [_value_line(value, room)]
+        title = name if value is None else f"{name} = {full_text(value)}"
+        content = None if value is not None and _is_listed(value, room) else value
         if caption:
             texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
         for n, line in enumerate([*bold, *numbers]):
@@ -217,13 +217,11 @@ class StepCards(StepNodes):
         return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
 
 
-def _value_line(value: np.ndarray | None, room: float) -> str:
+def _value_line(value: np.ndarray, room: float) -> str:
     """Return a value as text: a number, the entries of a short vector, or a norm and a shape."""
-    if value is None or value.ndim == 0:
-        return "" if value is None else number_text(value)
     if _is_listed(value, room):
         return values_text(value)
-    return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
+    return f"{value_text(value)} {'×'.join(map(str, value.shape))}".rstrip()
 
 
 def _is_listed(value: np.ndarray, room: float) -> bool:

@@ -42,8 +42,6 @@ class Backward(Table):
         hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
         self.formulas = [f for f in self.scan.formulas if f.target.argument not in hidden]
 
-    # Columns.
-
     def every(self) -> dict[int, range]:
         """Return the range of the columns of all tapes."""
         ends = ((tape, row) for tape in self.slots.tapes for row in (0, len(tape.final) - 1))
@@ -64,8 +62,6 @@ class Backward(Table):
             if self.scan.parent is not None and len(results) < len(tape.final):
                 columns |= {slots.column(tape, row) for row in results}
         return (columns,)
-
-    # Rows.
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the loop, if any, the tapes before and after the shown steps, and the results."""
@@ -139,8 +135,6 @@ class Backward(Table):
         moment = self.named.moment(scan.steps - 1) if scan.steps else (None, "")
         return Row("result" * bool(lines), lines, moment=moment)
 
-    # Cells.
-
     def _lines(self, step: int) -> list[Line]:
         """Return a line for each tape after a step.
 
@@ -159,12 +153,10 @@ class Backward(Table):
             heads = {self.slots.column(tape, n): self._head(tape, n) for n in rows if step < 0}
             if not tape.is_total:
                 lines.append(Line(cells, self._notes(tape, step), heads))
-            elif cells and lines:
-                first = lines[0]
-                heads = {**first.heads, **heads}
-                lines[0] = replace(first, cells=[*first.cells, *cells], heads=heads)
             elif cells:
-                lines.append(Line(cells, heads=heads))
+                first, *others = lines or [Line([])]
+                heads = {**first.heads, **heads}
+                lines = [replace(first, cells=[*first.cells, *cells], heads=heads), *others]
         return lines
 
     def _head(self, tape: TapeTrace, row: int) -> Head:
@@ -205,8 +197,6 @@ class Backward(Table):
 
     def _is_result(self, tape: TapeTrace) -> bool:
         return self.scan.parent is None or self.named.is_passed_on(tape)
-
-    # Words.
 
     def _notes(self, tape: TapeTrace, step: int) -> list[str]:
         """Return the notes on a tape after a step: its name, and positions such as ``pos 0 → 1``.
