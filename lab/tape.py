@@ -136,3 +136,7 @@ class Tape:
             return ", ".join(map(str, values)) or "nothing"
 
         return f"reads {taps(self.reads)}; writes {taps(self.writes)}"
+
+
+ONE_READ = Tape((0,), ())  # the tape of a sequence or a parameter
+ONE_WRITE = Tape((), (0,))  # the tape of an output that no step reads

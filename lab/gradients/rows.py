@@ -28,7 +28,7 @@ from lab.gradients.symbols import gradient_name
 from lab.scans.buffers import as_tensor, is_cut_to, is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, ONE_WRITE, Kind
 
 
 def reverse_sequences(
@@ -69,7 +69,7 @@ def reverse_sequences(
             array = part.outer_input if is_sequence else task.rule.recalls(part)
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
         rows, slices = _reversed_rows(as_tensor(array), first, task.steps, task.rule)
-        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), rows, (argument,))
+        variable = LoopVariable(Kind.SEQUENCE, name, ONE_READ, rows, (argument,))
         readings.append(Reading(part, variable, group, tap, slices))
     return tuple(readings)
 
@@ -92,8 +92,7 @@ def _lost_values(
     if not lost:
         return {}
     records = tuple(
-        LoopVariable(Kind.NIT_SOT, f"read {v}", Tape((), (0,)), forward.n_steps, (), (v,))
-        for v in lost
+        LoopVariable(Kind.NIT_SOT, f"read {v}", ONE_WRITE, forward.n_steps, (), (v,)) for v in lost
     )
     replay = replace(
         forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)

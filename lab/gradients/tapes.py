@@ -14,7 +14,7 @@ from lab.gradients.symbols import gradient_name
 from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
-from lab.tape import Kind, Tape
+from lab.tape import ONE_WRITE, Kind, Tape
 
 
 def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> ReverseState:
@@ -94,8 +94,8 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[BackwardVariable
             continue
         contribution = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
-            tape, count = Tape((), (0,)), task.steps.forward  # its outer input is the row count
-            variable = LoopVariable(Kind.NIT_SOT, name, tape, count, (), (contribution,))
+            count = task.steps.forward  # the outer input of an output is its number of rows
+            variable = LoopVariable(Kind.NIT_SOT, name, ONE_WRITE, count, (), (contribution,))
         else:
             before = as_tensor(argument).type(name=name)
             variable = LoopVariable(

@@ -35,7 +35,7 @@ from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import set_current_row
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, ONE_WRITE, Kind, Tape
 
 Result = Variable | np.ndarray | float  # the types of values that a step can return
 
@@ -110,7 +110,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
         arguments[sequence.name] = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
         for tap, inner in zip(sequence.taps, arguments[sequence.name], strict=True):
             rows = outer[sequence.start(tap) :][:steps]
-            parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
+            parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, ONE_READ, rows, (inner,)))
     for state in loop.states:
         initial = inputs[state.name]
         buffer = fresh_buffer(initial[None] if state.reach == 1 else initial, steps)
@@ -126,7 +126,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
         outer = inputs[parameter.name]
         inner = outer.type(parameter.name)
         arguments[parameter.name] = [inner]
-        parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
+        parts.append(LoopVariable(Kind.PARAMETER, parameter.name, ONE_READ, outer, (inner,)))
 
     results, condition = _call_step(loop, arguments)
     n_steps = pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps)
@@ -137,8 +137,8 @@ def build_loop(loop: Declaration) -> LoopGraph:
         for part in parts
     ]
     for name in loop.outputs:
-        result, tape = _as_tensor(name, results[name]), Tape((), (0,))
-        parts.append(LoopVariable(Kind.NIT_SOT, name, tape, n_steps, inner_outputs=(result,)))
+        result = _as_tensor(name, results[name])
+        parts.append(LoopVariable(Kind.NIT_SOT, name, ONE_WRITE, n_steps, (), (result,)))
     scan = ScanParts(
         name=loop.name,
         n_steps=n_steps,

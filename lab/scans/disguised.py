@@ -28,7 +28,7 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import GraphError
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, read_scan
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, ONE_WRITE, Kind
 
 SCAN_FILE, SINGLE = PurePath(basic.__file__), "single step"
 
@@ -143,11 +143,11 @@ def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
     copies = clone_replace(results, replace=arguments)
     one = pt.constant(1, dtype="int64")
     variables = [
-        LoopVariable(Kind.NIT_SOT, v.name or f"y{n}", Tape((), (0,)), one, (), (result,))
+        LoopVariable(Kind.NIT_SOT, v.name or f"y{n}", ONE_WRITE, one, (), (result,))
         for n, (v, result) in enumerate(zip(results, copies, strict=True), start=1)
     ]
     variables += [
-        LoopVariable(Kind.PARAMETER, v.name or f"p{n}", Tape((0,), ()), v, (argument,))
+        LoopVariable(Kind.PARAMETER, v.name or f"p{n}", ONE_READ, v, (argument,))
         for n, (v, argument) in enumerate(arguments.items(), start=1)
     ]
     node = build_scan(ScanParts(SINGLE, as_tensor(one), tuple(variables)), kind=Scan)

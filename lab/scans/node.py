@@ -26,7 +26,7 @@ from lab.notation import tap_symbol
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.names import names_of_inputs, readable
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, ONE_WRITE, Kind, Tape
 
 if TYPE_CHECKING:
     from pytensor.graph.fg import AbstractFunctionGraph
@@ -185,7 +185,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     info: ScanInfo = op.info
     inner_inputs, inner_outputs = copy_graph(op.fgraph)
     tapes: dict[Kind, list[Tape]] = {
-        Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
+        Kind.SEQUENCE: [ONE_READ] * info.n_seqs,
         Kind.MIT_MOT: [
             Tape(reads, writes)
             for reads, writes in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
@@ -193,8 +193,8 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         Kind.MIT_SOT: [Tape(reads, (0,)) for reads in info.mit_sot_in_slices],
         Kind.SIT_SOT: [Tape(reads, (0,)) for reads in info.sit_sot_in_slices],
         Kind.UNTRACED: [Tape((-1,), (0,))] * info.n_untraced_sit_sot,
-        Kind.NIT_SOT: [Tape((), (0,))] * info.n_nit_sot,
-        Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
+        Kind.NIT_SOT: [ONE_WRITE] * info.n_nit_sot,
+        Kind.PARAMETER: [ONE_READ] * info.n_non_seqs,
     }
     kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
     names = iter(variable_names(op) or names_of_inputs(kinds, inputs[1:]))
@@ -212,12 +212,9 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         for kind in OUTER_INPUTS
         for tape, results in zip(tapes[kind], written.get(kind, nothing), strict=False)
     )
-    for variable in variables:
-        for tap, argument in variable.reads:
-            argument.name = (
-                variable.name if variable.kind in UNINDEXED else tap_symbol(variable.name, tap)
-            )
-
+    for v in variables:
+        for tap, argument in v.reads:
+            argument.name = v.name if v.kind in UNINDEXED else tap_symbol(v.name, tap)
     return ScanParts(
         name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),

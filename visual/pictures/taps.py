@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 
 from lab.errors import argument_error, check_integer, listing
 from lab.notation import integers, tap_symbol
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, Kind, Tape
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import heading
@@ -146,7 +146,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     elif isinstance(tapes, Trace):
         for scan in (scan for scan in tapes.scans if scan.parent is None):
             pairs += [(tape.name, tape.tape) for tape in scan.held]
-            pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
+            pairs += [(sequence.name, ONE_READ) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise argument_error("tapes", tapes, "expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}

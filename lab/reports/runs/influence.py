@@ -43,7 +43,7 @@ from lab.records import cached_property, freeze, record_of_arrays
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
-from lab.tape import Kind, Tape
+from lab.tape import ONE_READ, ONE_WRITE, Kind
 from lab.traces.run import Ready, Values, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
@@ -299,7 +299,7 @@ class _Steps:
             elif isinstance(known, TapeTrace) and part.kind.is_state:
                 for (tap, argument), access in zip(part.reads, known.reads, strict=True):
                     like = LoopVariable(
-                        Kind.SEQUENCE, part.name, SEQUENCE, part.outer_input, (argument,)
+                        Kind.SEQUENCE, part.name, ONE_READ, part.outer_input, (argument,)
                     )
                     variables.append(self._recorded_variable(like, access.values))
                     if number in places:
@@ -311,7 +311,7 @@ class _Steps:
             several = pt.tensor(dtype=result.type.dtype, shape=(None, *result.type.shape))
             inner, cotangent = several.type(), result.type()
             output_cotangents.append(several)
-            part = LoopVariable(Kind.PARAMETER, "cotangents", SEQUENCE, several, (inner,))
+            part = LoopVariable(Kind.PARAMETER, "cotangents", ONE_READ, several, (inner,))
             variables.append(part)
             with our_pullback():  # one result at a time, because 0 × infinity is nan
                 gradients = pytensor_gradients((result * cotangent).sum(), [*reads.values()])
@@ -320,8 +320,8 @@ class _Steps:
                 if isinstance(status, Undefined):
                     raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
                 if isinstance(gradient, TensorVariable):
-                    gradient = vectorize_graph(gradient, {cotangent: inner})
-                    part = LoopVariable(Kind.NIT_SOT, "gradient", OUTPUT, n_steps, (), (gradient,))
+                    results = (vectorize_graph(gradient, {cotangent: inner}),)
+                    part = LoopVariable(Kind.NIT_SOT, "gradient", ONE_WRITE, n_steps, (), results)
                     outputs[state, read] = part
                     variables.append(part)
         parts = ScanParts(self.parts.name, n_steps, tuple(variables), mode=self.parts.mode)
@@ -362,9 +362,6 @@ class _Steps:
                 past.append(now)
                 if step >= first:
                     yield now[of]
-
-
-SEQUENCE, OUTPUT = Tape((0,), ()), Tape((), (0,))
 
 
 def _block_starts(length: int, most: int) -> np.ndarray:
