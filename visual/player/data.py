@@ -18,6 +18,7 @@ from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.frames import is_small
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import spans
 from visual.pictures.machine.tracks import part_layouts
@@ -48,7 +49,8 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
     first = None if mistake is None else mistake.first_wrong
     first = next((events.start + 1 for events in gradients), 0) if first is None else first
-    data = {"first": first, **_plain(machine, without=("rows", "cells"))}
+    data = {"first": first, **_plain(machine, without=("rows", "cells", "runs"))}
+    data["is_small"] = is_small(machine)
     boxes = zip(*(layout.boxes for layout in layouts), strict=True)
     data["cells"] = [_cell(machine, *each) for each in boxes]
     omitted = ("machine", "boxes", "pitch", "density", "is_cramped")

@@ -119,7 +119,7 @@ class Picture {
 
   /** Show the state of each cell; a Scan without cells in the event is faded. @param {Place} at @param {number} p @param {boolean} done */
   color(at, p, done) {
-    const { data } = this, open = at.event?.scan, few = data.scans.length < (data.runs.length ? 5 : 3);
+    const { data } = this, open = at.event?.scan, few = data.is_small;
     const keys = data.cells.map((cell) => keyAt(cell, p + 1e-9)), isLit = ({ role }) => COLORED.has(role);
     const near = new Set(data.cells.filter((_, number) => isLit(keys[number])).map(({ scan }) => scan));
     for (const [number, node] of this.cells.entries()) {

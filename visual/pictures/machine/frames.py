@@ -9,7 +9,7 @@ import numpy as np
 
 from lab.equations.numbers import as_printed
 from visual.pictures.machine.arrange import ENTRY, NAME, Arrangement, CellBox
-from visual.pictures.machine.content import Key, Movement, PartKind
+from visual.pictures.machine.content import Key, MachineContent, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, TextLook, fitted, outline
@@ -55,13 +55,18 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     return frame
 
 
+def is_small(machine: MachineContent) -> bool:
+    """Return whether the machine has few Scans, so that each cell can have its name."""
+    return len(machine.scans) < (5 if machine.runs else 3)
+
+
 def _names(arrangement: Arrangement, moment: Moment, hidden: Container[int]) -> Iterator[Text]:
     """Yield the names of cells, except the cells `hidden`.
 
     In a compact machine of many Scans, only colored cells and the Scan of the event have names.
     """
     machine, open_scan = arrangement.machine, moment.event and moment.event.scan
-    has_all = arrangement.is_tall or len(machine.scans) < (5 if machine.runs else 3)
+    has_all = arrangement.is_tall or is_small(machine)
     for number, area in arrangement.names.items():
         place = arrangement.boxes[number]
         is_near = has_all or machine.rows[place.row].scan == open_scan
