@@ -230,8 +230,7 @@ def check_width(name: str, value: object) -> Length:
     on_paper = match is not None and match[2] not in ("", "px")
     if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
         expected = "50mm to 1000mm, column (85mm), page (170mm), inches (3.4in)"
-        reason = f"expected {expected}, or {FEWEST} pixels or more."
-        raise argument_error(name, value, reason)
+        raise argument_error(name, value, f"expected {expected}, or {FEWEST} pixels or more.")
     return Length(written, pixels, on_paper)
 
 

@@ -118,8 +118,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
                 "lab.derivative. For a PyMC model, expected order, wrt, or at."
             )
         return _study_of_graph(subject, {} if given is None else given)
-    expected = "a lab.Loop, a lab.Derivative, or a PyMC model"
-    loop = check_type("subject", subject, Loop, expected)
+    loop = check_type("subject", subject, Loop, "a lab.Loop, a lab.Derivative, or a PyMC model")
     chosen = {**{name: choice.default for name, choice in DERIVATIVE.items()}, **choices}
     return _study_of_loop(loop, **{n: _freeze_option(DERIVATIVE[n], v) for n, v in chosen.items()})
 

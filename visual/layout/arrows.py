@@ -145,8 +145,7 @@ def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detour
     else:
         start_x += _aside(source, target) if edge.factor else 0.0
         straight = (start_x, source.y), (end_x, target.y + target.height + 1)
-    accent = not (faint or edge.plain)
-    return detours.arrow(straight, source, target, accent=accent, faint=faint)
+    return detours.arrow(straight, source, target, accent=not (faint or edge.plain), faint=faint)
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:

@@ -113,7 +113,7 @@ def scene_with_legend(
 
 
 def legend_shapes(
-    words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
+    words: Mapping[Role, str], y: float, width: float, close: bool, margin: float
 ) -> tuple[list[Shape], float]:
     """Return the shapes of a legend, in as many columns as fit, and the y of its lower edge.
 

@@ -261,8 +261,7 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
     yield replace(outline(across[0] - 1, down[0] - 1, wide, high), faint=True, faded=box.faded)
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
         for entry, (left, right) in zip(row, pairwise(across), strict=True):
-            room = (left, top, right - left - 1, bottom - top - 1)
-            yield Box(*room, box.role, heat=float(entry))
+            yield Box(left, top, right - left - 1, bottom - top - 1, box.role, heat=float(entry))
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:

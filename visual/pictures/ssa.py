@@ -173,8 +173,7 @@ class Ssa(Table):
             if source.scan == self.named.number and source.argument >= 0:
                 return self._name(source)
             if isinstance(variable, SequenceTrace):
-                index = int(variable.axis.index[write.step])
-                return self.named.sequence_label(variable, index)
+                return self.named.sequence_label(variable, int(variable.axis.index[write.step]))
             return leaf.variable
 
         return f"{self._name(value)} = {render(write.formula.expression, name)}"

@@ -44,7 +44,7 @@ def report_path(path: str | os.PathLike[str], suffixes: Sequence[str], reason: s
     return path
 
 
-def picture_path(path: str | os.PathLike[str], animate: bool = False) -> Path:
+def picture_path(path: str | os.PathLike[str], animate: bool) -> Path:
     """Return `path` as a Path, if its suffix is a format of pictures and its folder exists.
 
     With `animate`, only .svg and .gif are allowed. Raises ArgumentError for all other paths.

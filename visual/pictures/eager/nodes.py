@@ -62,9 +62,8 @@ class NodeEvents:
                     moment = number, f"{name} is appended to tape {record.tape}"
                     nodes.append(cls(record, moment))
                 case Sent(source, node):
-                    origin = "its seed"
-                    if source is not None:
-                        origin = f"a contribution from {node_name(source)}"
+                    sender = "" if source is None else node_name(source)
+                    origin = f"a contribution from {sender}" if sender else "its seed"
                     moment = number, f"{node_name(node)} receives {origin}"
                     nodes[node].received.append((moment, event))
                     if source is not None:

@@ -225,7 +225,6 @@ class Run:
         ]
         if quiet := [write for write in parts if write not in loud]:
             zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
-            together = tuple(parts[write] for write in quiet)
-            yield PartGroup(together, hides_factors=zeros > 1)
+            yield PartGroup(tuple(parts[write] for write in quiet), hides_factors=zeros > 1)
         for write in loud:  # after `quiet`: the words of the final group end the event
             yield PartGroup((parts[write],))

@@ -59,8 +59,7 @@ class _Wording(Wording):
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
             return super().equation(event, write)
-        pieces = *self._left(write), Phrase(" ← "), *self._call(write)
-        return Equation(pieces, write.formula)
+        return Equation((*self._left(write), Phrase(" ← "), *self._call(write)), write.formula)
 
     def _call(self, write: Write) -> Iterator[Phrase]:
         """Yield the operation of a node with the numbers and the constants in its arguments."""
@@ -87,7 +86,7 @@ class _Wording(Wording):
         is_given = not write.terms and not self.nodes[write.slot].operation
         return f"{write.slot} is an argument." if is_given else f"{write.formula}."
 
-    def _in_symbols(self, event: RunEvent, write: Write) -> Equation:
+    def _in_symbols(self, write: Write) -> Equation:
         """Return the sentence of a sum of arrays, in symbols."""
         return Equation((*self._left(write), Phrase(f" {write.sign} {write.right}")))
 

@@ -157,7 +157,7 @@ class Wording:
         numbers = {o.leaf: n for o in operands if (n := self.scalar(o.value)) is not None}
         new = self.scalar(write.new)
         if expression is None or new is None or len(numbers) < len(operands):
-            return self._in_symbols(event, write)
+            return self._in_symbols(write)
         marks = {leaf: f"{MARK}{n}{MARK}" for n, leaf in enumerate(numbers)}
         line = render(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
         # Texts and operands alternate. A sum starts with an operand.
@@ -223,7 +223,7 @@ class Wording:
         operands = [Operand(leaf, r.value, INKS.get(r.role, Ink.SAVED)) for leaf, r in reads]
         return write.expression, operands
 
-    def _in_symbols(self, event: Event, write: Write) -> Equation:
+    def _in_symbols(self, write: Write) -> Equation:
         """Return the equation of a write with symbols instead of the numbers of the right side."""
         left = self._left(write)
         if write.expression is None:
@@ -256,16 +256,11 @@ class Wording:
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
-        differentiated = self.run.step(parent.number, step)
-        reads = [
-            read
-            for read in differentiated.reads
-            if read.variable == tape.gradient_of and read.index in (None, index)
-        ]
         readers = [
             w
-            for w in differentiated.writes
-            if any(read in reads for read in w.reads) and w.slot.argument not in unused
+            for w in self.run.step(parent.number, step).writes
+            if w.slot.argument not in unused
+            and any(r.variable == tape.gradient_of and r.index in (None, index) for r in w.reads)
         ]
         if not quantity or not readers:
             return ""

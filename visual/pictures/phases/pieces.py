@@ -131,8 +131,7 @@ class Pieces:
             pieces += (self.word(factor, room) for factor in factors)
         lines = flow(pieces, room, 0)
         if len(lines) > LINES:
-            whole = Text(0, 15, "…", MONO, mono=True, title="".join(parts))
-            lines[LINES - 1 :] = [piece(whole)]
+            lines[LINES - 1 :] = [piece(Text(0, 15, "…", MONO, mono=True, title="".join(parts)))]
         return above(*lines)
 
     def word(self, texts: Word, room: float) -> Piece:

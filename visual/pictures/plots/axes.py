@@ -59,8 +59,7 @@ def draw_panel(
         axes = figure.add_axes((LABELS / width, 0, *size))
         fill(axes)
         shapes = Group((*words, *_shapes(axes)), title=f"{title}: {note}" if note else title)
-        foot = FOOT if len(axes.get_xticks()) else 0.0
-        return sized(width, TITLE + high + foot, shapes)
+        return sized(width, TITLE + high + (FOOT if len(axes.get_xticks()) else 0.0), shapes)
 
 
 def multiples(
@@ -70,8 +69,7 @@ def multiples(
     across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
     width = (line + APART) / across - APART
     indices = np.concatenate([series.index for each in plotted for series in each.curves])
-    ends = int(indices.min()), int(indices.max())
-    fill = partial(add_curves, ends=ends, limits=limits)
+    fill = partial(add_curves, ends=(int(indices.min()), int(indices.max())), limits=limits)
     panels = [
         draw_panel(width, HIGH, each.title, partial(fill, plotted=each), each.note, RIGHT)
         for each in plotted
@@ -221,8 +219,7 @@ def _shapes(axes: Axes) -> Iterator[Shape]:
     for text in axes.texts:
         point, look = flip(text.get_transform().transform(text.get_position())), text.get_color()
         anchor = ANCHORS[text.get_horizontalalignment()]
-        content = printable(text.get_text())
-        yield Text(*point, content, SMALL, anchor, muted=look == MUTED)
+        yield Text(*point, printable(text.get_text()), SMALL, anchor, muted=look == MUTED)
 
 
 def _labels(ticks: np.ndarray) -> list[str]:

@@ -98,7 +98,6 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
 
 
 def _draw_sizes(axes: "Axes", _: Theme, shown: Sequence[PlottedQuantity]) -> None:
-    """Draw the sizes of the quantities on the axes of the user."""
     sizes = (s if each.is_size else s.sizes for each in shown for s in each.series)
     for name, each in {each.name: each for each in sizes}.items():
         axes.plot(each.index, np.where(each.values > 0, each.values, np.nan), ".-", label=name)

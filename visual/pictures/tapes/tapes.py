@@ -57,12 +57,11 @@ def tapes(
         table = Backward(named, run, all, loop) if has_tape else Forward(named, all)
         parts.append(lay_out(table, sheet, requested, all))
     part = above(*parts, apart=30 if all else 20)
-    width = max(sheet.width, part.envelope.right + sheet.margin)
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
     return scene_with_legend(
         shifted(above(part, _results(trace, sheet), apart=8), 0, max(4, sheet.margin - 8)),
         sheet=sheet,
-        width=width,
+        width=max(sheet.width, part.envelope.right + sheet.margin),
         title=f"Tapes of {trace.scans[0].name}, derivative of order "
         f"{max(each.order for each in trace.scans)}",
         description=f"The slots that every step reads, overwrites, and preserves, in {names}.",

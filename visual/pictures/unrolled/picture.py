@@ -120,16 +120,14 @@ class Picture(Placing):
             named = NamedScan(self.trace, node.lane.scan)
             cell = replace(cell, quantity=named.quantity(node.lane.variable))
             cells.append(draw_cell(replace(cell, moment=self._moment(node)), box))
-        paths = self.routes.paths(lefts, self.width, tops, HEIGHT)
-        shapes = [*self._arrows(paths, boxes), *cells]
+        shapes = [*self._arrows(self.routes.paths(lefts, self.width, tops, HEIGHT), boxes), *cells]
         right = max(lefts, default=0.0) + self.width + TRACK * (self.routes.count + 2)
         for left, column in zip(lefts, self.columns, strict=True):
             if isinstance(column, Gap):
                 x, mark = left + FOLD / 2, f"⋯{column.hidden:,}"
                 middles = (top + HEIGHT / 2 + 4 for top in tops)
                 shapes += [GapMark(x, m, mark, 11, "middle", muted=True) for m in middles]
-        whole = over(*words, piece(*shapes))
-        return replace(whole, envelope=Envelope(0, 0, right, y))
+        return replace(over(*words, piece(*shapes)), envelope=Envelope(0, 0, right, y))
 
     def notes(self) -> list[str]:
         """Return sentences about hidden moments, arrows, factors, and results."""

@@ -102,8 +102,7 @@ def _sorted_lanes(graph: Unrolling, lanes: Sequence[Lane], is_open: bool) -> lis
     """
 
     def order(lane: Lane, above: int = 0) -> tuple[int, bool, int, int, int]:
-        place = not lane.variable, lane.argument, lane.again, lane.direct - above
-        return graph.block(lane), *place
+        return graph.block(lane), not lane.variable, lane.argument, lane.again, lane.direct - above
 
     direct = [lane for lane in lanes if lane.direct and is_open]
     first = min(direct, key=order, default=None)
