@@ -148,26 +148,22 @@ def sum_of_squares(a):
 
 # x² · x² at 4.5: four contributions of x³ = 91.125 sum to 364.5, and so do the printed digits.
 TWINS = {
-    "program": RUNS["program"],
-    "setters": lambda: recording(grad(lambda a: grad(sum_of_squares)(a).sum()), A[:2]),
-    "closure": RUNS["closure"],
-    "sum": lambda: recording(grad(lambda x: (x * x) * (x * x)), 4.5),
-}
-TWINS_OF_BOTH = {
-    "window": (loops["window"].with_steps(2), {"wrt": "u", "all": True}),
-    "long": (loop_of("x", 0.5, lambda x: x * 1.001, n_steps=1000), {"step": 500}),  # 0.5·1.001ᵏ
+    "eager-program": lambda: picture_of("program"),
+    "eager-setters": lambda: visual.eager(
+        recording(grad(lambda a: grad(sum_of_squares)(a).sum()), A[:2]), all=True
+    ),
+    "eager-closure": lambda: picture_of("closure"),
+    "eager-sum": lambda: visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 4.5)),
+    "two-tapes-window": lambda: visual.two_tapes(loops["window"].with_steps(2), wrt="u", all=True),
+    "two-tapes-long": lambda: visual.two_tapes(  # 0.5·1.001ᵏ
+        loop_of("x", 0.5, lambda x: x * 1.001, n_steps=1000), step=500
+    ),
 }
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_twins(name):
-    assert_twin(f"eager-{name}", visual.eager(TWINS[name](), all=name != "sum"))
-
-
-@pytest.mark.parametrize("name", TWINS_OF_BOTH)
-def test_twins_of_two_tapes(name):
-    loop, options = TWINS_OF_BOTH[name]
-    assert_twin(f"two-tapes-{name}", visual.two_tapes(loop, **options))
+def test_text_twins(name):
+    assert_twin(name, TWINS[name]())
 
 
 both_tapes = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, all=True))

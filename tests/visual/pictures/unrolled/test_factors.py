@@ -19,7 +19,7 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.scene.shapes import Text
 
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-NAME = re.compile(r"∂([a-z]+)([₀-₉]+)/∂([a-z]+)([₀-₉]+)")
+NAME = re.compile(r"∂([a-z]+)(\d+)/∂([a-z]+)(\d+)")
 
 
 def gap(v, t):
@@ -63,11 +63,6 @@ def local(name, written, read, change=1e-6):
     return (upper - lower) / (2 * change)
 
 
-def indices(factor):
-    above, i, below, j = NAME.fullmatch(factor).groups()
-    return (above, int(i.translate(DIGITS))), (below, int(j.translate(DIGITS)))
-
-
 def last_gradient(trace):
     """Yield the factor and the target node of each edge of the last gradient."""
     graph = Unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
@@ -79,7 +74,8 @@ def last_gradient(trace):
 def factors_of(name, order):
     """Return the unrounded factors on the arrows of a gradient, by pairs of quantities."""
     factors = [factor for factor, _ in last_gradient(trace_of(name, order))]
-    return {indices(f.name): f.number for f in factors if NAME.fullmatch(f.name)}
+    matches = [(NAME.fullmatch(f.name.translate(DIGITS)), f.number) for f in factors]
+    return {((m[1], int(m[2])), (m[3], int(m[4]))): number for m, number in matches if m}
 
 
 def differing(factors, name):
