@@ -22,7 +22,7 @@ EXAMPLES = """\
   scantape draw figure4 -o figure4.png --scale 3         one of eight figures of the square loop
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape draw tapes --loop mymodule:mymodel --wrt rho --order 2 -o model.svg
-  scantape draw tapes --loop gap --steps 2:5 --width column --theme print -o figure.pdf
+  scantape draw tapes --loop gap --steps 2:5 --width 170mm --theme print -o figure.pdf
   scantape draw tapes --loop square --animate -o walk.svg"""
 
 

@@ -135,10 +135,12 @@ class _Layout:
             room, pitch = self.right - x if fills else width, part.wide
             if not self.all:
                 whole = part if fills else replace(part, full=1.0)  # with the space after the part
-                columns = self._fitting(whole, columns, every, room, is_last)
+                is_chosen = self.sheet.steps is not None and self.sheet.on_paper
+                columns = self._fitting(whole, columns, every, room, is_last and not is_chosen)
                 pitch = _pitch(whole, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
                     return False
+                pitch = max(pitch, part.narrow if is_chosen else 0.0)  # `fit` refuses the figure
             area = PlacedPart(part, x, pitch, _blocks(columns, every))
             if fills and self.parts:  # the last part ends at the right edge of the sheet
                 wide = max(area.right - x - area.apart, TITLE)

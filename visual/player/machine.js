@@ -176,8 +176,14 @@ class Machine {
   /** Play to the final moment, from the start if the final moment is shown. */
   play() {
     this.forget();
+    this.reveal();
     if (this.p >= this.data.moments) this.go(0);
     this.glide(this.data.moments, true);
+  }
+
+  /** If the words cover the picture on a phone, scroll the page to the machine. */
+  reveal() {
+    if (this.foot.getBoundingClientRect().top < this.stage.getBoundingClientRect().bottom - 1) this.root.scrollIntoView({ behavior: "smooth" });
   }
 
   pause() {
@@ -208,6 +214,7 @@ class Machine {
   /** Move to the end of the next or the previous sum. @param {number} by */
   step(by) {
     this.forget();
+    this.reveal();
     if (this.goal !== null && !this.isPlaying) this.go(this.goal);
     this.glide(this.bar.neighbor(this.p, by));
   }
@@ -255,11 +262,13 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** Show the clicked entry of an array, or the provenance of the clicked cell. @param {any} entry @param {any} cell */
+  /** Show the provenance of the clicked cell. In an array, choose the clicked entry; if the event writes the cell, the words follow the entry. @param {any} entry @param {any} cell */
   click(entry, cell) {
     if (!entry) return this.pick(cell);
-    const chosen = Number(entry.dataset.entry);
-    this.picture.entry = this.picture.entry === chosen ? null : chosen;
+    const chosen = Number(entry.dataset.entry), number = Number(cell.dataset.cell), isSame = this.picture.entry === chosen;
+    const isPicked = locate(this.data, this.p).parts.every(({ target }) => target !== number) && !(isSame && this.picked === number);
+    this.picture.entry = isSame && !isPicked ? null : chosen;
+    this.picked = isPicked ? number : null;
     this.refresh();
   }
 
@@ -274,7 +283,7 @@ class Machine {
   }
 
   explain(number) {
-    const story = provenance(this.data, number, locate(this.data, this.p));
+    const story = provenance(this.data, number, locate(this.data, this.p), this.picture.entry);
     this.picture.explain(number, story, this.p);
     this.words.explain(story);
   }

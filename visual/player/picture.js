@@ -65,7 +65,7 @@ class Picture {
     for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
       const parent = has_ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
       const kind = `${is_bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`;
-      if (has_ground) shape("rect", { x: 0, y: y - 13, width: data.width, height: 17, class: "strip" }, parent);
+      if (has_ground) shape("rect", { x: 0, y: y - 14, width: data.width, height: 16, class: "strip" }, parent);
       const node = shape("text", { x, y, class: kind }, parent, text);
       if (is_bold) shape("title", {}, node, `${printed}\n${taps}`);
     }

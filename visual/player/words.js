@@ -11,17 +11,17 @@ const LEGEND = [
   ["read", "read", "value of a sequence"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
-  ["pending", "pending", "not read yet"],
+  ["pending", "pending", "still zero or empty"],
   ["written", "new or result", "written now, used by the cost, or returned"],
   ["wrong", "wrong", "differs from the correct rule"],
 ];
 
 /**
  * Return the provenance of a number: the sum that computed it, the steps that read the number before
- * another number replaces it, and the earlier numbers of the slot.
- * @param {any} data @param {number} number @param {Place} at
+ * another number replaces it, and the earlier numbers of the slot. In an array, explain the `entry`.
+ * @param {any} data @param {number} number @param {Place} at @param {number|null} entry
  */
-function provenance(data, number, at) {
+function provenance(data, number, at, entry) {
   const cell = data.cells[number];
   const isLater = at.event?.groups.slice(at.group + 1).some(({ parts }) => parts.some((part) => part.target === number));
   const moment = isLater ? at.number - 1 : at.number; // a later sum of the event writes the cell
@@ -32,7 +32,7 @@ function provenance(data, number, at) {
     && (each.part.terms.some((move) => move.source === number || move.saved.includes(number)) || (each === next && each.part.adds)));
   const readers = new Set(reading.map(({ part }) => part.target)), reads = new Set(reading.map(({ event }) => event.heading));
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
-  const key = keyAt(cell, moment), { text } = key, isDerivative = data.scans[cell.scan - 1].order > 0;
+  const key = keyAt(cell, moment), text = key.entries[entry] ?? key.text, isDerivative = data.scans[cell.scan - 1].order > 0;
   const history = [
     reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? (isDerivative ? "returned" : "used by the cost, or returned") : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
@@ -41,8 +41,8 @@ function provenance(data, number, at) {
   const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : "an initial value";
   const start = isDerivative && !isOfSequence ? `starts at ${text}` : `= ${text} is ${origin}`;
   const given = `${cell.name} ${text ? start : "has no value yet"}.`;
-  const computed = write?.part, isSum = computed?.kind !== "fill" || computed.terms.length > 1;
-  const sentence = computed && isSum ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
+  const computed = write?.part, equation = computed?.by_entry[entry] ?? computed, isSum = computed?.kind !== "fill" || computed.terms.length > 1;
+  const sentence = computed && isSum ? equation.exact || equation.sentence.map((piece) => piece.text).join("") : given;
   return { part: computed, before: write ? write.end - 1 : 0, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
 }
 

@@ -26,7 +26,7 @@ class Role(StrEnum):
     SEED = "seed: direct gradient of the cost", "<>"
     INTERMEDIATE = "intermediate: computed, used later", "  "
     UNNEEDED = "unused: does not affect the result", "``"
-    WAITING = "pending: not read yet", ".."
+    WAITING = "pending: still zero or empty", ".."
     PRESERVED = "preserved: read, unchanged", "=="
     OVERWRITTEN = "overwritten: read, then replaced", "**"
     SPENT = "done: not used again", ",,"

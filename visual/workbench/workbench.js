@@ -8,7 +8,7 @@
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
-const AROUND = 128; // the height of JupyterLab's bars, in pixels
+const CODE = 110; // pixels; a reader scrolls higher code out of view
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
@@ -70,13 +70,18 @@ class Requests {
 
 const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks whether the notebook has scrolled
 
+/** Return the nearest element around `part` that scrolls. @param {Element|null} part */
+function scrolling(part) {
+  if (!part || part === document.body) return document.documentElement;
+  return getComputedStyle(part).overflowY === "visible" ? scrolling(part.parentElement) : part;
+}
+
 /** If the window shows little of a new workbench, scroll back to it, until the reader acts or the returned function is called. */
 function appear(root) {
   const ended = new AbortController(), end = () => ended.abort();
   for (const type of ["wheel", "keydown", "pointerdown"]) addEventListener(type, end, { signal: ended.signal, capture: true });
   const look = () => {
-    const above = (part) => part && part !== document.body && (getComputedStyle(part).overflowY === "visible" ? above(part.parentElement) : part);
-    const top = (above(root.parentElement) || document.documentElement).getBoundingClientRect().top;
+    const { top } = scrolling(root.parentElement).getBoundingClientRect();
     const isLow = root.querySelector(".picture").getBoundingClientRect().top + ENOUGH > innerHeight;
     if (!ended.signal.aborted && (isLow || root.getBoundingClientRect().top < Math.max(0, top))) root.scrollIntoView({ block: "start" });
   };
@@ -223,10 +228,14 @@ class Bench {
     this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, showExample });
   }
 
-  /** The part of the height of the window for the bars of JupyterLab and the controls, in pixels. */
+  /** The height above and below the machine, in pixels: the controls, bars, and short code above the workbench. The legend can be out of view. */
   get above() {
-    const isWhole = document.fullscreenElement === this.stage, [top, start] = [this.frame, isWhole ? this.stage : this.root].map((part) => part.getBoundingClientRect().top);
-    return top - start + (isWhole ? 16 : AROUND);
+    const isWhole = document.fullscreenElement === this.stage, [frame, root, stage] = [this.frame, this.root, this.stage].map((part) => part.getBoundingClientRect());
+    if (isWhole) return frame.top - stage.top + 16;
+    const { top, bottom } = scrolling(this.root.parentElement).getBoundingClientRect(), code = root.top - Math.max(0, top);
+    const legend = this.player?.root.querySelector(".legend").offsetHeight ?? 0;
+    const outside = Math.max(0, top) + Math.max(0, innerHeight - bottom) + (code > 0 && code < CODE ? code : 20);
+    return frame.top - root.top + outside - legend - 3;
   }
 
   /** After a rest of the machine, send its moment to the kernel. */

@@ -198,7 +198,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             is_listed=cell.row in listed,
         )
         boxes.append(box)
-    bottom += LEAST if is_tall else 4
+    bottom += LEAST
     gaps = tuple((x, count) for x, count in zip(middles, hidden, strict=True) if count)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
     width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)
@@ -236,7 +236,7 @@ def _rows(
     machine: MachineContent, densities: Sequence[Density], bows: Container[int], is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
     """Return the y of the middle of every row, the headings, and the y below the lowest row."""
-    y, heights, headings = 4.0, list[float](), list[Heading]()
+    y, heights, headings = 3.0, list[float](), list[Heading]()
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan

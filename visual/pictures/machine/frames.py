@@ -84,7 +84,7 @@ def _add_headings(arrangement: Arrangement, frame: Frame) -> None:
         text = fitted(label.x, label.y, label.text, label.room, size, role=role, **look)
         layer = frame["heading" if label.has_ground or role else "ground"]
         if label.has_ground:  # a strip behind the text covers the lines of the picture
-            layer.append(Box(0, label.y - 13, arrangement.width, 17, Role.PANEL))
+            layer.append(Box(0, label.y - 14, arrangement.width, 16, Role.PANEL))
         if role is not None:
             layer.append(Box(label.x - 4, label.y - 12, text.width + 8, 16, role))
         layer.append(text)

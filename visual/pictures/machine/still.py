@@ -28,7 +28,7 @@ RESTORED = "↺: written back unchanged"
 SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 HEAVY = "heavy border: a new number or a result"
 OTHERS = "every other value"
-TITLE = 30.0  # the height of the title, in pixels
+TITLE, REASON = 19.0, 16.0  # the heights of a line of the title and of the reason, in pixels
 READING = 0.3  # the share of a sum at which a film shows its moving values
 INKS = {
     Ink.OVERWRITTEN: Role.OVERWRITTEN,
@@ -91,6 +91,7 @@ def _scene(
     """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
     machine, last = arrangement.machine, moments[-1]
     bottom = arrangement.height + (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
+    bottom += (_reason_lines(arrangement) - 1) * REASON
     below: list[Shape] = []
     if sheet.legend:
         drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
@@ -104,11 +105,13 @@ def _scene(
         for line in folded("; ".join(notes), arrangement.width - 2 * sheet.margin, 11):
             below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
             bottom += 16
-    title = fitted(8, 20, machine.title, arrangement.width - 16, 15, bold=True)
+    lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
+    titles = (Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines))
+    down = 11 + TITLE * len(lines)
     return Scene(
         arrangement.width,
-        bottom + TITLE,
-        (title, *(moved(shape, 0, TITLE) for shape in (*shapes, *below))),
+        bottom + down,
+        (*titles, *(moved(shape, 0, down) for shape in (*shapes, *below))),
         machine.title,
         f"{heading(machine, last)}.",
         twin=text_twin(machine, last),
@@ -157,6 +160,10 @@ def _sentence_lines(arrangement: Arrangement) -> int:
     return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
 
 
+def _reason_lines(arrangement: Arrangement) -> int:
+    return 3 if arrangement.width < NARROW else 1
+
+
 def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the shapes of a group's sentences and reason (or of the results), and the heading."""
     y, room = arrangement.height + 14, arrangement.width - 16
@@ -166,8 +173,12 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
     values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
     y += _sentence_lines(arrangement) * LINE_HEIGHT
-    yield fitted(8, y, group.reasons if group else values, room, 12)
-    yield fitted(8, y + LINE_HEIGHT - 2, heading(machine, moment), room, 11, muted=True)
+    *reasons, last = folded(group.reasons if group else values, room, 12) or [""]
+    most = _reason_lines(arrangement)
+    for n, words in enumerate([*reasons[: most - 1], " ".join([*reasons[most - 1 :], last])]):
+        yield fitted(8, y + n * REASON, words, room, 12)
+    y += most * REASON + 2
+    yield fitted(8, y, heading(machine, moment), room, 11, muted=True)
 
 
 def heading(machine: MachineContent, moment: Moment) -> str:

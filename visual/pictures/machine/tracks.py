@@ -47,9 +47,10 @@ class PartLayout:
 def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]:
     """Return the layout of each part of a group. Factors do not cover each other.
 
-    A factor is at the first position near its line that is outside cells and outside all rows
-    except the row of the target; otherwise, at the first that is outside cells; otherwise, it
-    covers a cell. A factor that would always cover an earlier factor is not shown.
+    A factor is at the first position near its line that is outside cells, outside all rows except
+    the row of the target, and outside the names of the source and the target; otherwise, at the
+    first that can cover these names; otherwise, at the first outside cells; otherwise, it covers a
+    cell. A factor that would always cover an earlier factor is not shown.
     """
     factors = list[Envelope]()
 
@@ -61,7 +62,8 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
             row, turns = arrangement.boxes[part.target].row, (None, *(TURNS if is_on_line else ()))
             away = [band for number, band in arrangement.bands.items() if number != row]
             near = [*factors, *arrangement.areas]
-            obstacles = [*near, *away], near
+            names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
+            obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
             choices = [*((turn, taken) for taken in obstacles for turn in turns), (None, factors)]
             for turn, taken in [] if group.hides_factors else choices:
                 each = way if turn is None else _bent(*way.points, turn=turn)

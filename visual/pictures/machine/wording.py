@@ -269,6 +269,8 @@ class Wording:
             others = f" The old value contains the contributions of other readers of {quantity}."
             if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
+        elif write.adds_old and write.old is not None and write.old.ndim == 0:
+            others = " The old value is 0."
         others += _local_derivatives(write)
         formula = readers[0].equation
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
@@ -278,9 +280,13 @@ class Wording:
 
 
 def _local_derivatives(write: Write) -> str:
-    """Return a sentence with the local derivatives of a sum, or "" for constants or many terms."""
+    """Return a sentence with the local derivatives of a sum, or "" for numbers or many terms.
+
+    The sentence includes the number 1, because pictures and equations omit the factor 1.
+    """
     terms = [term for term in write.terms if term.factor is not None]
-    symbols = [*dict.fromkeys(term.symbols for term in terms if leaves_of(term.expression))]
+    named = (t for t in terms if leaves_of(t.expression) or t.expression == ONE)
+    symbols = [*dict.fromkeys(term.symbols for term in named)]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
         return ""
     return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
