@@ -314,13 +314,17 @@ def test_the_check_detects_a_factor_that_covers_another(page, opened):
 
 def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     go(page, opened("rnn", 1).moments)
+    sentence = page.locator(".scantape-sentence")
+    page.locator('[data-name="dC/dh₁"] [data-entry="1"]').click()
+    assert sentence.inner_text().startswith("dC/dh₁[1]:")
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
+    assert sentence.inner_text().startswith("h₁[1]:")
+    page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()  # the event writes this cell
     # two rows of five cells, and four values of the sequence
     assert page.locator(".chosen").count() == 14
-    sentence = page.locator(".scantape-sentence").inner_text()
-    assert sentence.startswith("dC/dh₀[1]:")
-    assert sentence.endswith(")[1]")
-    page.locator('[data-name="h₁"] [data-entry="1"]').click()
+    assert sentence.inner_text().startswith("dC/dh₀[1]:")
+    assert sentence.inner_text().endswith(")[1]")
+    page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()
     assert page.locator(".chosen").count() == 0
 
 

@@ -265,10 +265,11 @@ class Machine {
   /** Show the provenance of the clicked cell. In an array, choose the clicked entry; if the event writes the cell, the words follow the entry. @param {any} entry @param {any} cell */
   click(entry, cell) {
     if (!entry) return this.pick(cell);
-    const chosen = Number(entry.dataset.entry), number = Number(cell.dataset.cell), isSame = this.picture.entry === chosen;
-    const isPicked = locate(this.data, this.p).parts.every(({ target }) => target !== number) && !(isSame && this.picked === number);
-    this.picture.entry = isSame && !isPicked ? null : chosen;
-    this.picked = isPicked ? number : null;
+    const chosen = Number(entry.dataset.entry), number = Number(cell.dataset.cell);
+    const subject = locate(this.data, this.p).parts.some(({ target }) => target === number) ? null : number;
+    const isSame = this.picture.entry === chosen && this.picked === subject;
+    this.picture.entry = isSame ? null : chosen;
+    this.picked = isSame ? null : subject;
     this.refresh();
   }
 
