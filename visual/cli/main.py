@@ -37,7 +37,6 @@ examples:
 In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that returns a lab.Loop.
 """
 
-
 # Map arguments in Python to options with other names, and positional arguments to names in help.
 ALIASES = {"n_steps": "steps", "path": "out", "folder": "out"}
 POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}

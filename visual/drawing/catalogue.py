@@ -123,12 +123,7 @@ def _machine(
 
 _KINDS = (
     PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP)),
-    PictureKind(
-        "tapes",
-        "the slots that each step reads, overwrites, and preserves",
-        of_trace(tapes),
-        (SCAN, STEP, ALL, SHOWN),
-    ),
+    PictureKind("tapes", "the slots at every step", of_trace(tapes), (SCAN, STEP, ALL, SHOWN)),
     PictureKind("unrolled", "every value and its sources", _unrolled, (SCAN, STEP, SHOWN)),
     PictureKind(
         "taps",

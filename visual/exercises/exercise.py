@@ -54,10 +54,8 @@ class Exercise(Single):
         check_integer("seed", seed)
         candidates = list(CANDIDATES[kind](trace))
         if not candidates:
-            raise GraphError(
-                f"kind = {quote(kind)}: this trace allows no such question. Use the trace of the "
-                "derivative of a loop."
-            )
+            why = "this trace allows no such question. Use the trace of a derivative."
+            raise GraphError(f"kind = {quote(kind)}: {why}")
         of_gradients = [build for order, build in candidates if order]
         builders = of_gradients or [build for _, build in candidates]
         task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 
-from lab.errors import ArgumentError, argument_error, quote
+from lab.errors import argument_error
 from visual.options import Length
 from visual.scene.shapes import CHECKED, MM, Scene, Text, moved
 
@@ -54,10 +54,8 @@ class Sheet:
         """
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
-            raise ArgumentError(
-                f"steps = {quote(f'{shown.start}:{shown.stop}')}: {name} runs "
-                f"{steps} steps; expected 0:{steps} or a part of it."
-            )
+            why = f"{name} runs {steps} steps; expected 0:{steps} or a part of it."
+            raise argument_error("steps", f"{shown.start}:{shown.stop}", why)
         return shown
 
 

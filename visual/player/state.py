@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from lab.errors import ArgumentError, argument_error, check_choice, check_type, quote
+from lab.errors import argument_error, check_choice, check_type
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
 NUMBERS = ("steps", "order", "cost", "moment", "contributor")
@@ -57,9 +57,7 @@ def from_text(text: str) -> dict[str, object]:
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
         if not equals or (key in KEYS and bool(name) != (key in MAPPINGS)):
-            raise ArgumentError(
-                f"link: {quote(pair)}: expected a pair, as in 'loop=square&order=2&at.x=1'."
-            )
+            raise argument_error("link", pair, "expected a pair, as in 'loop=square&order=2'.")
         check_choice("key", key, KEYS)
         value: Any = unquote(written)
         if key not in TEXTS:

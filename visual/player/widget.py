@@ -97,7 +97,7 @@ def machine(
         check_type("other", other, Trace, EXPECTED)
         if rule is not None or not isinstance(trace, Trace):
             raise ArgumentError(
-                "other and rule: expected at most one of them, and a Trace as the first run."
+                "other and rule: expected at most one, with a Trace as the first run."
             )
     if rule is not None:
         known = derivative_of(trace) if isinstance(trace, Trace) else None
@@ -150,9 +150,8 @@ class Machine(SavedAsPage, Widget):
     def _check_moment(self, proposal: Mapping[str, int]) -> int:
         moment = proposal["value"]
         if not 0 <= check_integer("moment", moment) <= self.content.moments:
-            raise argument_error(
-                "moment", moment, f"this machine has the moments 0 to {self.content.moments}."
-            )
+            why = f"this machine has the moments 0 to {self.content.moments}."
+            raise argument_error("moment", moment, why)
         return moment
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:

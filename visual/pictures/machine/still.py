@@ -90,8 +90,8 @@ def _scene(
 ) -> Scene:
     """Return the `Scene` with the title above `shapes` and the legend of their roles below."""
     machine, last = arrangement.machine, moments[-1]
-    bottom = arrangement.height + (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
-    bottom += (_reason_lines(arrangement) - 1) * REASON
+    sentences, reasons = _lines(arrangement)
+    bottom = arrangement.height + (2 + sentences) * LINE_HEIGHT + 10 + (reasons - 1) * REASON
     below: list[Shape] = []
     if sheet.legend:
         drawn = {s.role for s in walk(shapes) if isinstance(s, Box)} - {Role.PANEL}
@@ -156,12 +156,10 @@ def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterato
             start = end
 
 
-def _sentence_lines(arrangement: Arrangement) -> int:
-    return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
-
-
-def _reason_lines(arrangement: Arrangement) -> int:
-    return 3 if arrangement.width < NARROW else 1
+def _lines(arrangement: Arrangement) -> tuple[int, int]:
+    """Return the maximum numbers of lines of the sentences and of the reason."""
+    is_narrow = arrangement.width < NARROW
+    return 2 if is_narrow or arrangement.machine.runs else 1, 3 if is_narrow else 1
 
 
 def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
@@ -172,9 +170,9 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     for n, line in enumerate(lines[: len(machine.runs) or 1]):
         yield from _sentence(line, 8, y + n * LINE_HEIGHT, room)
     values = " · ".join(f"{name} = {''.join(value)}" for name, value in machine.results)
-    y += _sentence_lines(arrangement) * LINE_HEIGHT
+    most_sentences, most = _lines(arrangement)
+    y += most_sentences * LINE_HEIGHT
     *reasons, last = folded(group.reasons if group else values, room, 12) or [""]
-    most = _reason_lines(arrangement)
     for n, words in enumerate([*reasons[: most - 1], " ".join([*reasons[most - 1 :], last])]):
         yield fitted(8, y + n * REASON, words, room, 12)
     y += most * REASON + 2

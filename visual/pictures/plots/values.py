@@ -71,8 +71,7 @@ def values(
         groups.setdefault((table, series.across), []).append(series)
     tables = (Section(table, (table_of(group),)) for (table, _), group in groups.items())
     curves = [series for quantity in shown for series in quantity.series]
-    notes = [PANEL]
-    notes += [ARRAY] * any(not series.is_scalar for series in curves)
+    notes = [PANEL, *[ARRAY] * any(not series.is_scalar for series in curves)]
     notes += [TOTAL] * any(series.across == "steps" for series in curves)
     notes += [SIZE] * any(quantity.is_size for quantity in shown)
     return plot_scene(title, notes if sheet.legend else (), parts, about, tables, sheet)
