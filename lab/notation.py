@@ -137,7 +137,7 @@ STRENGTH = {
 }
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
-MARK = "\ue000"  # a private-use character around the text of a leaf, which it separates
+MARK = "\ue000"  # a private-use character before and after the text of a leaf
 MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 

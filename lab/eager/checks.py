@@ -35,7 +35,7 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 def _number_kind(value: object) -> str:
     """Return the kind of a value: "f" float, "i" or "u" integer, "b" boolean, "" no number."""
-    # An np.matrix is no number: the rules of products hold for arrays.
+    # Refuse np.matrix, because its * is the matrix product.
     is_number = isinstance(value, np.ndarray | np.generic | int | float)
     return np.asarray(value).dtype.kind if is_number and not isinstance(value, np.matrix) else ""
 

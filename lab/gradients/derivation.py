@@ -32,7 +32,7 @@ class Derivation(Decisions):
 
     @cached_property
     def texts(self) -> Mapping[Variable, tuple[str, ...]]:
-        """The simplified formula of each reused result and each gradient (see `Item`)."""
+        """The simplified formulas of reused results and gradients, as in `Item.expression`."""
         results: list[Variable] = [*self.step.reused]
         results += [g for g in self.step.gradients.values() if isinstance(status_of(g), Connected)]
         results += [v for g in (*self.states, *self.totals) for v in g.variable.inner_outputs]

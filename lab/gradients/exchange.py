@@ -24,7 +24,7 @@ METHODS: Mapping[str, Callable[..., Any]] = {
 _IS_REPLACED = ContextVar("is_replaced", default=False)
 _LOCK = Lock()  # the first context replaces the methods, and the last context restores them
 _OPEN: list[object] = []  # an entry for each open context of all threads
-_OWN: dict[str, object] = {}  # methods that Scan does not inherit
+_OWN: dict[str, object] = {}  # the original methods that Scan itself defines
 
 
 @contextmanager

@@ -40,9 +40,9 @@ class Item:
     decision: str
     expression: tuple[str, ...] = ()
     verdict: Verdict = Verdict.NOTED
-    leaf: Leaf | None = None  # the decided value of a tape
-    access: str = ""  # the way in which a forward step accesses this value
-    tape: Tape | None = None  # the decided tape of a gradient
+    leaf: Leaf | None = None  # the slot of the decision
+    access: str = ""  # preserved or overwritten by a forward step
+    tape: Tape | None = None  # the tape of a gradient
 
     @property
     def text(self) -> str:

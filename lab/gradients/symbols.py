@@ -10,7 +10,7 @@ def cost_symbol(order: int) -> str:
 
 
 class DerivativeSymbol(str):
-    """The symbol of a derivative; the attributes are the arguments of `derivative_symbol`.
+    """The symbol of a derivative; `direct` and `part` are arguments of its function.
 
     `total` is the symbol of the total gradient to which the derivative contributes.
     """
@@ -23,8 +23,8 @@ class DerivativeSymbol(str):
 def derivative_symbol(of: str, wrt: str, direct: bool = False, part: int = 0) -> DerivativeSymbol:
     """Write the derivative of a quantity wrt another quantity: ``dC′/d(dC/dx₃)``.
 
-    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several such
-    contributions exist, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
+    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  If several Scans
+    contribute directly, `part` is the number of one of them, from 1: ``∂₂C/∂x₃``.
     """
     d = "∂" if direct else "d"
     below = f"{d}({wrt})" if "/" in wrt else f"{d}{wrt}"

@@ -94,7 +94,7 @@ class Declaration:
         return [*(s.name for s in self.states), *self.outputs, *(r.name for r in self.random)]
 
     def call_step(self, read: Mapping[str, Any]) -> object:
-        """Call the step with lists of values by name; pass the value of a list of length 1."""
+        """Call the step with values by name: a list, or the value of a list of length 1."""
         return self.step(**{name: v if v[1:] else v[0] for name, v in read.items()})
 
     @property

@@ -274,7 +274,7 @@ class Step:
     def run(self, loop: LoopRun, progress: Progress, keep: bool) -> ScanRecording:
         """Run all steps of a loop; with `keep`, record the values and the Scans inside the steps.
 
-        The Scans inside are recorded in a loop of at most `MOST_NESTED` steps.
+        Record these Scans only if the loop has at most `MOST_NESTED` steps.
         """
         is_nested = keep and self.has_scans and loop.n_steps <= MOST_NESTED
         self.progress, self.recordings = progress, [] if is_nested else None

@@ -155,8 +155,8 @@ PAGES = calls(
 LINKS = [
     (partial(read, text), words)
     for read, text, words in (
-        (from_text, "order", "link = 'order': expected a pair"),
-        (from_text, "order.x=1", "link = 'order.x=1': expected a pair"),
+        (from_text, "order", "link = 'order': expected pairs"),
+        (from_text, "order.x=1", "link = 'order.x=1': expected pairs"),
         (from_text, "order=two", "order = 'two': expected a number"),
         (from_text, "at.x=1,two", "at.x = 'two': expected a number"),
         (from_text, "ordr=2", "key = 'ordr': did you mean 'order'?"),

@@ -22,7 +22,7 @@ class NamedScan(Quantities):
         return f"{self.number + 1} · {self.scan_label}"
 
     def quantity(self, variable: str) -> str:
-        """Name the quantity of all values of a variable: ``h``, or ``dC/dh`` for ``∂C/∂h₃``."""
+        """Name the quantity of a variable: ``h``, or ``dC/dh`` for its direct part ``∂C/∂h``."""
         name = self.quantity_name(variable, None)
         return getattr(name, "total", name)
 

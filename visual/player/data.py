@@ -3,7 +3,7 @@
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
 A cell also contains the fields of `_cell`, and a group its `start` and `end`. `layouts` are an
 arrangement for wide pages and an arrangement for phones. Each cell has a box for each layout, and
-each part a `PartLayout` for each layout.
+each part has a `PartLayout` for each layout.
 """
 
 from collections.abc import Mapping

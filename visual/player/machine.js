@@ -112,7 +112,7 @@ class Machine {
     const scale = clamp(Math.min((this.stage.clientWidth || width) / width, room / height), 1, 1.45);
     this.picture.svg.style.width = `${Math.round(width * scale)}px`;
     this.stage.style.maxHeight = `${room}px`;
-    const { stage, picture: { strips } } = this; // headings above rows do not scroll to the left
+    const { stage, picture: { strips } } = this; // headings above rows do not scroll sideways
     stage.onscroll = () => strips.setAttribute("transform", `translate(${stage.scrollLeft / scale} 0)`);
     stage.onscroll();
   }
@@ -262,7 +262,7 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** Show the provenance of the clicked cell. In an array, choose the clicked entry; if the event writes the cell, the words follow the entry. @param {any} entry @param {any} cell */
+  /** Show the provenance of the clicked cell. In an array, choose the clicked entry; if the event writes the cell, the sentences show the entry. @param {any} entry @param {any} cell */
   click(entry, cell) {
     if (!entry) return this.pick(cell);
     const chosen = Number(entry.dataset.entry), number = Number(cell.dataset.cell);

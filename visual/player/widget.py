@@ -96,7 +96,7 @@ def machine(
     if other is not None:
         check_type("other", other, Trace, EXPECTED)
         if rule is not None or not isinstance(trace, Trace):
-            raise ArgumentError("other and rule: expected at most one, and a Trace as first run.")
+            raise ArgumentError("other and rule: expected at most one, and only with a Trace.")
     if rule is not None:
         known = derivative_of(trace) if isinstance(trace, Trace) else None
         if known is None:

@@ -118,7 +118,7 @@ def loop_of(name: object, texts: Iterable[object] = START, steps: object = STEPS
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench and the moment in a text or of a named loop; -1 is the default moment.
+    """Return the bench and the moment of a text or a named loop; -1 is the default moment.
 
     Raises LabError for an invalid text.
     """

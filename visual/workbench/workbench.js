@@ -8,7 +8,7 @@
 
 const PATIENCE = 300; // ms without an answer before the page shows that the kernel is busy
 const RESTING = 250; // ms without motion before the page sends the moment to the kernel
-const CODE = 110; // pixels; a reader scrolls higher code out of view
+const CODE = 110; // the maximum height of code to keep in view, in pixels
 const ENOUGH = 400; // the minimum visible height of a picture in a low window, in pixels
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 

@@ -118,7 +118,7 @@ class Memory(Report):
             return (peak,)
         times = best.work / self.plans[0].work
         size = f"{size_text(best.room)} of states, {times:.3g} times the work"
-        return peak, f"The plan with the least work within half of the states: {best.name}, {size}."
+        return peak, f"The plan with the least work in half the bytes: {best.name}, {size}."
 
     @property
     def document(self) -> Section:

@@ -56,7 +56,7 @@ FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tal
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the minimum distance between columns
 LEAST_BOX = 0.42  # the minimum width of a box next to wide factors, as a fraction of a column
-LOW, LEAST = 11.0, 2.0  # the minimum space below lines that are below cells, and below a row
+LOW, LEAST = 11.0, 2.0  # the minimum space below lines under boxes, and below a row
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
 MARGIN = 3.0  # the minimum space between a number and the edges of its box
@@ -122,7 +122,7 @@ class Arrangement:
 
     @property
     def is_dense(self) -> bool:
-        """Whether lines below cells cover the space for arcs of the next Scan."""
+        """Whether lines under boxes can cover the space above the next Scan."""
         return self.density == DENSE
 
     @cached_property
@@ -206,7 +206,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 
 def _ends_scan(machine: MachineContent, number: int) -> bool:
-    """Return whether the next row belongs to a Scan of the same run that runs at another time."""
+    """Return whether the next row belongs to another Scan of the same run."""
     own, *after = machine.rows[number : number + 2]
     return any(own.scan != row.scan and own.is_second == row.is_second for row in after)
 

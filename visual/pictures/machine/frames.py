@@ -61,7 +61,7 @@ def is_small(machine: MachineContent) -> bool:
 
 
 def _names(arrangement: Arrangement, moment: Moment, hidden: Container[int]) -> Iterator[Text]:
-    """Yield the names of cells, except the cells `hidden`.
+    """Yield the names of cells, except the names of `hidden` cells.
 
     In a compact machine of many Scans, only colored cells and the Scan of the event have names.
     """

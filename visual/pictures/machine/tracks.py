@@ -34,8 +34,8 @@ class Track:
 class PartLayout:
     """The track of each term of a part, the hidden names of cells, and the shapes of an addition.
 
-    An addition shows its `summands` in its cell, and then its equation with its `total`. If the
-    equation does not fit, the cell shows its number instead.
+    An addition shows `summands` in its cell, and then `total`: the equation with the sum. If the
+    equation does not fit, the cell shows the sum instead.
     """
 
     tracks: tuple[Track, ...]
@@ -47,10 +47,10 @@ class PartLayout:
 def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]:
     """Return the layout of each part of a group. Factors do not cover each other.
 
-    A factor is at the first position near its line that is outside cells, outside all rows except
-    the row of the target, and outside the names of the source and the target; otherwise, at the
-    first that can cover these names; otherwise, at the first outside cells; otherwise, it covers a
-    cell. A factor that would always cover an earlier factor is not shown.
+    A factor is at the first free position near its line: outside cells, rows other than the row of
+    the target, and the names of the source and the target; otherwise, outside cells and these rows;
+    otherwise, outside cells; otherwise, on a cell. A factor that would always cover an earlier
+    factor is not shown.
     """
     factors = list[Envelope]()
 
@@ -100,7 +100,7 @@ def _hidden(arrangement: Arrangement, part: Part, tracks: Sequence[Track]) -> tu
 
 
 def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, ...], ...]:
-    """Return the shapes of an addition without and with its sum; nothing for other parts.
+    """Return the shapes of an addition without and with its sum; empty for other parts.
 
     In compact rows, more than two summands would cover another row.
     """

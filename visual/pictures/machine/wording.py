@@ -271,7 +271,7 @@ class Wording:
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
-        others += _local_derivatives(write)
+        others += _local_derivatives(write, tape.is_total)
         formula = readers[0].equation
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
@@ -279,13 +279,13 @@ class Wording:
         return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
 
 
-def _local_derivatives(write: Write) -> str:
-    """Return a sentence with the local derivatives of a sum, or "" for numbers or many terms.
+def _local_derivatives(write: Write, is_total: bool) -> str:
+    """Return the local derivatives of a sum as a sentence; "" without a name or 1, or for many.
 
-    The sentence includes the number 1, because pictures and equations omit the factor 1.
+    In a running total, the factor 1 can belong to the old value.
     """
     terms = [term for term in write.terms if term.factor is not None]
-    named = (t for t in terms if leaves_of(t.expression) or t.expression == ONE)
+    named = (t for t in terms if leaves_of(t.expression) or (t.expression == ONE and not is_total))
     symbols = [*dict.fromkeys(term.symbols for term in named)]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
         return ""

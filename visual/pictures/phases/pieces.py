@@ -225,7 +225,7 @@ def _wide(content: str) -> float:
 
 
 def _split(texts: Word, end: str) -> Iterator[Word]:
-    """Split texts without a role after each match of the group `end`."""
+    """Split texts that have no role after each match of the group `end`."""
     word = Word()
     for content, role in texts:
         for number, part in enumerate([content] if role else re.split(end, content)):

@@ -141,5 +141,5 @@ def _plans(report: Memory, line: float) -> Iterator[Piece]:
     yield words("Plans that save fewer states", 12, bold=True)
     yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
     if report.best is not None:
-        yield words(f"best within half of the bytes: {report.best.name}", 12, muted=True)
+        yield words(f"least work in half the bytes: {report.best.name}", 12, muted=True)
     yield multiples(plotted, line, limits=(0.0, max(plan.room for plan in report.plans)))

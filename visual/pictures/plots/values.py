@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 6  # the maximum number of panels
-PANEL = "a panel shows one quantity on its own scale, with its first and last value"
+PANEL = "a panel shows one quantity on its own scale, with its first and last values"
 ARRAY = "[0], [1] …: the entries of an array; ‖ ‖: its norm"
-TOTAL = "“steps”: a running total"
+TOTAL = "axis “steps”: a running total"
 SIZE = "|dC/dx|: the size, by powers of ten; C, C′ …: the differentiated cost; ↓0: zero"
 
 

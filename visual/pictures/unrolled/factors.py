@@ -25,8 +25,8 @@ SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # 
 class Factor:
     """The local derivative of a quantity wrt another quantity, as a name, a formula, and a number.
 
-    For arrays, the number is None. If the derivative `is_applied`, the formula contains ▢ for the
-    gradient to which it is applied.
+    For arrays, the number is None. If `is_applied`, the formula contains ▢ for the gradient that
+    the derivative receives.
     """
 
     name: str
