@@ -236,7 +236,10 @@ def _direct_thunk(
     (argument, *others) = inputs
 
     def call_unary() -> None:
-        output[0] = np.asarray(function(argument[0]))
+        try:
+            output[0] = np.asarray(function(argument[0]))
+        except ValueError:
+            general()  # raises PyTensor's error
 
     if not others:
         return call_unary
