@@ -319,6 +319,8 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     assert sentence.inner_text().startswith("dC/dh₁[1]:")
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
     assert sentence.inner_text().startswith("h₁[1]:")
+    page.locator('[data-name="h₀"] [data-entry="1"]').click()
+    assert sentence.inner_text() == "entry 1 of h₀ = -0.2 is an initial value."
     page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()  # the event writes this cell
     # two rows of five cells, and four values of the sequence
     assert page.locator(".chosen").count() == 14

@@ -17,7 +17,6 @@ from visual.scene.shapes import Scene
 EXAMPLES = """\
   scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times
   scantape draw tapes --loop square -o - --order 2       the second derivative, as text
-  scantape draw tapes --loop coupled --wrt birth --cost sum -o total.svg
   scantape draw unrolled --loop square --order 2 --taps=-2,-1 -o loops.pdf
   scantape draw figure4 -o figure4.png --scale 3         one of eight figures of the square loop
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg

@@ -15,7 +15,7 @@ from lab.errors import quote
 from visual.backends.dark import style
 from visual.backends.page import document, embedded, in_script, region
 from visual.backends.svg import text
-from visual.exercises.answers import ExerciseTask
+from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.progress import AnswerRecord, load, save
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -115,12 +115,16 @@ class ExerciseSheet(SavedAsPage, Widget):
 
 
 class Single(ExerciseSheet):
-    """A sheet with one `task`. Its `question`, pictures, and `check` are also attributes here."""
+    """A sheet with one `task`; its `question`, `shown`, and `revealed` are also attributes here."""
 
     def __init__(self, task: ExerciseTask) -> None:
         super().__init__(task)
-        self.task, self.question, self.check = task, task.question, task.check
+        self.task, self.question = task, task.question
         self.shown, self.revealed = task.shown, task.revealed
+
+    def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
+        """Return the verdict on an answer, as `check` of the task does."""
+        return self.task.check(answer, tries)
 
 
 def _section(task: ExerciseTask, call: str) -> str:

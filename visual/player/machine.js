@@ -181,8 +181,7 @@ class Machine {
     this.glide(this.data.moments, true);
   }
 
-  /** If the words cover the picture on a phone, scroll the page to the machine. */
-  reveal() {
+  reveal() { // on a phone, the words can cover the picture
     if (this.foot.getBoundingClientRect().top < this.stage.getBoundingClientRect().bottom - 1) this.root.scrollIntoView({ behavior: "smooth" });
   }
 

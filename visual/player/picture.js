@@ -90,7 +90,7 @@ class Picture {
     const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
     const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
     shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
-    return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
+    return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "", longest: Math.max(...cell.keys.map(({ text }) => text.length)) };
   }
 
   /** Draw the lines of a part of an event; later, only their class changes. @param {Part} part @param {number} number */
@@ -167,7 +167,7 @@ class Picture {
     if (entries.length) this.entries(node, entries);
     else [node.value.textContent] = [text, node.list.replaceChildren()];
     node.value.removeAttribute("textLength");
-    if (0.7 * node.cell.letters * text.length > node.cell.width - 6) compress(node.value, node.cell.width - 6);
+    if (text.length > node.longest) compress(node.value, node.cell.width - 6);
     node.mark.textContent = role === "restored" ? "↺" : "";
     const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
     node.title.textContent = label;

@@ -40,9 +40,10 @@ function provenance(data, number, at, entry) {
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
   const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : "an initial value";
   const start = isDerivative && !isOfSequence ? `starts at ${text}` : `= ${text} is ${origin}`;
-  const given = `${cell.name} ${text ? start : "has no value yet"}.`;
+  const subject = key.entries[entry] === undefined ? cell.name : `entry ${entry} of ${cell.name}`;
+  const given = `${subject} ${text ? start : "has no value yet"}.`;
   const computed = write?.part, ofEntry = computed?.by_entry[entry], isSum = computed?.kind !== "fill" || computed.terms.length > 1;
-  const sentence = computed && isSum ? (!ofEntry && computed.exact) || (ofEntry ?? computed).sentence.map((piece) => piece.text).join("") : given;
+  const sentence = computed && isSum ? (subject !== cell.name && !ofEntry ? `${subject} = ${text}. ` : "") + ((!ofEntry && computed.exact) || (ofEntry ?? computed).sentence.map((piece) => piece.text).join("")) : given;
   return { part: computed, before: write ? write.end - 1 : 0, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
 }
 

@@ -73,7 +73,7 @@ const LOOKS = [100, 300, 600, 1000]; // ms after the first display, for checks w
 /** Return the nearest element around `part` that scrolls. @param {Element|null} part */
 function scrolling(part) {
   if (!part || part === document.body) return document.documentElement;
-  return getComputedStyle(part).overflowY === "visible" ? scrolling(part.parentElement) : part;
+  return /auto|scroll/.test(getComputedStyle(part).overflowY) ? part : scrolling(part.parentElement);
 }
 
 /** If the window shows little of a new workbench, scroll back to it, until the reader acts or the returned function is called. */

@@ -21,6 +21,8 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.traversal import toposort
+from pytensor.ifelse import IfElse
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import (
@@ -269,7 +271,7 @@ class _Steps:
         factors = {
             (state, read): np.zeros((steps, sizes[state], sizes[read[0]])) for state, read in filled
         }
-        ready, size = Ready(), min(BATCH, max(self.entries))
+        ready, size = Ready(), max(1, min(BATCH, max(self.entries)))
         for first in range(0, max(self.entries), size):
             for state, cotangents in enumerate(output_cotangents):
                 units = np.eye(first + size, sizes[state], dtype=cotangents.type.dtype)[first:]
@@ -320,7 +322,7 @@ class _Steps:
                 if isinstance(status, Undefined):
                     raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
                 if isinstance(gradient, TensorVariable):
-                    results = (vectorize_graph(gradient, {cotangent: inner}),)
+                    results = (vectorize_graph(_with_switches(gradient), {cotangent: inner}),)
                     part = LoopVariable(Kind.NIT_SOT, "gradient", ONE_WRITE, n_steps, (), results)
                     outputs[state, read] = part
                     variables.append(part)
@@ -395,8 +397,23 @@ def _largest(
     return np.moveaxis(np.array(largest), 1, 2), np.moveaxis(new, 1, 0)
 
 
+def _with_switches(result: Variable) -> Variable:
+    """Return a result with `switch` for `ifelse`, which PyTensor cannot vectorize."""
+    copies = dict[Variable, Variable]()
+    for node in toposort([result]):
+        inputs, results = [copies.get(v, v) for v in node.inputs], node.outputs
+        if isinstance(node.op, IfElse):
+            count = len(results)
+            pairs = zip(inputs[1 : count + 1], inputs[count + 1 :], strict=True)
+            results = [pt.switch(inputs[0], *pair) for pair in pairs]
+        elif inputs != node.inputs:
+            results = node.clone_with_new_inputs(inputs).outputs
+        copies.update(zip(node.outputs, results, strict=True))
+    return copies.get(result, result)
+
+
 def _norms(matrices: np.ndarray) -> np.ndarray:
-    """Return the spectral norms; a matrix with an infinite or nan entry has the norm inf or nan."""
+    """Return the spectral norms of a stack of matrices; inf or nan for an entry inf or nan."""
     norms = np.abs(matrices).max(axis=(-2, -1), initial=0.0)  # nan is the largest
     plain = np.isfinite(norms) & (norms != 0)
     norms[plain] = np.linalg.norm(matrices[plain], 2, axis=(-2, -1))

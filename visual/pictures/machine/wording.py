@@ -280,11 +280,9 @@ class Wording:
 
 
 def _local_derivatives(write: Write, is_total: bool) -> str:
-    """Return the local derivatives of a sum as a sentence; "" without a name or 1, or for many.
-
-    In a running total, the factor 1 can belong to the old value.
-    """
+    """Return the local derivatives of a sum as a sentence; "" without a name or 1, or for many."""
     terms = [term for term in write.terms if term.factor is not None]
+    # In a running total, the factor 1 can belong to the old value.
     named = (t for t in terms if leaves_of(t.expression) or (t.expression == ONE and not is_total))
     symbols = [*dict.fromkeys(term.symbols for term in named)]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:

@@ -10,6 +10,7 @@ import pytest
 from fuzzing.outcomes import error_test
 from matplotlib.figure import Figure
 from pytensor.compile.mode import Mode
+from pytensor.ifelse import ifelse
 from twins import assert_twin
 
 import lab
@@ -77,6 +78,17 @@ def test_influence_equals_gradients_of_the_unrolled_loop(name, of, by, monkeypat
     assert lab.influence(derivative, of, by, trace=lab.trace(derivative)) == report
     expected = unrolled_influence(LOOPS[name], of, by)
     np.testing.assert_allclose(report.values.reshape(expected.shape), expected, rtol=1e-10)
+
+
+def test_a_choice_of_the_step_and_a_state_without_entries():
+    """The values of x are 0.5, 0.25, sin(0.25), and sin(sin(0.25))."""
+    x = lab.State("x", 0.5)
+    chosen = lab.Loop(lambda x: ifelse(pt.gt(x, 0.3), x**2, pt.sin(x)), [x], n_steps=3)
+    slopes = [1, np.cos(np.sin(0.25)), np.cos(0.25), 2 * 0.5]
+    last = lab.influence(chosen.derivative()).last
+    np.testing.assert_allclose(last, np.cumprod(slopes)[::-1], rtol=1e-12)
+    empty = lab.Loop.from_text("x[t] = x[t-1]**2", {"x": np.zeros(0)}, n_steps=3)
+    assert lab.influence(empty.derivative()).last.tolist() == [0, 0, 0, 0]
 
 
 def test_a_random_walk_draws_the_same_numbers():
