@@ -3,12 +3,7 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from graphs import graph, scan
-
-try:
-    from pytensor.conditional.op import ifelse
-except ImportError:  # PyTensor before 3.3
-    from pytensor.ifelse import ifelse
+from graphs import graph, ifelse, scan
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.replace import vectorize_graph
 

@@ -7,6 +7,11 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 
+try:
+    from pytensor.conditional.op import ifelse as ifelse
+except ImportError:  # PyTensor before 3.3
+    from pytensor.ifelse import ifelse as ifelse
+
 
 def scan(step, **arguments):
     return pytensor.scan(step, return_updates=False, **arguments)

@@ -8,9 +8,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from fuzzing.outcomes import error_test
+from graphs import ifelse
 from matplotlib.figure import Figure
 from pytensor.compile.mode import Mode
-from pytensor.ifelse import ifelse
 from twins import assert_twin
 
 import lab
