@@ -11,13 +11,14 @@ import urllib.request
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[3]
 TIMEOUT = 60  # seconds
-HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-QUIET = ("@jupyterlab/apputils-extension:announcements",)  # would request permission to fetch news
+HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
+NEWS = "@jupyterlab/apputils-extension:announcements"  # would request permission to fetch news
 
 
 def free_port():
@@ -67,32 +68,38 @@ def run_cell(page, number):
     page.keyboard.press("Control+Enter")
 
 
+def environment(home, runtime):
+    """Return the variables of a server with its files in `home` and its sockets in `runtime`."""
+    homes = {name: str(home / name.lower()) for name in HOMES}
+    paths = {"JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "JUPYTER_RUNTIME_DIR": runtime}
+    paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
+    return {**os.environ, **homes, **paths, **forked_kernels.environment()}
+
+
 @contextmanager
 def jupyter_lab(folder):
     """Run a server for the notebooks in `folder` until the end of the `with` block."""
     port, token = free_port(), secrets.token_hex(16)
     settings = {"LabApp.expose_app_in_browser": True, "LabApp.extension_manager": "readonly"}
+    settings["KernelManager.transport"] = "ipc"  # a port could be taken before a kernel uses it
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
     command += [f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}={value}" for name, value in settings.items()]
     home = folder / ".home"
-    homes = {name: str(home / name.lower()) for name in HOMES}
-    paths = {"PYTHONPATH": str(ROOT), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
-    paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
     tracker.mkdir(parents=True)
     all_cells = json.dumps({"windowingMode": "none"})  # render cells outside the window, too
     (tracker / "tracker.jupyterlab-settings").write_text(all_cells)
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
-    page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))
-    environment = {**os.environ, **homes, **paths, **forked_kernels.environment()}
+    page_config.write_text(json.dumps({"disabledExtensions": {NEWS: True}}))
     log, base = folder / "jupyter.log", f"http://127.0.0.1:{port}"
     with (
-        open(log, "w") as output,
+        TemporaryDirectory() as short,  # a socket's path has at most 107 characters
+        open(log, "w") as out,
         subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, cwd=folder
+            command, env=environment(home, short), stdout=out, stderr=out, cwd=folder
         ) as server,
     ):
         try:
