@@ -8,7 +8,6 @@ from graphs import squares
 
 import lab
 from lab import Loop, Parameter, Sequence, State
-from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 
 ONE, TWO = State("x", 1.0), State("x", np.ones(2))
@@ -50,10 +49,8 @@ def missing_index():
 # A call, and the parts of its message.
 test_invalid_input_raises_one_sentence = words_test(
     (lambda: State("x", 1.0, taps=(-1, 2)), "state x", "[-1, 2]", "below 0"),
-    (lambda: State("x", 1.0, taps=-1), "state x", "-1", "(-1,)"),
     (lambda: State("x", [1.0, 2.0], taps=(-3, -1)), "state x", "expected 3 values", "got 2"),
     (lambda: State("x", 1 + 2j), "state x", "(1+2j)", "real"),
-    (lambda: State("x", np.ma.masked), "state x", "masked", "filled"),
     (lambda: Sequence("u", MASKED), "sequence u", "masked_array", "filled"),
     (lambda: lab.RandomState("rng", -1), "seed", "-1"),
     # Loops.
@@ -66,7 +63,6 @@ test_invalid_input_raises_one_sentence = words_test(
     (lambda: square(n_steps=Parameter("n", 3.7)), "n_steps = 3.7", "integer"),
     (lambda: square(truncate_gradient=0), "truncate_gradient = 0", "-1"),
     (short_sequence, "sequence u", "2 values", "1 steps", "runs 3", "2 more"),
-    (lambda: gallery.loops["fibonacci"].with_taps({"x": (-3, -2, -1)}), "state x", "2 taps"),
     # Steps.
     (lambda: loop(3.0), "step = 3.0", "function"),
     (lambda: loop(lambda x: (x, x)).build(), "step returned 2 values", "expected 1"),
@@ -77,23 +73,16 @@ test_invalid_input_raises_one_sentence = words_test(
     ),
     (lambda: loop(lambda x: x.sum(), TWO).build(), "step returned the shape ()", "expected (2,)"),
     (lambda: loop(lambda x, q: x).build(), "step", "'q'", "x"),
-    (
-        lambda: loop(parameters=(Parameter("w", 1),)).build(),
-        "step",
-        "unexpected keyword argument 'w'",
-    ),
     (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as 1 value", "failed"),
     (missing_index, "scan_fn", "in its step", "IndexError"),
     # Derivatives and traces.
     (lambda: square().trace(cost="first"), "cost = 'first'", "last", "sum"),
     (lambda: square().trace(cost=[1, 2, 3, np.ma.masked]), "cost", "filled"),
-    (lambda: square().trace(order=-1), "order = -1", "0, 1, 2"),
     (lambda: lab.derivative(X0**2, X0), "no Scan"),
     (lambda: complex_graph(lab.derivative, abs), "wrt = z", "complex128"),
     (lambda: complex_graph(lab.explain), "complex128", "real"),
     (lambda: complex_graph(lambda c, _: derive_all(scan_nodes([c])[0])), "step", "complex128"),
     (lambda: lab.trace(XS[-1], {}), "given", "no value for x0"),
-    (lambda: lab.trace(XS[-1], {X0: "one"}), "given", "x0", "'one'"),
     (lambda: lab.trace(XS[-1], {"x0": 1.0}), "given", "'x0'", "not a PyTensor variable"),
     (lambda: lab.trace(squares(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),

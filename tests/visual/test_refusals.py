@@ -79,6 +79,7 @@ PICTURES = [
     (partial(visual.transposed, SQUARE.trace(order=0)), "order = 0"),
     (partial(visual.transposed, TRACE, scan=7), "scan = 7: expected a differentiated Scan: "),
     (partial(visual.transposed, TRACE, step=4), "step = 4: square has steps 0 to 3"),
+    (partial(visual.two_tapes, gallery.loops["gap"]), "use lab.eager.np"),
     *(
         (partial(visual.eager, recording(grad(grad(np.square)), 0.5), tape=tape), "tape = ")
         for tape in (-1, 2, "x", True)
@@ -138,7 +139,6 @@ EXERCISES = [
 ]
 PAGES = calls(
     page,
-    ({"loops": "circle"}, "circle"),
     ({"loops": []}, "loops = (): expected at least one"),
     ({"loops": [3]}, "lab.Loop"),
     ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, "scan_fn"),
@@ -148,7 +148,6 @@ PAGES = calls(
     ({"taps": {"square": []}}, "at least one"),
     ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),
     ({"orders": [True]}, "True"),
-    ({"costs": ["mean"]}, "last or sum"),
     ({"rules": ["correct", "never"]}, "never-accumulate"),
     ({"title": " "}, "title"),
 )
@@ -164,7 +163,6 @@ LINKS = [
         (as_text, {"moments": 1}, "moments"),
         (as_text, {"at": 3}, "at"),
         (as_text, {"at": {"x": [[[[0.0]]]]}}, "x"),
-        (Workbench, "loop=none", "loop = 'none': expected one of written, square"),
         (Workbench, "loop=square&moment=1.5", "moment = 1.5: expected an integer"),
         (Workbench, "loop=square&taps.y=-1", "taps"),
         (Workbench, 3, "3"),

@@ -177,7 +177,6 @@ SQUARE = gallery.loops["square"]
 TRUNCATED = replace(SQUARE, truncate_gradient=2)
 SORTING = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
 test_errors = error_test(
-    (lambda: SQUARE.derivative(1, mode="backwards"), UnknownNameError, "mode = 'backwards'"),
     (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
     (lambda: SQUARE.derivative(65, mode="taylor"), ArgumentError, "at most 64"),
     (lambda: gallery.loops["undefined"].derivative(2, mode="taylor"), GradientError, r"Jv.* rule"),

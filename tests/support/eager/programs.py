@@ -6,7 +6,6 @@ import numpy
 from strange_loops import HOSTILE, LONG, loop_of
 
 from lab.eager import grad, np, primitive, recording, steps, unrolled
-from lab.errors import ArgumentError, GradientError
 from lab.loops.gallery import loops
 
 A = numpy.array([1.0, 2.0, 3.0])
@@ -91,7 +90,6 @@ TWO_TAPES = [
     *(("coupled", "prey"), ("coupled", "birth"), ("logistic", "x"), ("logistic", "r")),
     *(("window", "u"), ("newton", "a"), ("lookup", "table"), ("delay", "x"), ("delay", "u")),
 ]
-REFUSED = {"walk": ArgumentError, **dict.fromkeys(("gap", "extra", "rnn"), GradientError)}
 STRANGE = {
     "hostile": loop_of(HOSTILE, 1.0),
     "long": loop_of(LONG, 0.123456789),

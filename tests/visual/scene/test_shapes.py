@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import needs_browser
 from matplotlib.ft2font import FT2Font, LoadFlags
 from strange_loops import loop_of
 
@@ -40,8 +40,7 @@ def test_widths_equal_the_widths_of_the_font(bold, mono):
     }
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to compare with")
+@needs_browser
 @pytest.mark.parametrize("loop", ["coupled", "rnn"])
 @pytest.mark.parametrize("kind", PICTURES)
 def test_texts_have_the_computed_positions_and_widths(page, kind, loop):

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy
 import pytest
-from eager.programs import FOLDED, REFUSED, RUNS, TWO_TAPES, A
+from eager.programs import FOLDED, RUNS, TWO_TAPES, A
 from pictures import at_step, cell_groups, touches, words_of
 from strange_loops import loop_of
 from twins import assert_twin
@@ -226,9 +226,3 @@ def test_a_wrong_value_on_one_side_is_detected():
     box = Box(middle_of(scene), 0, 9, 9, Role.SEED)
     wrong = Group((box,), 1, cell="x", title="x₂, slot 2 of x = 0.8146", moment="step 1")
     assert unmatched(replace(scene, shapes=(*scene.shapes, wrong)), "x") == [wrong.title]
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_loops_that_cannot_be_unrolled_raise_errors(name):
-    with pytest.raises(REFUSED[name]):
-        visual.two_tapes(loops[name])
