@@ -4,7 +4,6 @@ import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
@@ -15,9 +14,7 @@ from lab.notation import number_text
 from visual.pictures.machine.build import machine_of
 from visual.player.page import HERE
 
-WAVE = lab.Loop(
-    lambda y: pt.sin(y), (lab.State("y", np.array([-0.7, 0.4])),), n_steps=2, name="wave"
-)
+WAVE = lab.Loop.from_text("sin(y)", {"y": [-0.7, 0.4]}, n_steps=2, name="wave")
 LOOPS = {**gallery.loops, "wave": WAVE}
 NAMES = ("square", "gap", "coupled", "extra", "wave")
 PAGE = visual.Page(

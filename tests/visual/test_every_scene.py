@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import pytensor.tensor as pt
 import pytest
 from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Picture, conflicts, problems
@@ -32,10 +31,8 @@ from visual.scene.theme import LIGHT, THEMES, Role
 MORE = {
     "forty steps": LOOPS["a thousand steps"].with_steps(40),
     "far taps": gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(3),
-    "three": lab.Loop(
-        lambda x, y, z: (x * y, y + z, pt.sin(z) * x),
-        states=(lab.State("x", 0.5), lab.State("y", 0.6), lab.State("z", 0.7)),
-        n_steps=3,
+    "three": lab.Loop.from_text(
+        "x = x*y; y = y + z; z = sin(z)*x", {"x": 0.5, "y": 0.6, "z": 0.7}, n_steps=3
     ),
 }
 EVERY = {**gallery.loops, **LOOPS, **MORE}

@@ -11,7 +11,7 @@ from fuzzing.outcomes import words_test
 from strange_loops import LOOPS, ONLY_SEQUENCES, derivations_of
 
 import visual
-from lab import Loop, Parameter, State
+from lab import Loop
 from lab.eager import grad, recording
 from lab.loops import gallery
 from lab.tape import Tape
@@ -24,9 +24,7 @@ from visual.workbench.workbench import Workbench
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
 V = np.array([1.5, -2.0, 3.0, 4.0])
-BY_NAME = Loop(
-    lambda x, w: w * x, states=(State("x", 1.0),), parameters=(Parameter("w", 2.0),), n_steps=2
-)
+WEIGHTED = Loop.from_text("w*x", {"x": 1.0}, {}, {"w": 2.0}, n_steps=2)
 
 
 def power(x):
@@ -170,7 +168,7 @@ LINKS = [
 ] + [
     (partial(Workbench, step=3), "Workbench.step was removed"),
     (partial(tap_patterns, ONLY_SEQUENCES, [(-1,)]), "the loop has only sequences"),
-    (partial(tap_patterns, BY_NAME, [{"w": (-1,)}]), "states and sequences are x"),
+    (partial(tap_patterns, WEIGHTED, [{"w": (-1,)}]), "states and sequences are x"),
 ]
 test_a_wrong_argument_is_named = words_test(
     *DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS

@@ -18,7 +18,6 @@ import lab
 from lab.equations.notes import result_notes
 from lab.equations.quantities import Quantities
 from lab.loops import gallery
-from lab.traces.scan_of import ScanOf
 
 CERTAIN = [name for name in gallery.loops if name != "walk"]
 
@@ -123,14 +122,6 @@ def test_the_check_rejects_a_symbol_with_two_values():
         (1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1"),
     ):
         assert conflicts([first, line])
-
-
-def test_parts_of_one_gradient_are_numbered():
-    trace = gallery.loops["window"].trace(order=1)
-    shares = [ScanOf(trace, 1).share(tape) for tape in trace.scans[1].outputs]
-    assert shares == [1, 2, 3]
-    formulas = [f for scan, step, f, _ in lines_of(trace) if (scan, step) == (1, 0)]
-    assert [f.split(" = ")[0] for f in formulas[1:]] == ["∂₁C/∂u₃", "∂₂C/∂u₄", "∂₃C/∂u₅"]
 
 
 def cost_with_other_terms(order, wrt=None):

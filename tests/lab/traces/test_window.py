@@ -104,12 +104,8 @@ def test_influence_within_a_window_equals_the_full_influence():
 
 
 def network(steps):
-    return lab.Loop(
-        lambda h, u, w: pt.tanh(w @ h + u),
-        (lab.State("h", np.zeros(64)),),
-        (lab.Sequence("u", np.zeros((steps, 64))),),
-        (lab.Parameter("w", np.zeros((64, 64))),),
-    )
+    u, w = np.zeros((steps, 64)), np.zeros((64, 64))
+    return lab.Loop.from_text("tanh(w@h + u)", {"h": np.zeros(64)}, {"u": u}, {"w": w})
 
 
 def test_too_much_memory_raises_an_error_before_the_run(monkeypatch):

@@ -7,12 +7,7 @@ from graphs import scan
 
 
 def myloop():
-    return lab.Loop(
-        lambda x, r: r * x * (1 - x),
-        states=(lab.State("x", 0.3),),
-        parameters=(lab.Parameter("r", 3.0),),
-        n_steps=3,
-    )
+    return lab.Loop.from_text("r*x*(1 - x)", {"x": 0.3}, {}, {"r": 3.0}, n_steps=3)
 
 
 def mygraph():

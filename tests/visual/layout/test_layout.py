@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 from pictures import words_of
 from pictures.checkers import Picture, inside, sized
@@ -27,11 +26,8 @@ LARGE = {
         states=tuple(lab.State(name, 0.5 + 0.02 * n) for n, name in enumerate(CHAIN)),
         n_steps=4,
     ),
-    "64 units": lab.Loop(
-        lambda h, w: pt.tanh(w @ h),
-        states=(lab.State("h", np.linspace(-1, 1, 64)),),
-        parameters=(lab.Parameter("w", np.eye(64) * 0.9),),
-        n_steps=6,
+    "64 units": lab.Loop.from_text(
+        "tanh(w@h)", {"h": np.linspace(-1, 1, 64)}, {}, {"w": np.eye(64) * 0.9}, n_steps=6
     ),
     "thirty steps and far taps": gallery.loops["gap"].with_steps(30),
 }

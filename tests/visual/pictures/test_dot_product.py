@@ -61,11 +61,7 @@ def test_a_wrong_gradient_changes_the_sums():
 
 def test_text_twin():
     """Numbers without rounding: x = 2, 3, 1.5, 3; dx = 1, 3.5, 7.75, 21.5; gx = 4.5, 3, 4, 3."""
-    loop = lab.Loop(
-        lambda x, u: x * u,
-        states=(lab.State("x", 2.0),),
-        sequences=(lab.Sequence("u", [1.5, 0.5, 2.0]),),
-    )
+    loop = lab.Loop.from_text("x*u", {"x": 2.0}, {"u": [1.5, 0.5, 2.0]})
     test = lab.dot_product(loop, tangents={"x": 1.0, "u": [1, 2, 4]}, cotangent=[1, -2, 3])
     assert test.products == (3.5 - 2 * 7.75 + 3 * 21.5, 4 * 4.5 + 2 * 12 + 6 + 4.5)
     assert_twin("dot-product", visual.dot_product(test))

@@ -66,9 +66,7 @@ def texts(machine, moment):
     }
 
 
-WEIGHTED = lab.Loop(
-    lambda x, w: w * x, (lab.State("x", 0.8),), parameters=(lab.Parameter("w", 0.5),), n_steps=2
-)
+WEIGHTED = lab.Loop.from_text("w*x", {"x": 0.8}, {}, {"w": 0.5}, n_steps=2)
 
 
 def steps_of(n_steps, name="square"):
@@ -283,12 +281,7 @@ def test_all_cells_of_a_row_of_vectors_list_their_numbers_or_none_does(width):
 
 
 def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
-    loop = lab.Loop(
-        lambda u, x: u * x,
-        (lab.State("x", 1.0),),
-        sequences=(lab.Sequence("u", np.linspace(0.9, 1.1, 60)),),
-    )
-    trace = loop.trace()
+    trace = lab.Loop.from_text("u*x", {"x": 1.0}, {"u": np.linspace(0.9, 1.1, 60)}).trace()
     machine = machine_of(trace, around=30)
     assert [time.hidden for time in machine.times if isinstance(time, Gap)] == [27, 25]
     for name, first in (("x", [-1]), ("u", [])):
@@ -324,12 +317,7 @@ def test_the_gradient_of_the_cost_with_respect_to_an_output_is_below_the_output(
 
 def test_only_given_values_with_few_numbers_have_cells():
     """A loop of five numbers per step, and a loop that reads the outputs of another loop."""
-    wide = lab.Loop(
-        lambda u, x: u.sum() * x,
-        (lab.State("x", 1.0),),
-        sequences=(lab.Sequence("u", np.ones((3, 5))),),
-        n_steps=3,
-    )
+    wide = lab.Loop.from_text("sum(u)*x", {"x": 1.0}, {"u": np.ones((3, 5))})
     u, x0 = pt.vector("u"), pt.scalar("x0")
     squares = scan(lambda u: u**2, sequences=[u])
     last = scan(lambda a, x: a * x, sequences=[squares], outputs_info=[x0])[-1]
