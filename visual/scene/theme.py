@@ -106,7 +106,7 @@ reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #fffff
 backward     dotted rising #d9f99d #3f6212 #365314 #23360b #84cc16 #ecfccb #ffffff #333333 #000000
 undefined    heavy  crossed #fce7f3 #be185d #831843 #831843 #f472b6 #fce7f3 #ffffff #000000 #000000
 untraced     dotted crossed #f3e8ff #7e22ce #581c87 #3b0764 #c084fc #f3e8ff #ffffff #000000 #000000
-wrong        heavy  none #7f1d1d #450a0a #ffffff #fecaca #ef4444 #450a0a #333333 #000000 #ffffff
+wrong        heavy  none #7f1d1d #450a0a #ffffff #fecaca #ef4444 #450a0a #7f1d1d #000000 #ffffff
 panel        bare   none #f6f7f9 #f6f7f9 #1f2937 #1b2434 #1b2434 #e5e7eb #f4f4f4 #f4f4f4 #000000
 first        plain  upright #5eead4 #0f766e #042f2e #0f766e #2dd4bf #f0fdfa #ffffff #000000 #000000
 second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #ffffff #000000 #000000

@@ -113,6 +113,7 @@ LEAST = 1.5  # 1 is a just noticeable difference of two patches
 def test_texts_have_contrast_and_roles_differ(theme):
     assert list(similar_roles(theme, LEAST)) == []
     assert len({role.word for role in Role}) == len(Role)
+    assert lab_of(theme.looks[Role.WRONG].fill)[1] > 15  # red, not gray
     for role, look in theme.looks.items():
         assert contrast(look.text, look.fill) >= 4.5, role
         if look.hatch is not Hatch.NONE:
