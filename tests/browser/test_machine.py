@@ -203,6 +203,18 @@ def test_a_loop_and_its_gradient_show_at_most_45_texts(page, opened):
     assert 20 <= max(counts) <= 45
 
 
+LOOKS = """() => [...document.querySelectorAll(".legend p span")].map((entry) => {
+    const style = getComputedStyle(entry, "::before"), { display, borderWidth } = style;
+    return [display, borderWidth, style.borderStyle, style.borderColor, style.backgroundColor].join();
+})"""
+
+
+def test_the_entries_of_the_legend_look_different(page, opened):
+    opened("rnn", 1)
+    looks = page.evaluate(LOOKS)
+    assert len(set(looks)) == len(looks) > 4
+
+
 def test_a_faulty_rule_is_played_next_to_the_correct_one(page, opened):
     loop = gallery.loops["square"].with_steps(2)
     go(page, opened(lab.break_rule(loop, HISTORICAL, order=3)).moments)

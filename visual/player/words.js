@@ -7,8 +7,7 @@ const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
   ["preserved", "preserved", "read, unchanged"],
-  ["saved", "saved value", "read from an earlier Scan"],
-  ["read", "read", "value of a sequence"],
+  ["saved", "saved or given value", "read from an earlier Scan or a sequence"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
   ["pending", "pending", "still zero or empty"],
@@ -58,7 +57,7 @@ class Words {
   /** Show the title, the legend of the roles that occur, the rules, and the results of another machine. @param {any} data @param {any} showExample  returns the function that shows an example, or nothing */
   open(data, showExample) {
     this.title.textContent = data.title;
-    const roles = new Set(data.cells.flatMap(({ keys, wrong_from }) => [...keys.map(({ role }) => role), ...(wrong_from === null ? [] : ["wrong"])]));
+    const roles = new Set(data.cells.flatMap(({ keys, wrong_from }) => [...keys.map(({ role }) => (role === "read" ? "saved" : role)), ...(wrong_from === null ? [] : ["wrong"])]));
     this.legend.replaceChildren(...LEGEND.filter(([kind]) => roles.has(kind)).map(([kind, term, meaning]) =>
       element("span", { class: kind, title: `${term}: ${meaning}` }, term, element("i", {}, `: ${meaning}`))),
       data.scans.some(({ order }) => order > 1) ? element("i", {}, "∇C through 1: gradient of C through Scan 1") : "");
