@@ -203,9 +203,23 @@ def test_a_loop_and_its_gradient_show_at_most_45_texts(page, opened):
     assert 20 <= max(counts) <= 45
 
 
+CUT = f"""() => {FIND}.bar.stops.flatMap((stop) => {{
+    {FIND}.go(stop);
+    const words = [...document.querySelectorAll(".scantape-sentence, .line, .reason")];
+    return words.filter((node) => node.scrollWidth > node.clientWidth
+        || node.scrollHeight > node.clientHeight + 2).map((node) => node.textContent);
+}})"""
+
+
+@pytest.mark.parametrize("width", [1280, 960])
+def test_no_sentence_and_no_reason_is_cut(page, opened, width):
+    opened("gap", 3, width=width)
+    assert page.evaluate(CUT) == []
+
+
 LOOKS = """() => [...document.querySelectorAll(".legend p span")].map((entry) => {
-    const style = getComputedStyle(entry, "::before"), { display, borderWidth } = style;
-    return [display, borderWidth, style.borderStyle, style.borderColor, style.backgroundColor].join();
+    const { display, border, backgroundColor } = getComputedStyle(entry, "::before");
+    return [display, border, backgroundColor].join();
 })"""
 
 

@@ -90,7 +90,7 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
     machine, *_ = machine_with_program(loop, 2)
     filling = next(event for event in machine.events if event.step is None and event.scan == 4)
     summary = "".join(piece.text for piece in filling.groups[0].summary[0])
-    assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all other slots start at 0")
+    assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all others are 0")
 
 
 def data_of(page):

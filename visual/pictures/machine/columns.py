@@ -216,4 +216,4 @@ def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
         return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
     zeros = len(nonzero) < len(event.writes) and {*changing} <= {*nonzero}
-    return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
+    return (*pieces, Phrase(rest + ("; all others are 0" if zeros else "")))
