@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, settings
 from in_browser.chromium import CHROMIUM, FLAGS
 from in_browser.jupyter_lab import jupyter_lab
+from traitlets.config import Config
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("mutants", settings.get_profile("suite"), phases=[Phase.generate])
@@ -42,6 +43,13 @@ def folder(tmp_path, monkeypatch):
     """An empty folder, which is the current folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def local_kernels(tmp_path_factory):
+    """Settings of kernels with sockets in a folder: another process can take a port first."""
+    path = tmp_path_factory.mktemp("kernels") / "kernel"
+    return Config({"KernelManager": {"transport": "ipc", "ip": str(path)}})
 
 
 @pytest.fixture(scope="module")

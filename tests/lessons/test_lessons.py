@@ -22,11 +22,9 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import v4
 from sites import LESSONS, ROOT, inline_calls
 from solving import solve
-from traitlets.config import Config
 
 import visual
 
-LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # a kernel on TCP prints a warning
 CHECKS = ROOT / "tests" / "lessons"
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 WORDS, AVERAGE, CHECKED = 600, 450, 3
@@ -72,9 +70,9 @@ def solutions(lesson):
 
 
 @pytest.fixture(scope="module")
-def kernel():
+def kernel(local_kernels):
     """A kernel that runs all lessons. In contrast, the site runs each lesson in a new kernel."""
-    manager = AsyncKernelManager(kernel_name="python3", config=LOCAL)
+    manager = AsyncKernelManager(kernel_name="python3", config=local_kernels)
     yield manager
     asyncio.run(manager.shutdown_kernel(now=True))
 
@@ -88,7 +86,8 @@ def run(kernel, lesson, checks):
     first, *others, last = map(v4.new_code_cell, parts)
     lesson.cells = [first, *lesson.cells, *others, last]
     resources = {"metadata": {"path": ROOT}}
-    client = NotebookClient(lesson, km=kernel, timeout=120, resources=resources)
+    limits = {"startup_timeout": 600, "timeout": 300}  # seconds, for a busy computer
+    client = NotebookClient(lesson, km=kernel, resources=resources, **limits)
     try:
         client.execute()
     finally:

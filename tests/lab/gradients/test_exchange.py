@@ -94,7 +94,7 @@ def test_compare_and_our_pullback_do_not_disturb_each_other():
 
 
 def test_a_thread_has_its_own_pullback():
-    both, limit = Barrier(8), config.traceback__limit
+    both, limit = Barrier(8, timeout=60), config.traceback__limit
 
     def build(number):
         results = []

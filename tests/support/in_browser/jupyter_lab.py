@@ -1,14 +1,12 @@
-"""A JupyterLab server on a free port, for tests in a browser."""
+"""A JupyterLab server for tests in a browser."""
 
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,15 +14,9 @@ from tempfile import TemporaryDirectory
 from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[3]
-TIMEOUT = 60  # seconds
+TIMEOUT = 120  # seconds, for a busy computer
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
 NEWS = "@jupyterlab/apputils-extension:announcements"  # would request permission to fetch news
-
-
-def free_port():
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def notebook(*cells):
@@ -79,12 +71,11 @@ def environment(home, runtime):
 @contextmanager
 def jupyter_lab(folder):
     """Run a server for the notebooks in `folder` until the end of the `with` block."""
-    port, token = free_port(), secrets.token_hex(16)
+    token = secrets.token_hex(16)
     settings = {"LabApp.expose_app_in_browser": True, "LabApp.extension_manager": "readonly"}
     settings["KernelManager.transport"] = "ipc"  # a port could be taken before a kernel uses it
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += [f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
-    command += [f"--ServerApp.root_dir={folder}"]
+    command += ["--port=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}={value}" for name, value in settings.items()]
     home = folder / ".home"
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
@@ -94,7 +85,7 @@ def jupyter_lab(folder):
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
     page_config.write_text(json.dumps({"disabledExtensions": {NEWS: True}}))
-    log, base = folder / "jupyter.log", f"http://127.0.0.1:{port}"
+    log = folder / "jupyter.log"
     with (
         TemporaryDirectory() as short,  # a socket's path has at most 107 characters
         open(log, "w") as out,
@@ -103,8 +94,8 @@ def jupyter_lab(folder):
         ) as server,
     ):
         try:
-            wait(f"{base}/api?token={token}", server, log)
-            yield JupyterLab(folder, base, token)
+            port = port_of(server, short, log)
+            yield JupyterLab(folder, f"http://127.0.0.1:{port}", token)
         finally:
             server.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -112,12 +103,12 @@ def jupyter_lab(folder):
             server.kill()
 
 
-def wait(address, server, log):
+def port_of(server, runtime, log):
+    """Wait until a server listens on a port, which it writes to a file, and return the port."""
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
+        for path in Path(runtime).glob("jpserver-*.json"):
+            with suppress(ValueError):  # the server is still writing
+                return json.loads(path.read_text())["port"]
+        time.sleep(0.1)
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")

@@ -3,6 +3,7 @@
 The notebook for LaTeX contains only code, because nbconvert converts prose by pandoc.
 """
 
+import json
 import os
 import re
 import shlex
@@ -61,7 +62,7 @@ print("1 < 2")
 """
 
 
-def convert(text, start, folder, **environment):
+def convert(text, start, folder, settings, **environment):
     """Run the command of the page that begins with `start` on a lesson; return its arguments."""
     page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     (command,) = re.findall(rf"^{start}jupyter (nbconvert (?:.*\\\n)*.*)$", page, re.MULTILINE)
@@ -71,16 +72,19 @@ def convert(text, start, folder, **environment):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "HERE", folder / "package")
         assert list(copies.copy_lessons(folder)) == [folder / "01_loop.ipynb"]
+    (folder / "jupyter_config.json").write_text(json.dumps(settings))
+    environment |= {"JUPYTER_CONFIG_DIR": str(folder), **forked_kernels.environment()}
     result = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True,
-        env={**os.environ, **forked_kernels.environment(), **environment},
+        env={**os.environ, **environment},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return words
 
 
-def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path):
-    convert(CODE, "", tmp_path, PATH=str(Path(sys.executable).parent))  # no Inkscape
+def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path, local_kernels):
+    no_inkscape = str(Path(sys.executable).parent)
+    convert(CODE, "", tmp_path, local_kernels, PATH=no_inkscape)
     tex = (tmp_path / "01_loop.tex").read_text(encoding="utf-8")
     included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
     assert r"\begin{aligned}" in tex
@@ -94,8 +98,8 @@ def test_a_lesson_is_converted_to_latex_with_pdf_pictures(tmp_path):
         assert "7.413" in words  # 16 · 0.95¹⁵
 
 
-def test_headings_and_outputs_are_slides_and_prose_is_a_note(tmp_path):
-    words = convert(LESSON, "SCANTAPE_STATIC=1 ", tmp_path, SCANTAPE_STATIC="1")
+def test_headings_and_outputs_are_slides_and_prose_is_a_note(tmp_path, local_kernels):
+    words = convert(LESSON, "SCANTAPE_STATIC=1 ", tmp_path, local_kernels, SCANTAPE_STATIC="1")
     page = (tmp_path / "01_loop.slides.html").read_text(encoding="utf-8")
     slides = page[page.index('<div class="slides">') :]
     sections = [part.partition("</section>")[0] for part in slides.split("<section>")[1:]]

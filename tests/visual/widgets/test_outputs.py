@@ -30,15 +30,15 @@ gallery.loops["square"].system()""".splitlines()
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory):
+def bundles(tmp_path_factory, local_kernels):
     """Return the output of a kernel for each cell, by the source of the cell."""
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
     folder = tmp_path_factory.mktemp("outputs")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(ROOT))
         patched.delenv("SCANTAPE_STATIC", raising=False)
-        resources = {"metadata": {"path": folder}}
-        NotebookClient(notebook, startup_timeout=600, timeout=300, resources=resources).execute()
+        options = {"resources": {"metadata": {"path": folder}}, "config": local_kernels}
+        NotebookClient(notebook, startup_timeout=600, timeout=300, **options).execute()
     size = len(nbformat.writes(notebook).encode())
     assert size < 2_000_000, size
     return {cell.source: dict(cell.outputs[-1].data) for cell in notebook.cells[1:]}

@@ -65,7 +65,7 @@ async def test_a_job_that_lets_an_endless_job_run_ends():
     await until(started.is_set)
     begin(lambda: endless(second), long, results.append)
     try:
-        await asyncio.wait_for(until(lambda: results), 5)
+        await asyncio.wait_for(until(lambda: results), TIMEOUT / 2)
     finally:
         long.cancel()
     assert results == ["first"]
