@@ -195,7 +195,8 @@ def influence(
         trace = trace_of(derivative, known)
     loops = scan_names(nodes)
     check_type("trace", trace, Trace, "a Trace of the derivative")
-    if tuple(each.name.partition(", from step")[0] for each in trace.scans) != loops:
+    traced = (s.name.removesuffix(f", from step {s.first:,}" * (s.first > 0)) for s in trace.scans)
+    if tuple(traced) != loops:
         raise argument_error("trace", trace, f"expected a trace of {listing(loops)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, read_node(nodes[number]), known)

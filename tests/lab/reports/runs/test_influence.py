@@ -60,7 +60,9 @@ def test_the_second_of_two_loops_with_the_same_name():
     x0 = pt.dscalar("x0")
     first, second = x0, None
     for function in (pt.sin, pt.cos):
-        second = pytensor.scan(function, outputs_info=[first], n_steps=2, return_updates=False)
+        second = pytensor.scan(
+            function, outputs_info=[first], n_steps=2, name="a, from step 2", return_updates=False
+        )
         first = second[-1]
     derivative = lab.derivative(first, x0, 1)
     report = lab.influence(derivative, scan=2, given={x0: 0.5})
