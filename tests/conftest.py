@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import Phase, settings
 from in_browser.chromium import CHROMIUM, FLAGS
-from in_browser.jupyter_lab import jupyter_lab
+from in_browser.jupyter_lab import TIMEOUT, jupyter_lab
 from traitlets.config import Config
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
@@ -62,6 +62,7 @@ def browser():
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser.on("context", lambda context: context.set_default_timeout(1000 * TIMEOUT))
         yield browser
         browser.close()
 

@@ -18,11 +18,6 @@ class Case:
     inputs: tuple[Any, ...]
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def __str__(self):
-        shapes = ",".join(str(np.shape(value)) for value in self.inputs)
-        numbers = {name: value for name, value in self.metadata.items() if np.ndim(value) == 0}
-        return f"{self.name}{shapes} {numbers}"
-
 
 def reference(case, inputs=None):
     """Return the output of NumPy's functions."""

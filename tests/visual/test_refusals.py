@@ -53,7 +53,6 @@ DRAWING = calls(
     ("tapes", {"step": True}, "step = True"),
     ("ssa", {"order": 0}, "order"),
     ("phases", {"order": 0}, "order"),
-    ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
     ("stepgraph", {"step": 9}, "step = 9"),
     ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
     ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),

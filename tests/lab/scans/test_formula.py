@@ -86,10 +86,7 @@ def test_formulas_that_double_with_every_line_are_written(name):
 
 # The loop, its order, the Scan, and the formulas of step 0.
 FORMULAS = [
-    ("fibonacci", 0, 0, ["x₂ = x₀ + x₁"]),
     ("gap", 0, 0, ["x₃ = sin(x₀) + x₂·x₀"]),
-    ("window", 0, 0, ["x₁ = x₀ + u₁·(u₀ + u₂)"]),
-    ("rnn", 0, 0, ["h₁ = tanh(W @ h₀ + U @ x₀)"]),
     ("extra", 0, 0, ["x₁ = exp(x₀·w)", "cube₀ = exp(x₀·w)³"]),
     ("lookup", 0, 0, ["x₁ = x₀·table[k₀]"]),
     ("logistic", 0, 0, ["x₁ = x₀·r·(1 − x₀)"]),

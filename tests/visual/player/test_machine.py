@@ -49,13 +49,13 @@ RUNS = [(name, n) for name in LOOPS for n in range(1, MOST_ORDERS.get(name, 3) +
 
 
 @cache
-def run(name, order):
-    return LOOPS[name].trace(order=order)
+def run(name, order, cost="last"):
+    return LOOPS[name].trace(order=order, cost=cost)
 
 
 @cache
-def machine_at(name, order):
-    return machine_of(run(name, order))
+def machine_at(name, order, cost="last"):
+    return machine_of(run(name, order, cost))
 
 
 def texts(machine, moment):
@@ -252,7 +252,7 @@ def test_no_factor_covers_a_cell(name, order, width):
 @pytest.mark.parametrize("width", [344, 840])
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_no_addition_covers_a_cell_of_another_row(name, order, width):
-    arrangement = arrange(machine_of(LOOPS[name].trace(order=order, cost="sum")), width)
+    arrangement = arrange(machine_at(name, order, "sum"), width)
     boxes = [
         (shape, arrangement.boxes[part.target].row)
         for part, layout in layouts(arrangement)
