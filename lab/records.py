@@ -30,18 +30,21 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def check_unmasked(argument: str, value: object) -> None:
-    """Raise ArgumentError if entries of `value` are masked, because NumPy ignores the mask."""
+UNUSUAL = (np.matrix, np.ma.MaskedArray)
+
+
+def check_usual(argument: str, value: object) -> None:
+    """Raise ArgumentError for a matrix, and for masked entries, because NumPy ignores the mask."""
     waiting, seen = [value], set[int]()
     while waiting:
         part = waiting.pop()
         if isinstance(part, list | tuple) and id(part) not in seen:  # a list may contain itself
             seen.add(id(part))
             waiting += part
-        elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
-            raise argument_error(
-                argument, value, "it has masked entries; fill them, as in value.filled(0.0)."
-            )
+        elif isinstance(part, np.matrix):
+            raise argument_error(argument, value, "expected an array; use np.asarray(value).")
+        elif np.ma.is_masked(part):
+            raise argument_error(argument, value, "it has masked entries; use value.filled(0.0).")
 
 
 def as_array(
@@ -50,12 +53,12 @@ def as_array(
     expected: str = "a number or an array of numbers",
     dtype: str | None = None,
 ) -> np.ndarray:
-    """Return `value` as an array of numbers; raise ArgumentError for other and masked values.
+    """Return `value` as an array of numbers; raise ArgumentError for other values.
 
     `expected` describes the allowed values in the message.  A list or a range may have up to
     100 million members.
     """
-    check_unmasked(argument, value)
+    check_usual(argument, value)
     try:
         if isinstance(value, Sized) and not hasattr(value, "dtype") and len(value) > MOST_ENTRIES:
             raise OverflowError(f"it has more than {MOST_ENTRIES:,} members")

@@ -6,7 +6,7 @@ from inspect import signature
 import numpy as np
 
 from lab.errors import ArgumentError, GradientError, argument_error, check_integer, listing, quote
-from lab.records import check_unmasked
+from lab.records import check_usual
 
 
 def name_of(function: object) -> str:
@@ -35,16 +35,15 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 def _number_kind(value: object) -> str:
     """Return the kind of a value: "f" float, "i" or "u" integer, "b" boolean, "" no number."""
-    # Refuse np.matrix, because its * is the matrix product.
     is_number = isinstance(value, np.ndarray | np.generic | int | float)
-    return np.asarray(value).dtype.kind if is_number and not isinstance(value, np.matrix) else ""
+    return np.asarray(value).dtype.kind if is_number else ""
 
 
 def check_start(what: str, value: object) -> None:
     """Raise ArgumentError unless `value` is a float or a float array; `what` names the argument."""
     kind = _number_kind(value)
     if kind == "f":
-        check_unmasked(what, value)
+        check_usual(what, value)
         return
     expected = (
         "expected a real number or a numpy array of real numbers; for several arguments, pass "

@@ -32,6 +32,7 @@ from lab.eager.checks import (
     name_of,
 )
 from lab.errors import GradientError, check_function, check_type
+from lab.records import UNUSUAL, check_usual
 
 #: A value in a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
@@ -100,6 +101,8 @@ class Node:
         operation: str = "",
         arguments: tuple[object, ...] = (),
     ) -> None:
+        if isinstance(value, UNUSUAL):  # their operators differ from the rules
+            check_usual(f"result of {operation}", value)
         # numpy's numbers, unlike Python's, can be divided by zero
         self.value: Any = np.float64(value) if type(value) is float else value
         self.tape = tape

@@ -12,7 +12,7 @@ from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
 from lab.errors import ArgumentError, GradientError, argument_error, listing
-from lab.loops.variables import results_of
+from lab.loops.variables import call_step, results_of
 
 if TYPE_CHECKING:
     from lab.loops.loop import Loop
@@ -57,7 +57,7 @@ def unrolled(loop: "Loop") -> Function:
             for s in loop.states
         }
         for step in steps(loop.steps):
-            results, stop = results_of(loop.call_step(_values_read(loop, given, tapes, step)))
+            results, stop = results_of(call_step(loop.step, _values_read(loop, given, tapes, step)))
             for state, result in zip(loop.states, results, strict=False):  # outputs come later
                 tapes[state.name].append(result)
             if stop is not None and stop.data:  # a constant, because the loop runs on numbers

@@ -27,9 +27,9 @@ from lab.errors import (
     translate_recursion_error,
 )
 from lab.gradients.status import is_real
-from lab.loops.declaration import BY, OF, Declaration
+from lab.loops.declaration import BY, OF, Declaration, names_of_results
 from lab.loops.text.source import choose_name, identifier
-from lab.loops.variables import Parameter, results_of
+from lab.loops.variables import Parameter, call_step, results_of
 from lab.notation import counted, number_text, value_symbol
 from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
@@ -165,7 +165,7 @@ def _call_step(
 ) -> tuple[dict[str, Result], Variable | None]:
     """Call the step once; return its results by name, and its until condition or None."""
     try:
-        returned = loop.call_step(arguments)
+        returned = call_step(loop.step, arguments)
     except LabError:
         raise
     except Exception as error:
@@ -175,10 +175,11 @@ def _call_step(
         raise ArgumentError(f"step failed with {counts}: {first_line(error)}") from error
     results, condition = results_of(returned)
     _check_step_inputs([*results, condition], arguments)
-    if len(results) != len(loop.results):
-        expected = f"expected {len(loop.results)}, for {listing(loop.results)}."
+    names = names_of_results(loop)
+    if len(results) != len(names):
+        expected = f"expected {len(names)}, for {listing(names)}."
         raise ArgumentError(f"step returned {counted(len(results), 'value')}, {expected}")
-    return dict(zip(loop.results, results, strict=True)), condition
+    return dict(zip(names, results, strict=True)), condition
 
 
 def _check_step_inputs(

@@ -18,6 +18,7 @@ from lab.errors import (
     check_choice,
     check_function,
     check_integer,
+    check_sequence,
     check_type,
     quote,
 )
@@ -59,14 +60,9 @@ class Declaration:
         check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():
-            members = getattr(self, group)
-            if not isinstance(members, list | tuple) or not all(
-                isinstance(member, kind) for member in members
-            ):
-                raise ArgumentError(
-                    f"{group} = {quote(members)}: expected a tuple of {kind.__name__}, as in "
-                    f"({kind.__name__}(…),). lab.Loop.from_text accepts a dict."
-                )
+            example = f"({kind.__name__}(…),). lab.Loop.from_text accepts a dict"
+            expected = f"a tuple of {kind.__name__}, as in {example}"
+            members = check_sequence(group, getattr(self, group), expected, kind)
             object.__setattr__(self, group, tuple(map(identifier, members)))
         names = [variable.name for variable in self._all_variables] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
@@ -87,15 +83,6 @@ class Declaration:
     @property
     def _all_variables(self) -> tuple[State | Sequence | Parameter | RandomState, ...]:
         return (*self.states, *self.sequences, *self.parameters, *self.random)
-
-    @property
-    def results(self) -> list[str]:
-        """The names of the results of the step, in order: states, outputs, and random states."""
-        return [*(s.name for s in self.states), *self.outputs, *(r.name for r in self.random)]
-
-    def call_step(self, read: Mapping[str, Any]) -> object:
-        """Call the step with values by name: a list, or the value of a list of length 1."""
-        return self.step(**{name: v if v[1:] else v[0] for name, v in read.items()})
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -197,3 +184,8 @@ class Declaration:
         known: dict[str, Any] = self.variables  # all variables in `self.values` have a value
         new = {name: known[name].with_value(value) for name, value in values.items()}
         return self._with_variables(new, n_steps=n_steps)
+
+
+def names_of_results(loop: Declaration) -> tuple[str, ...]:
+    """Return the names of the results of the step: states, outputs, and random states."""
+    return (*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random))

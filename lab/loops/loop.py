@@ -137,6 +137,13 @@ class Loop(Declaration):
         return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else (), keep=keep)
 
 
+def refuse_loop_options(**options: object) -> None:
+    """Raise ArgumentError if an option of a loop's cost or values is not None or "last"."""
+    for name, value in options.items():
+        if not (value is None or (isinstance(value, str) and value == "last")):
+            raise argument_error(name, value, "expected none, because only a loop has it.")
+
+
 def _initial_values(variable: object) -> str:
     """Write the initial values of a state as x₀ or (x₀, x₁); return "" for other variables."""
     if not isinstance(variable, State):

@@ -16,8 +16,8 @@ from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
 
 from lab.loops.build import make_inputs
-from lab.loops.declaration import Declaration
-from lab.loops.variables import Parameter
+from lab.loops.declaration import Declaration, names_of_results
+from lab.loops.variables import Parameter, call_step
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def scan_call(loop: Declaration) -> ScanCall:
         "return_list": True,
         "return_updates": False,
     }
-    return ScanCall(arguments, inputs, given, names=tuple(loop.results))
+    return ScanCall(arguments, inputs, given, names=names_of_results(loop))
 
 
 def _positional_step(loop: Declaration) -> Callable[..., object]:
@@ -68,7 +68,7 @@ def _positional_step(loop: Declaration) -> Callable[..., object]:
 
     def step(*values: Variable) -> object:
         rest = iter(values)
-        results = loop.call_step({name: [*islice(rest, n)] for name, n in counts.items()})
+        results = call_step(loop.step, {name: [*islice(rest, n)] for name, n in counts.items()})
         if isinstance(results, tuple | list) and isinstance(results[-1], until):
             return list(results[:-1]), results[-1]  # PyTensor requires a list
         return results

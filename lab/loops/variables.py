@@ -1,6 +1,6 @@
 """Define the variables of a loop: states, sequences, parameters, and random states."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -196,6 +196,11 @@ class RandomState(_NamedVariable):
 def value_of(variable: State | Sequence | Parameter) -> np.ndarray:
     """Return the declared value of a variable."""
     return np.asarray(getattr(variable, variable.value_field))
+
+
+def call_step(step: Callable[..., object], read: Mapping[str, Any]) -> object:
+    """Call a step with values by name: a list, or the value of a list of length 1."""
+    return step(**{name: v if v[1:] else v[0] for name, v in read.items()})
 
 
 def results_of(returned: object) -> tuple[list[Any], Any]:

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import takewhile
+from types import NoneType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pytensor.graph.basic import Variable
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import Estimate
@@ -22,14 +25,14 @@ from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, LabError, check_type, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.gradients.symbols import cost_symbol
-from lab.loops.loop import Loop
+from lab.loops.loop import Loop, refuse_loop_options
 from lab.notation import parenthesize
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.reports.tables import Report, Section
 from lab.traces.differences import Contrast, contrast, far
-from lab.traces.run import Values
+from lab.traces.run import Values, checked_values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 
@@ -223,23 +226,29 @@ def _visible(rows: Sequence[OrderRow]) -> int | None:
 
 
 def break_rule(
-    loop: Loop,
+    subject: Loop | Variable,
     rule: BrokenRule | str,
     order: int = 3,
-    wrt: str | None = None,
+    wrt: Any = None,
     cost: str | ArrayLike = "last",
     of: str | None = None,
     at: Mapping[str, ArrayLike] | None = None,
+    given: Values | None = None,
 ) -> Breakage:
     """Compare derivatives by a faulty rule with the correct derivatives.
 
-    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The other arguments have the same
-    meaning as in `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
+    `rule` is a `BrokenRule`, or its name in `BROKEN`.  For a loop, the arguments `wrt` to `at` have
+    the same meaning as in `Loop.trace`.  A graph has a scalar cost as `subject`, a variable `wrt`,
+    and values `given` for its inputs.  Raises ArgumentError for an invalid argument.
     """
-    check_type("loop", loop, Loop, "a lab.Loop")
-    loop = loop if at is None else loop.with_values(at, "at")
-    graph = loop.build()
-    return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
+    if isinstance(subject, Loop):
+        check_type("given", given, NoneType, "None, because a loop has values; use at={…}")
+        loop = subject if at is None else subject.with_values(at, "at")
+        graph = loop.build()
+        return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
+    check_type("subject", subject, Variable, "a lab.Loop or a scalar PyTensor variable")
+    refuse_loop_options(cost=cost, of=of, at=at)
+    return Truth(derivative(subject, wrt, order), checked_values(given)).broken_by(rule)
 
 
 def _parts_of(trace: Trace) -> dict[int, float]:

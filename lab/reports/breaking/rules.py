@@ -20,16 +20,11 @@ from lab.tape import Kind
 
 @dataclass(frozen=True)
 class Mistake:
-    """The description of a faulty rule: its name in `BROKEN`, and its title.
-
-    `change` describes the difference from the correct rule, and `reason` justifies the correct
-    rule.
-    """
+    """The name of a faulty rule in `BROKEN`, its title, and its `change` of the correct rule."""
 
     name: str
     title: str
     change: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class BrokenRule(Mistake):
     @property
     def mistake(self) -> Mistake:
         """The description of the rule as plain data."""
-        return Mistake(self.name, self.title, self.change, self.reason)
+        return Mistake(self.name, self.title, self.change)
 
 
 def shortened(part: LoopVariable) -> TensorVariable:
@@ -65,24 +60,18 @@ _BROKEN = (
         "accumulate at overwritten taps",
         "If a step overwrites a slot, the faulty rule adds the contribution of the step to the old "
         "gradient in the slot, instead of replacing the old gradient.",
-        "The old gradient belongs to the new value, and the step has already used it. No later "
-        "step read the old value, so its gradient is the contribution of this step.",
         PullbackRule(accumulates=lambda tape: tape.reads, replays=False),
     ),
     BrokenRule(
         "never-accumulate",
         "never accumulate",
         "The faulty rule writes the contribution of a step and drops the old gradient in the slot.",
-        "Several steps may read a value, and the cost may depend on it directly. The gradient of "
-        "the value is the sum of all these contributions.",
         PullbackRule(accumulates=lambda tape: (), replays=False),
     ),
     BrokenRule(
         "unreversed-sequences",
         "pass forward values in their original order",
         "The first backward step reads the forward values of the first step instead of the last.",
-        "The backward loop starts with the last step. It must differentiate every step at the "
-        "values of that step.",
         PullbackRule(reverses=False, replays=False),
     ),
     BrokenRule(
@@ -90,16 +79,12 @@ _BROKEN = (
         "read forward values from a shortened buffer",
         "The faulty rule reads forward values from a buffer of only the last rows, as after "
         "scan_save_mem: later values have overwritten the earlier ones.",
-        "The derivative of a step needs the values of that step. Therefore all rows must exist "
-        "until the backward loop reads them. These rows are the memory that a gradient needs.",
         PullbackRule(recalls=shortened, replays=False),
     ),
     BrokenRule(
         "swapped-taps",
         "swap two taps",
         "A backward step swaps the values of the first two slots of its tape.",
-        "The step expects the slots in the order of the taps. All slots have the same type and "
-        "shape, so only the numbers show the error.",
         PullbackRule(binds=lambda tape: (*tape.reads[1::-1], *tape.reads[2:]), replays=False),
     ),
 )

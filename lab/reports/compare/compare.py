@@ -7,7 +7,7 @@ Finite differences of the cost use no pullback, and therefore show which gradien
 Nothing is compiled, and the graph of the cost is not altered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytensor
@@ -21,7 +21,7 @@ from lab.checks.finite_differences import MOST_ENTRIES
 from lab.errors import ArgumentError, argument_error, check_integer, printable, quote
 from lab.gradients.derivative import check_scan_count, check_wrt
 from lab.gradients.status import is_real
-from lab.loops.loop import Loop
+from lab.loops.loop import Loop, refuse_loop_options
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
 from lab.reports.compare.sides import SideResult, differentiate_both, run_side
 from lab.scans.backtraces import without_backtraces
@@ -84,8 +84,6 @@ def read_subject(
     subject: object, wrt: object, given: Values | None, cost: str | ArrayLike, of: str | None
 ) -> tuple[Variable, dict[Variable, np.ndarray], Values]:
     """Return the cost, the variables `wrt` with their values, and the values of all inputs."""
-    if given is not None and not isinstance(given, Mapping):
-        raise argument_error("given", given, "expected a dict of variables and their values.")
     if isinstance(subject, Loop):
         if given is not None:
             raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
@@ -93,15 +91,13 @@ def read_subject(
         wrt, known = [*graph.select_inputs(wrt).values()], dict(graph.given)
         target: Variable = subject.cost(graph, cost, of)
     else:
-        for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
-            if not (isinstance(value, str | None) and value == usual):
-                raise argument_error(name, value, "expected none, because only a loop has it.")
+        refuse_loop_options(cost=cost, of=of)
         if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
             kind = getattr(subject, "type", type(subject).__name__)
             raise ArgumentError(
                 f"subject = {quote(subject)} ({kind}): expected a scalar cost or a loop."
             )
-        target, known = subject, dict(given or {})
+        target, known = subject, checked_values({} if given is None else given)
     (target,) = as_scans([target])
     require_scan([target])
     real = [v for v in _complete(target, known) if is_real(v)]

@@ -276,6 +276,7 @@ def test_nodes_are_shown_and_compared_by_value():
 
 ones = numpy.ones(3)
 TRUNCATED = lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
+MATRIX, MASKED = A.view(numpy.matrix), numpy.ma.array(ones, mask=[0, 1, 0])
 scaled = primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g])
 listless = primitive(numpy.sin, lambda y, x: lambda g: g)
 
@@ -289,7 +290,9 @@ test_errors = words_test(
     (lambda: grad(lambda x: x * x)(3), ArgumentError, "argument 0 of <lambda> = 3", "3.0"),
     (lambda: grad(np.sum)(numpy.arange(3)), ArgumentError, "array([0, 1, 2])", "float array"),
     (lambda: grad(np.sum)([1.0, 2.0]), ArgumentError, "= [1.0, 2.0]", "argnum=(0, 1)"),
-    (lambda: grad(np.sum)(A.view(numpy.matrix)), ArgumentError, "= matrix([[ 0.3", "numpy array"),
+    (lambda: grad(np.sum)(MATRIX), ArgumentError, "= matrix([[ 0.3", "np.asarray"),
+    (lambda: grad(lambda x: np.sum(x * MATRIX))(A.T), ArgumentError, "multiply", "asarray"),
+    (lambda: grad(lambda x: np.sum(x + MASKED))(ones), ArgumentError, "result of add", "masked"),
     (lambda: grad(np.sum)(True), ArgumentError, "True", "real number"),
     (lambda: grad(np.add, (0, 0)), ArgumentError, "argnum = (0, 0)", "distinct numbers"),
     (lambda: grad(lambda x, y: x, 2)(1.0, 2.0), ArgumentError, "argnum = 2", "2 positional"),

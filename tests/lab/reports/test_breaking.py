@@ -123,7 +123,7 @@ def test_orders_before_an_error_are_compared():
     rule = PullbackRule(
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
-    breakage = truth_of("square", 3).broken_by(BrokenRule("cut", "cut", "", "", rule))
+    breakage = truth_of("square", 3).broken_by(BrokenRule("cut", "cut", "", rule))
     assert [row.effect for row in breakage.rows] == [Effect.RIGHT, *[Effect.REFUSED] * 2]
     assert breakage.visible == 2
     assert "0 rows" in breakage.rows[1].refusal
@@ -131,10 +131,22 @@ def test_orders_before_an_error_are_compared():
     assert (breakage.contrast.first, breakage.contrast.unlike) == (None, ())
 
 
+def test_a_graph_has_the_same_derivatives_as_its_loop():
+    cost, x, rule = GRAPH.outputs["x"][-1], GRAPH.inputs["x"], "accumulate-overwritten"
+    breakage = lab.break_rule(cost, rule, wrt=x, given={x: X0})
+    true = [power_derivative(32, order, X0) for order in (1, 2, 3)]
+    np.testing.assert_allclose([row.true for row in breakage.rows], true, rtol=1e-12)
+    assert float(breakage.rows[2].broken) == pytest.approx(3 * true[2])
+
+
+GRAPH = SQUARE.build()
 test_errors = error_test(
     (lambda: lab.break_rule(SQUARE, "none"), "rule = 'none': expected one of accumulate"),
     (lambda: lab.break_rule(SQUARE, "swapped-taps", order=0), "expected 1 or more"),
     (lambda: Truth(SQUARE.derivative(1), {}), "expected a value for x"),
+    (lambda: lab.break_rule(GRAPH.outputs["x"][-1], "swapped-taps"), "wrt = None: expected a PyT"),
+    (lambda: lab.break_rule(SQUARE, "swapped-taps", given={}), "given = {}: expected None"),
+    (lambda: lab.break_rule(5, "swapped-taps"), "subject = 5: expected a lab.Loop or a scalar"),
 )
 
 
