@@ -29,14 +29,6 @@ def test_kinds_and_reverses_follow_the_table(reads, writes, kind, back, to, over
     assert set(reverse.preserved) == preserved
 
 
-def test_positions_start_as_in_the_document():
-    tape = Tape((-1, 0), (0, -1))
-    assert tape.origin == 1  # position -1 is row 0
-    assert tape.positions(0, tape.reads) == (-1, 0)
-    assert [tape.row(1, tap) for tap in tape.writes] == [2, 1]
-    assert tape.rows(2) == 3
-
-
 test_errors = error_test(
     (lambda: Tape((-1, -1), (0,)), "only once"),
     (lambda: Tape((), ()), "at least one tap"),

@@ -72,11 +72,10 @@ def environment(home, runtime):
 def jupyter_lab(folder):
     """Run a server for the notebooks in `folder` until the end of the `with` block."""
     token = secrets.token_hex(16)
-    settings = {"LabApp.expose_app_in_browser": True, "LabApp.extension_manager": "readonly"}
-    settings["KernelManager.transport"] = "ipc"  # a port could be taken before a kernel uses it
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += ["--port=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
-    command += [f"--{name}={value}" for name, value in settings.items()]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0"]
+    command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
+    command += ["--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"]
+    command += ["--KernelManager.transport=ipc"]  # a port could be taken before a kernel uses it
     home = folder / ".home"
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
     tracker.mkdir(parents=True)

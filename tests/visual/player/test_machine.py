@@ -35,15 +35,8 @@ from visual.scene.theme import Role
 
 SQUARE = gallery.loops["square"]
 TWO_TAPS = SQUARE.with_taps((-2, -1))
-LOOPS = {
-    "square": SQUARE,
-    "two taps": TWO_TAPS,
-    "gap": gallery.loops["gap"],
-    "coupled": gallery.loops["coupled"],
-    "newton": gallery.loops["newton"],
-    "sequence": gallery.loops["sequence"],
-    "window": gallery.loops["window"],
-}
+NAMES = ("square", "gap", "coupled", "newton", "sequence", "window")
+LOOPS = {"two taps": TWO_TAPS, **{name: gallery.loops[name] for name in NAMES}}
 MOST_ORDERS = {"coupled": 2, "sequence": 1, "window": 1}
 RUNS = [(name, n) for name in LOOPS for n in range(1, MOST_ORDERS.get(name, 3) + 1)]
 
