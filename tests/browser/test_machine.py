@@ -3,6 +3,7 @@
 import pytensor.tensor as pt
 import pytest
 from graphs import scan
+from strange_loops import trace_of
 
 import lab
 import visual
@@ -11,6 +12,8 @@ from visual.pictures.machine.arrange import NARROW, arrange
 from visual.pictures.machine.frames import frame_of
 from visual.pictures.machine.states import locate
 from visual.player.data import PHONE, WIDE
+from visual.scene.combinators import envelope_of
+from visual.scene.shapes import Box, Polyline, walk
 
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
@@ -89,6 +92,74 @@ def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, n
         assert boxes == [pytest.approx([a.x, a.y, a.width, a.height], abs=0.02) for a in areas]
 
 
+DRAWN = f"""(moments) => moments.map((moment) => {{
+    {FIND}.go(moment);
+    const svg = {FIND}.picture.svg.getScreenCTM().inverse(), shown = {SHOWN};
+    const start = (text) => [text.x, text.y].map(({{ baseVal }}) => baseVal[0].value);
+    const boxes = (css) => shown(css).map((node) => {{
+        const box = node.getBBox(), {{ e, f }} = svg.multiply(node.getScreenCTM());
+        return [box.x + e, box.y + f, box.x + e + box.width, box.y + f + box.height];
+    }});
+    return {{
+        lines: boxes(".arrow:not(.now)"), factors: boxes(".factor rect"),
+        bars: boxes(".entries path"), strips: boxes(".strip"),
+        numbers: shown(".cell :is(.number, .mark, .entries text):not(:empty)").map(start),
+    }};
+}})"""
+WRONG = {
+    "lines": "for (const event of whole.events) event.near = [1]",
+    "factors": "layout.pill[1] = 20",
+    "bars": "for (const box of layout.boxes) for (const bar of box.entries) bar[3] += 1",
+    "strips": "layout.headings[0].ground.y += 1",
+    "numbers": "for (const box of layout.boxes) box.anchors[1][1] += 1",
+}
+
+
+def drawn(arrangement, moment):
+    """Return the positions in a still picture, by kind, as `DRAWN` returns them for a page."""
+    frame = frame_of(arrangement, locate(arrangement.machine, moment))
+    shapes = {layer: [*walk(each)] for layer, each in frame.items()}
+
+    def boxes(layer, kind=Box):
+        found = (shape for shape in shapes[layer] if isinstance(shape, kind))
+        return [[*envelope_of(s if kind is Box else Polyline(s.points))] for s in found]
+
+    return {
+        "lines": boxes("arrow", Polyline),
+        "factors": boxes("pill"),
+        "bars": [box for box in boxes("cell", Polyline) if box[0] == box[2]],
+        "strips": boxes("heading"),
+        "numbers": [[s.x, s.y] for s in shapes["cell"] if getattr(s, "content", "")],
+    }
+
+
+def different(shown, expected):
+    """Return the kinds of shapes with other positions."""
+    near = {kind: [pytest.approx(p, abs=0.06) for p in places] for kind, places in shown.items()}
+    return [kind for kind, places in expected.items() if near[kind] != places]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("name", "order"), [("gap", 3), ("matrix", 1)])
+def test_each_moment_has_the_positions_of_the_still_picture(page, opened, name, order, width):
+    """The third derivative has 8 Scans; the state of matrix has 12 entries."""
+    machine = opened(trace_of(name, order), width=width)
+    arrangement = arrange(machine, WIDE if width > NARROW else PHONE)
+    every = page.evaluate(DRAWN, [*range(machine.moments + 1)])
+    stills = [drawn(arrangement, moment) for moment in range(machine.moments + 1)]
+    assert [different(*pair) for pair in zip(every, stills, strict=True)] == [[]] * len(every)
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_the_comparison_detects_a_wrong_position(page, opened, kind):
+    run, moment = (trace_of("matrix"), 4) if kind == "bars" else (trace_of("gap", 3), 27)
+    machine = opened(run, width=390)
+    change = f"const {{ whole }} = {FIND}, layout = whole.layouts[1]; {WRONG[kind]};"
+    page.evaluate(f"() => {{ {change} {FIND}.open(whole); }}")
+    (shown,) = page.evaluate(DRAWN, [moment])
+    assert different(shown, drawn(arrange(machine, PHONE), moment)) == [kind]
+
+
 def test_a_value_moves_and_is_added_before_the_slot_shows_the_sum(page, opened):
     """The first backward step reads x₃ as a saved value; in the second, x₃ is a result again."""
     opened("square", 1, cost="sum")
@@ -122,6 +193,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.keyboard.press("End")
     moment = f"{FIND}.root.dataset.moment"
     assert page.evaluate(moment) == "9"
+    assert page.get_by_label("next sum").get_attribute("aria-disabled") == "true"
     page.keyboard.press("Home")
     assert page.evaluate(moment) == "0"
     page.keyboard.press("ArrowRight")
@@ -136,7 +208,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
     page.keyboard.press("Escape")
-    assert page.locator(".source").count() == 0
+    assert page.locator(".picked").count() == 0
 
 
 def test_a_number_is_read_until_another_number_replaces_it(page, opened):

@@ -13,6 +13,7 @@ from lab import gallery
 from lab.notation import number_text
 from visual.pictures.machine.build import machine_of
 from visual.player.page import HERE
+from visual.scene.fonts import text_width
 
 WAVE = lab.Loop.from_text("sin(y)", {"y": [-0.7, 0.4]}, n_steps=2, name="wave")
 LOOPS = {**gallery.loops, "wave": WAVE}
@@ -172,6 +173,11 @@ def test_a_given_cell_is_dragged_and_the_sentence_follows(browser, path):
         widths = "nodes => nodes.map((node) => node.getBoundingClientRect().width)"
         boxes = page.locator("[data-cell] rect:first-child").evaluate_all(widths)
         assert max(page.locator(".number").evaluate_all(widths)) < min(boxes)
+        page.evaluate("document.querySelector('.scantape-machine').machine.go(6.5)")
+        width = "(nodes) => nodes.map((node) => node.width.baseVal.value)"
+        shown, texts = page.locator(".pill rect").evaluate_all(width), page.locator(".pill text")
+        known = {text: text_width(text, 13, bold=True) + 8 for text in texts.all_text_contents()}
+        assert shown == pytest.approx([*known.values()], abs=0.02)
 
 
 def test_a_hostile_name_is_text(browser, tmp_path):

@@ -29,8 +29,7 @@ from visual.options import (
     unknown_option,
 )
 from visual.pictures.genealogy import genealogy
-from visual.pictures.machine.arrange import arrange
-from visual.pictures.machine.still import machine_on, moment_of_step, still
+from visual.pictures.machine.still import moment_of_step
 from visual.pictures.phases.phases import phases
 from visual.pictures.plots.influence import influence
 from visual.pictures.plots.memory import memory
@@ -113,8 +112,7 @@ def _machine(
     study: Study, scan: int | None = None, step: int | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     if scan is None and step is None:
-        machine = machine_on(study.trace, sheet)
-        return still(arrange(machine, sheet.width), machine.moments, study.trace, sheet)
+        return moment_of_step(study.trace, sheet=sheet)
     number = selected_scan(study.trace, scan)
     steps = study.trace.scans[number].steps
     chosen = check_step(study.trace.scans[number], steps - 1 if step is None else step)

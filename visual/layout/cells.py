@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Unpack
 
 import numpy as np
@@ -46,12 +46,10 @@ def value_within(value: np.ndarray, room: float, size: float) -> str:
     number, bar = norm(value) if value.ndim else value.item(), "‖" * (value.ndim > 0)
     mantissa, e, exponent = f"{number:.0e}".partition("e")
     short = [f"{mantissa}e{int(exponent)}"] if isinstance(number, float) and e else []
-    texts = chain((number_text(number, digits) for digits in (4, 3, 2, 1)), short)
-    text = ""
-    for text in (f"{bar}{each}{bar}" for each in texts):
-        if text_width(text, size, mono=True) <= room:
-            break
-    return text
+    shown = [*(number_text(number, digits) for digits in (4, 3, 2, 1)), *short]
+    texts = (f"{bar}{each}{bar}" for each in shown)
+    fitting = (text for text in texts if text_width(text, size, mono=True) <= room)
+    return next(fitting, f"{bar}{shown[-1]}{bar}")
 
 
 def values_text(value: np.ndarray) -> str:

@@ -1,9 +1,10 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell also contains the fields of `_cell`, and a group its `start` and `end`. `layouts` are an
-arrangement for wide pages and an arrangement for phones. Each cell has a box for each layout, and
-each part has a `PartLayout` for each layout.
+A cell also contains the fields of `_cell`, an event its `near_scans`, and a group its `start` and
+`end`. `layouts` are an arrangement for wide pages and an arrangement for phones. A layout has a box
+for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
+`widths` are the widths of letters of moving numbers, as multiples of the font size.
 """
 
 from collections.abc import Mapping
@@ -16,26 +17,25 @@ from lab.errors import listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
-from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
+from visual.pictures.machine.arrange import CHIP, DENSE, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.frames import is_small
 from visual.pictures.machine.places import NumberStyle, Numeral
-from visual.pictures.machine.states import spans
+from visual.pictures.machine.states import near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
 from visual.player.state import as_text
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 
 MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
-    Arrangement: ("is_tall", "is_dense"),
     content.MachineContent: ("moments",),
     content.MachineEvent: ("weight",),
     content.PartGroup: ("shown", "reasons"),
 }
 # The fields of shapes in the data.
-SHAPES = {Box: ("x", "y", "width", "height"), Text: ("x", "y", "content", "size", "anchor", "bold")}
-CONTENT = tuple(field.name for field in fields(content.SlotCell))
-POSITION = tuple(field.name for field in fields(CellBox) if field.name not in CONTENT)
+SHAPES = {Box: "x y width height", Text: "x y content size anchor bold title"}
+BOX = ("x", "y", "width", "height", "letters", "label", "is_listed", "anchors", "corner", "entries")
+LETTERS = "0123456789.-e()×‖⚠ infa"  # in numbers that a reader can change
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
@@ -46,25 +46,20 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     first: the first wrong number, else the first filled tape, or 0.
     """
     layouts = [arrange(machine, width) for width in (WIDE, PHONE)]
+    letters = {x for p in machine.parts() for t in p.terms for x in LETTERS + t.label + t.value}
     mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
     first = None if mistake is None else mistake.first_wrong
     first = next((events.start + 1 for events in gradients), 0) if first is None else first
     data = {"first": first, **_plain(machine, without=("rows", "cells", "runs"))}
-    data["is_small"] = is_small(machine)
-    boxes = zip(*(layout.boxes for layout in layouts), strict=True)
-    data["cells"] = [_cell(machine, *each) for each in boxes]
-    omitted = ("machine", "boxes", "pitch", "density", "is_cramped")
-    data["layouts"] = [_plain(layout, 2, without=omitted) for layout in layouts]
-    for plain, event in zip(data["events"], machine.events, strict=True):
-        for plain_group, (group, start, end) in zip(plain["groups"], spans(event), strict=True):
-            plain_group |= {"start": start, "end": end}
-            both = (part_layouts(layout, group) for layout in layouts)
-            for part, *each in zip(plain_group["parts"], *both, strict=True):
-                part["layouts"] = [_plain(layout, 2) for layout in each]
-    if mistake is not None:
-        example = mistake.example
-        offer = example and _offer(example)
-        data["mistake"] |= {"example": example and as_text(example), "offer": offer}
+    data["widths"] = [(x, round(text_width(x, 1, bold=True), 4)) for x in sorted(letters)]
+    data["cells"] = [_cell(machine, cell) for cell in layouts[0].boxes]
+    data["layouts"] = [*map(_layout, layouts)]
+    for number, (plain, event) in enumerate(zip(data["events"], machine.events, strict=True), 1):
+        plain["near"] = sorted(near_scans(machine, number))
+        for group, (_, start, end) in zip(plain["groups"], spans(event), strict=True):
+            group |= {"start": start, "end": end}
+    if mistake is not None and (example := mistake.example):
+        data["mistake"] |= {"example": as_text(example), "offer": _offer(example)}
     data["inside"] = [
         {
             "scan": number,
@@ -107,7 +102,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 def _names(kind: type) -> tuple[str, ...]:
     """Return the fields of a record that its text contains, and its `PROPERTIES`, if any."""
     names = (each.name for each in fields(kind) if each.repr) if is_dataclass(kind) else ()
-    return SHAPES.get(kind) or (*names, *PROPERTIES.get(kind, ()))
+    return tuple(SHAPES.get(kind, "").split()) or (*names, *PROPERTIES.get(kind, ()))
 
 
 def _offer(example: Mapping[str, Any]) -> str:
@@ -117,11 +112,23 @@ def _offer(example: Mapping[str, Any]) -> str:
     return ", ".join(words + [formats[n].format(example[n]) for n in formats if n in example])
 
 
-def _cell(machine: content.MachineContent, cell: CellBox, narrow: CellBox) -> dict[str, Any]:
-    """Return a cell with its `boxes` in the layouts for wide pages and for phones (`narrow`).
+def _layout(layout: Arrangement) -> dict[str, Any]:
+    """Return an arrangement with the layouts of all parts."""
+    groups = (group for event in layout.machine.events for group in event.groups)
+    return {
+        **_plain(layout, 2, without=("machine", "boxes", "pitch", "density", "is_cramped")),
+        "boxes": [{name: _plain(getattr(box, name), 2) for name in BOX} for box in layout.boxes],
+        "parts": [_plain(part, 2) for group in groups for part in part_layouts(layout, group)],
+        "pill": (layout.density.factor, CHIP),
+        "is_dense": layout.density == DENSE,
+        "is_named": layout.is_named,
+    }
 
-    `wrong_from` is the moment of the first wrong number, or None. `given` is the place of the
-    instruction for a given initial value, or None for a cell without such a value.
+
+def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, Any]:
+    """Return a cell with the moment of its first wrong number, `wrong_from`, or None.
+
+    `given` is the place of the instruction for a given initial value, or None without such a value.
     """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:
@@ -130,8 +137,7 @@ def _cell(machine: content.MachineContent, cell: CellBox, narrow: CellBox) -> di
     text = cell.keys[0].text if cell.keys[0].role == SlotRole.INPUT else ""
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
-        **_plain(cell, without=POSITION),
-        "boxes": [_plain(box, 2, without=CONTENT) for box in (cell, narrow)],
+        **{field.name: _plain(getattr(cell, field.name)) for field in fields(content.SlotCell)},
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

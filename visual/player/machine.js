@@ -9,9 +9,7 @@ const MARKUP = `
   <div class="foot">
     <div class="description">
       <div class="scantape-sentence" aria-live="polite"></div>
-      <div class="reason"></div>
-      <div class="more"></div>
-      <table hidden></table>
+      <div class="reason"></div><div class="more"></div><table hidden></table>
     </div>
     <div class="bar">
       <button type="button" class="play" aria-label="play">▶</button>
@@ -19,8 +17,7 @@ const MARKUP = `
       <button type="button" class="step" aria-label="next sum">▶|</button>
       <select aria-label="speed"><option value="0.5">0.5×<option value="1" selected>1×<option value="2">2×<option value="4">4×</select>
       <div class="scrub">
-        <div class="segments" aria-hidden="true"></div>
-        <div class="marks"></div>
+        <div class="segments" aria-hidden="true"></div><div class="marks"></div>
         <input type="range" min="0" step="any" value="0" aria-label="moment">
       </div>
       <output class="counter"></output>
@@ -34,12 +31,13 @@ const extend = (record, fields) => Object.assign(Object.create(record), fields);
 
 /** Return a machine with the positions of a layout. @param {any} whole @param {number} index */
 function placed(whole, index) {
-  const terms = (node, { tracks }) => node.terms.map((term, n) => extend(term, tracks[n]));
-  const part = (node) => extend(node, { ...node.layouts[index], terms: terms(node, node.layouts[index]) });
-  const group = (node) => extend(node, { parts: node.parts.map(part) });
+  const layout = whole.layouts[index], layouts = layout.parts.values();
+  const terms = (node, tracks) => node.terms.map((term, n) => extend(term, tracks[n]));
+  const part = (node, { tracks, ...shapes } = layouts.next().value) => extend(node, { ...shapes, terms: terms(node, tracks) });
+  const group = (node) => extend(node, { parts: node.parts.map((each) => part(each)) });
   const events = whole.events.map((event) => extend(event, { groups: event.groups.map(group) }));
-  const cells = whole.cells.map((cell) => extend(cell, cell.boxes[index]));
-  return extend(whole, { ...whole.layouts[index], cells, events });
+  const cells = whole.cells.map((cell, n) => extend(cell, layout.boxes[n]));
+  return extend(whole, { ...layout, cells, events });
 }
 
 /** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
@@ -51,7 +49,7 @@ class Machine {
     this.root.innerHTML = MARKUP;
     this.root.machine = this;
     const [stage, foot, button, previous, next, speed, buffers] = this.root.querySelectorAll(".stage, .foot, button, select, .legend input");
-    Object.assign(this, { stage, foot, button, speed, buffers, inner: this.root.lastChild });
+    Object.assign(this, { stage, foot, button, next, speed, buffers, inner: this.root.lastChild });
     this.words = new Words(this.root);
     this.bar = new Bar(this.root, { drag: (p) => this.jump(p), drop: () => this.glide(this.bar.nearest(this.p)) });
     button.onclick = () => (this.isPlaying ? this.pause() : this.play());
@@ -143,6 +141,7 @@ class Machine {
     const at = this.picture.show(moving);
     this.bar.show(this.p, at.event?.heading ?? "before the first event");
     const { moment } = this;
+    this.next.ariaDisabled = `${this.p >= this.data.moments}`;
     if (this.root.dataset.moment !== String(moment)) {
       this.root.dataset.moment = moment;
       this.options.onMoment?.(moment);

@@ -11,7 +11,6 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // fractions of a sum: the ends of three phases, followed by a rest
-const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written", "read"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** Append a new element of an SVG. @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
@@ -28,6 +27,10 @@ const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
 const ease = (f) => f * f * (3 - 2 * f);
 // Return the SVG path through points.
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
+
+/** Append the label of a record `Text`. @param {any} record @param {Element} parent @param {string} kind @param {string=} text */
+const label = ({ x, y, content, size, anchor, bold }, parent, kind, text = content) =>
+  shape("text", { x, y, class: kind, "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 }, parent, text);
 
 /** Compress a text that is wider than `room`. A reader can make numbers longer. @param {any} node @param {number} room */
 function compress(node, room) {
@@ -51,6 +54,7 @@ class Picture {
   constructor(data, parent, entry) {
     this.data = data;
     this.entry = entry;
+    this.widths = new Map(data.widths);
     this.svg = shape("svg", { viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title }, parent);
     this.under = shape("g", {}, this.svg);
     const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse" };
@@ -58,19 +62,18 @@ class Picture {
     shape("path", { d: "M0 0L8 4L0 8z", class: "head" }, marker);
     this.head = `url(#head-${Picture.count++})`;
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
-    this.tracks = data.events.flatMap((event, n) =>
-      event.groups.flatMap(({ parts }) => parts.flatMap((part) => this.track(part, n + 1))));
+    const parts = data.events.flatMap((event, n) => event.groups.flatMap((group) => group.parts.map((part) => [n + 1, part])));
+    this.tracks = parts.flatMap(([number, part]) => part.terms.filter((move) => move.is_drawn).map((move) => // later, only the class of a line changes
+      ({ number, scan: data.cells[part.target].scan, line: shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under) })));
     this.lines = shape("g", { class: "over" }, this.svg); // below all headings, factors, and values
     this.strips = shape("g", {}, this.svg);
-    for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
-      const parent = has_ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
-      const kind = `${is_bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`;
-      if (has_ground) shape("rect", { x: 0, y: y - 14, width: data.width, height: 16, class: "strip" }, parent);
-      const node = shape("text", { x, y, class: kind }, parent, text);
-      if (is_bold) shape("title", {}, node, `${printed}\n${taps}`);
+    for (const { scan, label: text, is_second, ground } of data.headings) {
+      const parent = ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
+      if (ground) shape("rect", { ...ground, class: "strip" }, parent);
+      const node = label(text, parent, `${text.bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`);
+      shape("title", {}, node, text.bold ? `${printed}\n${taps}` : text.title);
     }
-    for (const [x, hidden] of data.gaps)
-      shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
+    for (const gap of data.gaps) label(gap, this.under, "tape");
     this.over = shape("g", { class: "over" }, this.svg);
     this.staged = "";
   }
@@ -80,25 +83,17 @@ class Picture {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
       ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
-      ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}),
+      ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}), 
     }, this.svg);
-    const left = cell.x - cell.width / 2, top = cell.y - cell.height / 2;
-    shape("rect", { x: left, y: top, width: cell.width, height: cell.height, rx: 5 }, group);
-    shape("rect", { x: left + 3, y: top + 3, width: cell.width - 6, height: cell.height - 6, rx: 3, class: "inner" }, group);
-    if (cell.has_seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
-    const value = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
-    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
-    const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
-    shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
+    const { width, height } = cell, x = cell.x - width / 2, y = cell.y - height / 2;
+    shape("rect", { x, y, width, height, rx: 5 }, group);
+    shape("rect", { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 3, class: "inner" }, group);
+    if (cell.corner.length) shape("path", { d: path(cell.corner), class: "corner" }, group);
+    const [mark, value, name] = cell.anchors.map(([x, y], n) => shape("text", { x, y, class: ["mark", "number", "name"][n] }, group));
+    value.setAttribute("font-size", cell.letters);
+    name.textContent = cell.label;
+    shape("text", { x: x - 3, y: y + height + 1, class: "position" }, group, `${cell.position}`);
     return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "", longest: Math.max(...cell.keys.map(({ text }) => text.length)) };
-  }
-
-  /** Draw the lines of a part of an event; later, only their class changes. @param {Part} part @param {number} number */
-  track(part, number) {
-    const { cells, is_tall } = this.data, { scan, y } = cells[part.target];
-    const isDrawn = ({ source }) => part.kind !== "fill" && ![null, part.target].includes(source) && (is_tall || cells[source].y === y);
-    return part.terms.filter(isDrawn).map((move) =>
-      ({ number, scan, line: shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under) }));
   }
 
   /** Let the next call of `show` draw all texts again. */
@@ -119,21 +114,19 @@ class Picture {
 
   /** Show the state of each cell; a Scan without cells in the event is faded. @param {Place} at @param {number} p @param {boolean} done */
   color(at, p, done) {
-    const { data } = this, open = at.event?.scan, few = data.is_small;
-    const keys = data.cells.map((cell) => keyAt(cell, p + 1e-9)), isLit = ({ role }) => COLORED.has(role);
-    const near = new Set(data.cells.filter((_, number) => isLit(keys[number])).map(({ scan }) => scan));
-    for (const [number, node] of this.cells.entries()) {
+    const { is_named, is_dense } = this.data, { scan: open, near } = at.event ?? {};
+    const isFar = (scan) => near && !is_named && !near.includes(scan);
+    for (const node of this.cells) {
       const { cell } = node, kinds = {
-        named: few || cell.scan === open || isLit(keys[number]) || data.is_tall,
-        faded: !few && open && !near.has(cell.scan),
+        named: is_named || cell.scan === open,
+        faded: isFar(cell.scan),
         wrong: cell.wrong_from !== null && cell.wrong_from <= p + 1e-9,
       };
-      this.showCell(node, keys[number], Object.keys(kinds).filter((kind) => kinds[kind]));
+      this.showCell(node, keyAt(cell, p + 1e-9), Object.keys(kinds).filter((kind) => kinds[kind]));
     }
     for (const { number, scan, line } of this.tracks) {
       const state = number < at.number || (done && number === at.number) ? "past" : "future";
-      const isFar = !(near.has(scan) || scan === open || few);
-      line.setAttribute("class", `arrow ${state}${isFar ? (data.is_dense && open ? " hidden" : " faded") : ""}`);
+      line.setAttribute("class", `arrow ${state}${isFar(scan) ? (is_dense ? " hidden" : " faded") : ""}`);
     }
   }
 
@@ -144,16 +137,12 @@ class Picture {
     const isChosen = !cell.is_listed && this.entry !== null && this.entry < count;
     node.value.textContent = isChosen ? entries[this.entry] : "";
     if (isChosen) return;
-    if (cell.is_listed) return entries.forEach((text, n) => shape("text", {
-      x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
-    }, list, text));
-    const values = entries.map((text) => Number({ True: 1, False: 0 }[text] ?? text.replace("⚠ ", "").replace("inf", "Infinity")));
-    const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite)) || 1;
-    const apart = (cell.width - 8) / count, half = cell.height / 2 - 3;
-    values.forEach((value, n) => {
-      const high = half * clamp(value / largest || 0, -1, 1), x = cell.x - cell.width / 2 + 4 + apart * n;
-      shape("rect", { x, y: cell.y - half, width: apart, height: 2 * half, class: "bar", "data-entry": n }, list);
-      shape("path", { d: `M${x + apart / 2} ${cell.y}v${-high}`, "stroke-width": Math.max(1, apart - 1) }, list);
+    const heights = shares(entries);
+    cell.entries.forEach(([x, y, width, reach], n) => {
+      const kind = `${cell.is_listed ? "" : "bar"}${n === this.entry ? " chosen" : ""}`;
+      if (cell.is_listed) return shape("text", { x, y, "data-entry": n, class: kind }, list, entries[n]);
+      shape("rect", { x: x - width / 2, y: y - reach, width, height: 2 * reach, class: kind, "data-entry": n }, list);
+      shape("path", { d: `M${x} ${y}v${-reach * heights[n]}`, "stroke-width": Math.max(1, width - 1) }, list);
     });
   }
 
@@ -185,8 +174,8 @@ class Picture {
   explain(number, { part, before, readers }, p) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
     for (const { source, saved } of part?.terms ?? []) {
-      for (const n of saved) kinds.set(n, "saved named");
-      if (source !== null) kinds.set(source, "preserved named");
+      for (const n of saved) kinds.set(n, "saved");
+      if (source !== null) kinds.set(source, "preserved");
     }
     const sources = new Set([...kinds.keys()].filter((n) => n !== number && !readers.has(n)));
     kinds.set(number, "picked named");
@@ -200,11 +189,12 @@ class Picture {
     for (const drawn of this.parts) this.movePart(drawn, 1);
   }
 
-  pill(kind, text) {
-    const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.is_tall ? 13 : 11;
-    const wide = 0.6 * size * text.length + 8; // approximately, because a reader can change numbers
-    shape("rect", { x: -wide / 2, y: -size * 0.72, width: wide, height: size * 1.44, rx: 4 }, node);
-    shape("text", { y: size * 0.36, "font-size": size }, node, text);
+  /** Draw a text in a box, `shift` pixels below the origin, like `pill` in Python. @param {string} kind @param {string} text @param {number} shift */
+  pill(kind, text, shift = 0) {
+    const node = shape("g", { class: `pill ${kind}` }, this.over), [size, height] = this.data.pill;
+    const width = size * textWidth(text, this.widths) + 8;
+    shape("rect", { x: -width / 2, y: shift - height / 2, width, height, rx: 4 }, node);
+    shape("text", { y: shift + size * 0.36, "font-size": size }, node, text);
     return node;
   }
 
@@ -217,8 +207,8 @@ class Picture {
       line(move.points, "arrow now");
       const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
       factor?.setAttribute("transform", `translate(${move.chip})`);
-      const value = this.pill(isFill ? "plain" : "value", move.value);
-      const product = this.pill(isFill ? "plain" : "product", move.product || move.value);
+      const value = this.pill(isFill ? "plain" : "value", move.value, move.shift);
+      const product = this.pill(isFill ? "plain" : "product", move.product || move.value, move.shift);
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });
@@ -232,10 +222,8 @@ class Picture {
     return stages.map(([[box, ...texts], from, to]) => {
       const group = shape("g", { class: "adder" }, this.over);
       shape("rect", { ...box, rx: 5 }, group);
-      for (const { x, y, content, size, anchor, bold } of texts) {
-        const look = { "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 };
-        compress(shape("text", { x, y, ...look }, group, bold ? content : equation), box.width - (anchor === "end" ? 26 : 6));
-      }
+      for (const text of texts)
+        compress(label(text, group, "", text.bold ? text.content : equation), box.width - (text.anchor === "end" ? 26 : 6));
       return { group, from, to };
     });
   }
@@ -256,6 +244,16 @@ class Picture {
   }
 }
 Picture.count = 0;
+
+/** Return the width of a text in em. @param {string} text @param {Map<string, number>} widths  of letters */
+const textWidth = (text, widths) => [...text].reduce((sum, letter) => sum + (widths.get(letter) ?? 1), 0);
+
+/** Return printed numbers as fractions of the largest finite number, like `shares` in Python. @param {string[]} entries */
+function shares(entries) {
+  const values = entries.map((text) => Number({ True: 1, False: 0 }[text] ?? text.replace("⚠ ", "").replace("inf", "Infinity")));
+  const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite)) || 1;
+  return values.map((value) => clamp(value / largest || 0, -1, 1));
+}
 
 // Return whether the picture shows the factor of a term, and the factor as text.
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !move.is_unit;

@@ -95,7 +95,7 @@ class Words {
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 || group?.reads_wrong ? effects[at.number] : "",
-      at.number === this.data.moments && at.group === many - 1 ? values : "",
+      at.number === this.data.moments && at.group === many - 1 ? `end of the run${values && `: ${values}`}` : "",
     ].filter(Boolean).join(" · ");
   }
 

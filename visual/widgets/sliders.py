@@ -47,8 +47,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 def _bounds(start: float, whole: bool) -> Control:
     """Return the limits and the step of a slider for at least `start` ± max(1, abs(start))."""
-    if not np.isfinite(start):
-        start = 0.0
+    start = start if np.isfinite(start) else 0.0
     reach = max(1.0, abs(start))
     if whole:
         return {"min": round(min(0, start - reach)), "max": round(start + reach + 2), "step": 1}

@@ -8,6 +8,7 @@ between the columns.
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import accumulate, pairwise
 
 from lab.records import cached_property
 from visual.layout.columns import Gap
@@ -22,6 +23,8 @@ from visual.pictures.machine.content import (
 from visual.pictures.machine.states import states
 from visual.scene.combinators import Envelope
 from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Text, TextLook, fitted
+from visual.scene.theme import Role
 
 Point = tuple[float, float]
 
@@ -30,20 +33,21 @@ Point = tuple[float, float]
 class Density:
     """Heights in pixels: of a box, of the name above it, of the space below it, and of letters.
 
-    Arcs are `lane` pixels apart and need `arcs` pixels above names. If gaps are too narrow for
-    factors, the lines of the factors are `under` pixels below the boxes.
+    `factor` is the font size of factors. Arcs are `lane` pixels apart and need `arcs` pixels above
+    names. If gaps are too narrow for factors, their lines are `under` pixels below the boxes.
     """
 
     box: float
     name: float
     below: float
     letters: float
+    factor: float = 11.0
     arcs: float = 19.0
     lane: float = 6.0
     under: float = 13.0
 
 
-TALL = Density(box=58, name=18, below=48, letters=18)
+TALL = Density(box=58, name=18, below=48, letters=18, factor=13)
 COMPACT = Density(box=20, name=12, below=4, letters=12)
 DENSE = Density(box=17, name=12, below=4, letters=11, arcs=10, lane=4, under=9)
 OUTPUT = Density(box=18, name=1, below=3, letters=11)
@@ -52,7 +56,6 @@ LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
 HEAD = 18.0  # the height of a heading, in pixels
 CHIP, FACTOR = 16.0, 52.0  # the height and the minimum width of a factor, in pixels
-FACTOR_SIZES = {True: 13.0, False: 11.0}  # the font size of factors, by `is_tall`
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the minimum distance between columns
 LEAST_BOX = 0.42  # the minimum width of a box next to wide factors, as a fraction of a column
@@ -86,19 +89,38 @@ class CellBox(SlotCell):
         left, top = self.x - self.width / 2, self.y - self.height / 2
         return Envelope(left, top, self.x + self.width / 2, self.y + self.height / 2)
 
+    @property
+    def anchors(self) -> tuple[Point, ...]:
+        """The points of the mark of a restored value, the number, and the name."""
+        _, top, right, _ = self.area
+        return (right - 3, top + 11), (self.x, self.y + 0.36 * self.letters), (self.x, top - 4)
+
+    @property
+    def corner(self) -> tuple[Point, ...]:
+        """The lines that mark a seed. Numbers of an array extend into the corner."""
+        (left, top, *_), size = self.area.padded(-1, -1), 6 if self.entries else 8
+        line = (left, top + size), (left, top), (left + size, top), (left, top + size)
+        return line if self.has_seed else ()
+
+    @cached_property
+    def entries(self) -> list[tuple[float, ...]]:
+        """The point of each listed number; or the start, width, and maximum length of each bar."""
+        count = max(len(key.entries) for key in self.keys)
+        middles = [n - (count - 1) / 2 for n in range(count)]
+        if self.is_listed:
+            return [(self.x, self.y + ENTRY * n + 4) for n in middles]
+        wide, high = (self.width - 8) / max(1, count), self.height / 2 - 3
+        return [(self.x + wide * n, self.y, wide, high) for n in middles]
+
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of the Scan `scan` or of one of its rows. The text starts at the point (x, y)."""
+    """The name of the Scan `scan` or of one of its rows."""
 
     scan: int
-    x: float
-    y: float
-    text: str
-    is_bold: bool
-    is_second: bool = False
-    has_ground: bool = False  # whether a strip behind the text covers the lines of the picture
-    room: float = 10_000.0  # the maximum width of the text
+    label: Text
+    is_second: bool
+    ground: Box | None = None  # a strip behind the text that covers the lines of the picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,39 +132,30 @@ class Arrangement:
     height: float
     boxes: tuple[CellBox, ...]
     headings: tuple[Heading, ...]
-    gaps: tuple[tuple[float, int], ...]  # the middle of each gap, and the number of columns in it
+    gaps: tuple[Text, ...]  # the numbers of hidden columns
     pitch: float
     density: Density  # of rows that are not low
     is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
+
+    @property
+    def is_named(self) -> bool:
+        """Whether all cells have names, because the rows are tall or the Scans are few."""
+        return self.is_tall or len(self.machine.scans) < (5 if self.machine.runs else 3)
 
     @property
     def is_tall(self) -> bool:
         """Whether rows have space for sums, and for lines to other rows."""
         return self.density.box == TALL.box
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether lines under boxes can cover the space above the next Scan."""
-        return self.density == DENSE
-
-    @cached_property
-    def areas(self) -> list[Envelope]:
-        """The rectangle of each box."""
-        return [box.area for box in self.boxes]
-
     @cached_property
     def names(self) -> dict[int, Envelope]:
         """The rectangle of each name above a cell."""
         return {
-            n: Envelope(box.x, box.area.top - 4 - NAME, box.x, box.area.top - 4).padded(wide / 2, 0)
+            n: Envelope(box.x, low - NAME, box.x, low).padded(wide / 2, 0)
             for n, box in enumerate(self.boxes)
+            for low in [box.anchors[2][1]]
             if (wide := text_width(box.label, NAME))
         }
-
-    @cached_property
-    def bands(self) -> dict[int, Envelope]:
-        """The rectangle of each row, as wide as the sheet."""
-        return {b.row: b.area._replace(left=0.0, right=self.width) for b in self.boxes}
 
 
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
@@ -152,13 +165,13 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
     shares = [GAP_COLUMN if count else 1.0 for count in hidden]
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
-    starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
-    middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
+    edges = [*accumulate((pitch * share for share in shares), initial=left)]
+    middles = [(start + end) / 2 for start, end in pairwise(edges)]
     rows = sum(not row.is_low for row in machine.rows)
     is_tall = rows <= MOST_TALL
     usual = TALL if is_tall else COMPACT if rows <= MOST_COMPACT else DENSE
     level = (t.label for p, t, n in _level_terms(machine) if p.kind is PartKind.SUM and n == 1)
-    factors = (text_width(label, FACTOR_SIZES[is_tall], bold=True) + 10 for label in level)
+    factors = (text_width(label, usual.factor, bold=True) + 10 for label in level)
     widest, gap = _widest_number(machine), max([FACTOR, *factors])
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
@@ -171,7 +184,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     densities, listed = list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
         density = OUTPUT if row.is_low and not is_tall else usual
-        if usual is DENSE and not is_narrow and _ends_scan(machine, number):
+        after = machine.rows[number + 1 : number + 2]  # the next row, if any
+        ends_scan = any(row.scan != r.scan and row.is_second == r.is_second for r in after)
+        if usual is DENSE and not is_narrow and ends_scan:
             density = replace(density, below=LEAST)  # lines can cover the next Scan's names
         elif is_cramped and density is usual:
             density = replace(usual, below=max(usual.under + LOW, usual.below))
@@ -181,7 +196,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
         widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]
         if max(widths, default=0.0) <= box_width - 2 and max(map(len, arrays), default=0) <= LISTED:
             listed.add(number)
-    heights, headings, bottom = _rows(machine, densities, bows, is_narrow)
+    width = max(width, edges[-1] + 8)
+    strip = Box(0, 0, width, 16, Role.PANEL) if is_narrow else None
+    heights, headings, bottom = _rows(machine, densities, bows, strip)
     boxes = []
     for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
@@ -198,17 +215,10 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             is_listed=cell.row in listed,
         )
         boxes.append(box)
-    bottom += LEAST
-    gaps = tuple((x, count) for x, count in zip(middles, hidden, strict=True) if count)
-    right = starts[-1] + pitch * shares[-1] + 8 if starts else width
-    width, placed = max(width, right), (tuple(boxes), tuple(headings), gaps)
-    return Arrangement(machine, width, bottom, *placed, pitch, usual, is_cramped)
-
-
-def _ends_scan(machine: MachineContent, number: int) -> bool:
-    """Return whether the next row belongs to another Scan of the same run."""
-    own, *after = machine.rows[number : number + 2]
-    return any(own.scan != row.scan and own.is_second == row.is_second for row in after)
+    y, columns = heights[0] + 4, zip(middles, hidden, strict=True)
+    gaps = tuple(Text(x, y, f"⋯ {n:,}", 11, "middle", muted=True) for x, n in columns if n)
+    placed = tuple(boxes), tuple(headings), gaps
+    return Arrangement(machine, width, bottom + LEAST, *placed, pitch, usual, is_cramped)
 
 
 def _widest_number(machine: MachineContent) -> float:
@@ -224,36 +234,36 @@ def _widest_number(machine: MachineContent) -> float:
 
 def _level_terms(machine: MachineContent) -> Iterator[tuple[Part, Movement, int]]:
     """Yield the terms between cells of a row, with their parts and the distance in columns."""
+    cells = machine.cells
     for part in machine.parts():
         for term in part.terms:
-            if term.source is not None:
-                source, target = machine.cells[term.source], machine.cells[part.target]
-                if source.row == target.row:
-                    yield part, term, abs(source.column - target.column)
+            if term.source is not None and cells[term.source].row == cells[part.target].row:
+                yield part, term, abs(cells[term.source].column - cells[part.target].column)
 
 
 def _rows(
-    machine: MachineContent, densities: Sequence[Density], bows: Container[int], is_narrow: bool
+    machine: MachineContent, densities: Sequence[Density], bows: Container[int], strip: Box | None
 ) -> tuple[list[float], list[Heading], float]:
-    """Return the y of the middle of every row, the headings, and the y below the lowest row."""
+    """Return the y of each row, the headings (above rows, on copies of a `strip`), and the end."""
     y, heights, headings = 3.0, list[float](), list[Heading]()
-    for number, row in enumerate(machine.rows):
+    for number, (row, density) in enumerate(zip(machine.rows, densities, strict=True)):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
-        density = densities[number]
-        if is_narrow:
-            y += HEAD
-            text = f"{name}: {row.name}" if is_first else row.name
-            headings.append(Heading(row.scan, 6, y - 4, text, is_first, is_second, True))
+        y += HEAD if strip else 0
+        ground = strip and replace(strip, y=y - 18)
+        lines = [(6, y - 4, f"{name}: {row.name}" if is_first else row.name, is_first)]
         y += density.name + (density.arcs if number in bows else 0)
         middle = y + density.box / 2
         heights.append(middle)
-        up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-        lines = [(8, -up, name, True), (8, down, row.name, False)]
-        lines = lines if is_first else [(20, 4, row.name, False)]
-        for x, offset, text, is_bold in [] if is_narrow else lines:
-            room, at = LABELS - x - (4 if is_first else 8), middle + offset
-            headings.append(Heading(row.scan, x, at, text, is_bold, is_second, room=room))
+        if not strip:
+            up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
+            lines = [(8, middle - up, name, True), (8, middle + down, row.name, False)]
+            lines = lines if is_first else [(20, middle + 4, row.name, False)]
+        for x, low, text, is_bold in lines:
+            room = 10_000 if strip else LABELS - x - (4 if is_first else 8)
+            look = TextLook(bold=is_bold, muted=not (is_bold or strip))
+            label = fitted(x, low, text, room, 13 if is_bold else 11, **look)
+            headings.append(Heading(row.scan, label, is_second, ground))
         y += density.box + density.below
     return heights, headings, y

@@ -45,6 +45,12 @@ def locate(machine: MachineContent, p: float) -> Moment:
     return Moment(p, number, event, None)
 
 
+def near_scans(machine: MachineContent, number: int) -> set[int]:
+    """Return the Scan of event `number`, and the Scans whose values the event reads."""
+    lit = (cell.row for cell in machine.cells if cell.at(number).role in COLORED)
+    return {machine.events[number - 1].scan, *(machine.rows[row].scan for row in lit)}
+
+
 def spans(event: MachineEvent) -> Iterator[tuple[PartGroup, float, float]]:
     """Yield each group with its start and its end, relative to the duration of the event."""
     past = list(accumulate((group.weight for group in event.groups), initial=0.0))
@@ -64,8 +70,11 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
             if is_old and number not in used:
                 continue
             for start, key, role in _during(event, moment, number, cell):
+                start = round(start, 4)
+                while keys[-1].moment >= start and len(keys) > 1:  # is never valid
+                    keys.pop()
                 if (role, _numbers(key)) != (keys[-1].role, _numbers(keys[-1])):
-                    keys.append(replace(key, moment=round(start, 4), role=role))
+                    keys.append(replace(key, moment=start, role=role))
     return [tuple(keys) for keys in result]
 
 

@@ -50,24 +50,24 @@ def still(
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
-def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
-    """Return the machine of a trace, with as many columns as fit on a sheet, but at least 3."""
-    room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
-    return machine_of(trace, around, most=max(3, int(room / NARROWEST)))
-
-
-def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) -> Scene:
+def moment_of_step(
+    trace: Trace, scan: int | None = None, step: int = 0, sheet: Sheet = SCREEN
+) -> Scene:
     """Return the picture of a machine at the end of a step of ``trace.scans[scan]``.
 
-    In a long loop, the picture shows the columns near a slot that the step writes.
+    Without a `scan`, the picture shows the end of the run. It has as many columns as fit on the
+    sheet, but at least 3. In a long loop, it shows the columns near a slot that the step writes.
     """
-    written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
-    slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
-    places = Columns(trace).addresses
-    around = next((places[slot][1] for slot in slots if slot in places), step)
-    machine = machine_on(trace, sheet, around)
-    number = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
-    moment = sum(event.number <= number for event in machine.events)
+    around, last = None, len(events(trace))
+    if scan is not None:
+        written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
+        slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
+        places = Columns(trace).addresses
+        around = next((places[slot][1] for slot in slots if slot in places), step)
+        last = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
+    room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
+    machine = machine_of(trace, around, most=max(3, int(room / NARROWEST)))
+    moment = sum(event.number <= last for event in machine.events)
     return still(arrange(machine, sheet.width), moment, trace, sheet)
 
 
@@ -128,11 +128,9 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
     yield first
     for past, event in enumerate(machine.events[first:], start=first):
         for group, start, end in spans(event):
-            shares = [1.0]
-            if any(part.kind is PartKind.SUM for part in group.parts):
-                is_added = any(part.is_addition for part in group.parts)
-                shares = [READING, *([MOVED] if is_added else []), 1.0]
-            yield from (past + start + (end - start) * share for share in shares)
+            shares = [READING] * any(part.kind is PartKind.SUM for part in group.parts)
+            shares += [MOVED] * any(part.is_addition for part in group.parts)
+            yield from (past + start + (end - start) * share for share in (*shares, 1.0))
 
 
 def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterator[Shape]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import dist
 
 from lab.notation import parenthesize
-from visual.pictures.machine.arrange import CHIP, FACTOR_SIZES, NAME, Arrangement, CellBox, Point
+from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox, Point
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
@@ -21,13 +21,20 @@ TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)
 class Track:
     """The line of a term, the position of its factor, and lines from saved values to the factor.
 
-    `turn` is the position of the factor as a fraction of the length of the line.
+    `turn` is the position of the factor as a fraction of the length of the line. The value moves
+    `shift` pixels below the line. A line that `is_drawn` is always visible.
     """
 
     points: tuple[Point, ...]
     chip: Point | None = None
     turn: float = 0.5
     drops: tuple[tuple[Point, ...], ...] = ()
+    shift: float = 0.0
+    is_drawn: bool = False
+
+    def turned(self, share: float) -> "Track":
+        """Return the track with the factor at a fraction of its length."""
+        return replace(self, chip=split_line(self.points, share)[0][-1], turn=share)
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,21 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
     otherwise, outside cells; otherwise, on a cell. A factor that would always cover an earlier
     factor is not shown.
     """
-    factors = list[Envelope]()
+    factors, boxes = list[Envelope](), arrangement.boxes
+    bands = {box.row: box.area._replace(left=0, right=arrangement.width) for box in boxes}
 
     def placed(part: Part, term: Movement) -> Track:
         """Return the track of a term with a free position of its factor, and with its drops."""
         way = track(arrangement, part, term)
         if way.chip is not None and term.label:
             is_on_line = term.source not in (None, part.target)
-            row, turns = arrangement.boxes[part.target].row, (None, *(TURNS if is_on_line else ()))
-            away = [band for number, band in arrangement.bands.items() if number != row]
-            near = [*factors, *arrangement.areas]
+            ways = [way, *map(way.turned, TURNS if is_on_line else ())]
+            away = [band for row, band in bands.items() if row != boxes[part.target].row]
+            near = [*factors, *(box.area for box in boxes)]
             names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
             obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
-            choices = [*((turn, taken) for taken in obstacles for turn in turns), (None, factors)]
-            for turn, taken in [] if group.hides_factors else choices:
-                each = way if turn is None else _bent(*way.points, turn=turn)
+            choices = [*product(obstacles, ways), (factors, way)]
+            for taken, each in [] if group.hides_factors else choices:
                 box, _ = factor_pill(arrangement, term, each.chip or way.chip)
                 area = envelope_of(box).padded(-1, 0)
                 if not any(map(area.meets, taken)):
@@ -77,9 +84,8 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
                 return replace(way, chip=None)
         if way.chip is None:
             return way
-        reach, boxes = CHIP / 2 if term.label else 0.0, (arrangement.boxes[n] for n in term.saved)
-        drops = (_drop(box, way.chip, n, reach) for n, box in enumerate(boxes))
-        return replace(way, drops=tuple(drops))
+        reach, saved = CHIP / 2 if term.label else 0.0, enumerate(term.saved)
+        return replace(way, drops=tuple(_drop(boxes[i], way.chip, n, reach) for n, i in saved))
 
     ways = [tuple(placed(part, term) for term in part.terms) for part in group.parts]
     return [
@@ -108,7 +114,7 @@ def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, .
     if not part.is_addition or (len(part.terms) > 1 and not is_tall):
         return (), ()
     texts = [part.old, *(term.product for term in part.terms)]
-    size, pad = FACTOR_SIZES[is_tall], 3 if is_tall else 2
+    size, pad = arrangement.density.factor, 3 if is_tall else 2
     high = max(place.height, (size + 2) * len(texts) + 2 * pad)
     top = place.y - high / 2 if is_tall else place.area.bottom - high
 
@@ -139,7 +145,7 @@ def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, .
 
 def factor_pill(arrangement: Arrangement, term: Movement, center: Point) -> tuple[Box, Text]:
     """Return the box and the text of the factor of a term."""
-    return pill(center, term.label, FACTOR_SIZES[arrangement.is_tall], Role.READ)
+    return pill(center, term.label, arrangement.density.factor, Role.READ)
 
 
 def pill(center: Point, text: str, size: float, role: Role) -> tuple[Box, Text]:
@@ -153,14 +159,13 @@ def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """Return the two parts of a line. The length of the first part is the fraction `share`."""
-    lengths = [dist(a, b) for a, b in pairwise(points)]
-    left = share * sum(lengths)
-    for n, length in enumerate(lengths):
-        if left <= length or n == len(lengths) - 1:
-            (x0, y0), (x1, y1) = points[n : n + 2]
+    left = share * sum(dist(a, b) for a, b in pairwise(points))
+    for n, ((x0, y0), (x1, y1)) in enumerate(pairwise(points), start=1):
+        length = dist((x0, y0), (x1, y1))
+        if left <= length or n == len(points) - 1:
             share = left / length if length else 1.0
             middle = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
-            return (*points[: n + 1], middle), (middle, *points[n + 1 :])
+            return (*points[:n], middle), (middle, *points[n:])
         left -= length
     return tuple(points), tuple(points)
 
@@ -180,30 +185,31 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     if term.source == part.target:
         high = 14.0 if sheet.is_tall else 6.0  # below the name of the cell
         return Track(((to.x, to.area.top - high), (to.x, to.area.top)), (side, to.y))
-    way = 1 if to.column > start.column else -1
+    way, low = 1 if to.column > start.column else -1, start.area.bottom
     apart, is_level = abs(to.column - start.column), start.row == to.row
+    points: tuple[Point, ...]
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
-        low = start.area.bottom + sheet.density.under
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-        return _bent((first, start.area.bottom), (first, low), (last, low), (last, to.area.bottom))
-    if is_level and apart > 1:  # an arc above the boxes between source and target
-        high = start.area.top - NAME - 3 - sheet.density.lane * (1 + start.column % 2)
+        y, turn = low + sheet.density.under, 0.5
+        points = (first, low), (first, y), (last, y), (last, to.area.bottom)
+    elif is_level and apart > 1:  # an arc above the boxes between source and target
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
-        x, up = to.x - way * sheet.pitch / 2, start.area.top - high
+        x, up = to.x - way * sheet.pitch / 2, NAME + 3 + sheet.density.lane * (1 + start.column % 2)
         turn = (up + abs(x - first)) / (2 * up + abs(last - first))
-        ends = (first, start.area.top), (last, to.area.top)
-        return _bent(ends[0], (first, high), (last, high), ends[1], turn=turn)
-    if apart == 0:  # the line passes through the gap at the side
-        right = 1 if side > to.x else -1
+        high, top = start.area.top - up, start.area.top
+        points = (first, top), (first, high), (last, high), (last, to.area.top)
+    elif apart == 0:  # the line passes through the gap at the side
+        right, turn = 1 if side > to.x else -1, 0.5
         first, last = start.x + right * start.width / 2, to.x + right * to.width / 2
-        return _bent((first, start.y), (side, start.y), (side, to.y), (last, to.y))
-    points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-    return _bent(*points, turn=0.5 if is_level else 0.3 if sheet.is_cramped else 0.4)
-
-
-def _bent(*points: Point, turn: float = 0.5) -> Track:
-    """Return the track along `points`, with its factor at the fraction `turn` of the length."""
-    return Track(points, split_line(points, turn)[0][-1], turn)
+        points = (first, start.y), (side, start.y), (side, to.y), (last, to.y)
+    else:
+        points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
+        turn = 0.5 if is_level else 0.3 if sheet.is_cramped else 0.4
+    is_drawn = part.kind is not PartKind.FILL and (sheet.is_tall or start.row == to.row)
+    # A value starts below its number or its array, or above the cell if its line starts there.
+    shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
+    shift = -CHIP / 2 if points[0][1] < start.y else shift
+    return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)
 
 
 def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
@@ -220,10 +226,9 @@ def _side(sheet: Arrangement, to: CellBox) -> float:
     If the next gap is not on the sheet, return the middle of the gap on the other side.
     """
     scan = sheet.machine.scans[sheet.machine.rows[to.row].scan - 1]
-    way = -1 if scan.is_backward else 1
-    x = to.x + way * sheet.pitch / 2
-    is_on_sheet = to.width / 2 < x < sheet.width - 18
-    return x if is_on_sheet else to.x - way * sheet.pitch / 2
+    apart = -sheet.pitch / 2 if scan.is_backward else sheet.pitch / 2
+    is_on_sheet = to.width / 2 < to.x + apart < sheet.width - 18
+    return to.x + apart if is_on_sheet else to.x - apart
 
 
 def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
@@ -232,9 +237,8 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     `number` is the number of the line among the lines to this factor, from 0. `reach` is half the
     height of the factor, and 0 if the term has no factor.
     """
-    x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
-    if abs(box.x - chip[0]) < 1:
-        x = box.x
+    aside = (number + 1) // 2 * (5 if number % 2 else -5)
+    x = box.x if abs(box.x - chip[0]) < 1 else chip[0] + aside
     if chip[1] > box.y:
         turn = box.area.bottom + 3 + 3 * number
         return (box.x, box.area.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
