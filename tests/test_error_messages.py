@@ -209,7 +209,7 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{SQUARE_TAPES} --animate -o -", "--animate", ".svg"),
     (f"{SQUARE_TAPES} -o walk.avi", "--out walk.avi", ".gif", ".pdf"),
     (f"{SQUARE_TAPES} -o missing/x.svg", "--out missing/x.svg"),
-    ([*TAPS, "-o", "\ud800.svg"], "path"),
+    ([*TAPS, "-o", "\ud800.svg"], "--out"),
     ([*TAPS, *OUT, "--steps", "\ud800"], "steps"),
     ([*TAPS, *OUT, "--order", "2" * 5000], "--order"),
     ("draw figure1 --loop square -o -", "--loop", "not an option of figures"),
@@ -229,6 +229,7 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{PAGE} --loops square --taps=-1//-2", "taps as in -2,-1"),
     (f"{PAGE} --orders one", "--orders one"),
     (f"{PAGE} --costs mean", "--costs mean: expected one of last or sum"),
+    ("export --loop square -o -", "--out -: expected a folder."),
 ]
 
 
@@ -286,6 +287,11 @@ def test_an_output_that_is_full_or_closed_is_an_error_message(folder):
     (folder / "user_module.py").write_text(USER_MODULE)
     words = ["draw", "taps", "--loop", "user_module:closes", *OUT]
     check_closed_output(scantape(*words, cwd=folder, stdout=subprocess.PIPE))
+    check_closed_output(scantape(*TAPS, *OUT, preexec_fn=lambda: os.close(1)))
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = scantape(*TAPS, *OUT, stdout=writer)
+    assert (result.returncode, result.stderr) == (141, "")  # as after the signal SIGPIPE
 
 
 def test_an_ascii_terminal_shows_replacements():

@@ -332,11 +332,11 @@ SCALE = Choice(
 RULE = Choice("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 
-def scan_index(trace: Trace, scan: object) -> int:
+def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     """Return the index in ``trace.scans`` of the Scan with the number `scan` in headings."""
-    number = check_integer("scan", scan)
+    number = check_integer(argument, scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise argument_error("scan", scan, _listed(trace))
+        raise argument_error(argument, scan, _listed(trace))
     return number - 1
 
 
@@ -355,13 +355,10 @@ def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """Return the sorted indices in ``trace.scans`` of the Scans with the numbers `scans`."""
-    listed = check_sequence("scans", scans, "some numbers, as in (1, 2)")
-    numbers = [check_integer("scans", number) for number in listed]
-    if len(set(numbers)) < len(numbers):
-        raise argument_error("scans", scans, "expected each Scan only once.")
-    if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
+    numbers = check_sequence("scans", scans, "some numbers, as in (1, 2)")
+    if not numbers:
         raise argument_error("scans", scans, _listed(trace))
-    return tuple(number - 1 for number in sorted(numbers))
+    return tuple(sorted({scan_index(trace, number, "scans") for number in numbers}))
 
 
 def check_step(scan: ScanTrace, step: object) -> int:

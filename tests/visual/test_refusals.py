@@ -62,7 +62,6 @@ UNROLLED = calls(
     ({"scans": ()}, "scans = "),
     ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
     ({"scans": "12"}, "scans = '12'"),
-    ({"scans": (1, 1)}, "only once"),
     ({"scans": (1, True)}, "scans = True"),
     ({"all_direct": True}, "unrolled.all_direct was removed in version 0.3: use `scantape"),
 )

@@ -9,7 +9,7 @@ from visual.cli import shared
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import FIGURES, draw, figure
 from visual.drawing.export import FORMATS, export
-from visual.options import DERIVATIVE, SCALE, STEPS, THEME
+from visual.options import DERIVATIVE, SCALE, STEPS, THEME, option_error
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.formats import SUFFIXES, check_scale, picture_path
 from visual.scene.shapes import Scene
@@ -92,5 +92,7 @@ def _figure(number: int, options: argparse.Namespace) -> Scene:
 def _export(options: argparse.Namespace) -> None:
     subject, given, about = shared.drawing_arguments(options)
     about |= shared.typed_options(options, [THEME, SCALE])
+    if options.out in ("", "-"):
+        raise option_error("--out", options.out, "expected a folder.")
     formats = [name.strip() for name in options.formats.split(",")]
     shared.show(export(subject, options.out, formats, given=given, **about))

@@ -43,7 +43,7 @@ POSITIONS = {"command": "COMMAND", "picture": "PICTURE"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status: 0, 2 for an error, or 130 for an interrupt."""
+    """Run the command; return its status: 0, 2 (error), 130 (interrupt), or 141 (closed pipe)."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     options = argparse.Namespace()
     try:
@@ -69,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("scantape: stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # a reader such as `head` closed the pipe
-        sys.stderr.close()
-        return 0
+        return 141  # as if the signal SIGPIPE had ended the command
     return 0
 
 

@@ -111,6 +111,8 @@ def drawing_arguments(options: argparse.Namespace) -> tuple[Any, Values | None, 
 def show(words: object, end: str = "\n") -> None:
     """Print `words` to standard output; raise ArgumentError if the stream is closed or full."""
     try:
+        if sys.stdout is None:  # `print` would succeed
+            raise ValueError("it is closed")
         print(words, end=end, flush=True)
     except BrokenPipeError:  # `main` then ends without an error
         raise

@@ -13,7 +13,7 @@ from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 from typing import Any
 
-from lab.errors import ArgumentError, argument_error, is_finite_number, listing, quote
+from lab.errors import argument_error, is_finite_number, listing, quote
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
 SUFFIXES = (".svg", ".pdf", ".png", ".gif", ".html", ".txt", ".dot")
@@ -102,5 +102,5 @@ def write_whole(path: Path, content: str | bytes) -> Path:
             raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"path = {quote(str(path))} cannot be written: {reason}.") from error
+        raise argument_error("path", str(path), f"cannot be written: {reason}.") from error
     return path
