@@ -95,10 +95,14 @@ def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, n
 DRAWN = f"""(moments) => moments.map((moment) => {{
     {FIND}.go(moment);
     const svg = {FIND}.picture.svg.getScreenCTM().inverse(), shown = {SHOWN};
-    const start = (text) => [text.x, text.y].map(({{ baseVal }}) => baseVal[0].value);
+    const moved = (node, ...points) => {{
+        const {{ e, f }} = svg.multiply(node.getScreenCTM());
+        return points.map((x, n) => x + (n % 2 ? f : e));
+    }};
+    const start = (text) => moved(text, text.x.baseVal[0].value, text.y.baseVal[0].value);
     const boxes = (css) => shown(css).map((node) => {{
-        const box = node.getBBox(), {{ e, f }} = svg.multiply(node.getScreenCTM());
-        return [box.x + e, box.y + f, box.x + e + box.width, box.y + f + box.height];
+        const {{ x, y, width, height }} = node.getBBox();
+        return moved(node, x, y, x + width, y + height);
     }});
     return {{
         lines: boxes(".arrow:not(.now)"), factors: boxes(".factor rect"),

@@ -83,9 +83,9 @@ class Picture {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
       ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
-      ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}), 
+      ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}), transform: `translate(${cell.x} ${cell.y})`,
     }, this.svg);
-    const { width, height } = cell, x = cell.x - width / 2, y = cell.y - height / 2;
+    const { width, height } = cell, x = -width / 2, y = -height / 2;
     shape("rect", { x, y, width, height, rx: 5 }, group);
     shape("rect", { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 3, class: "inner" }, group);
     if (cell.corner.length) shape("path", { d: path(cell.corner), class: "corner" }, group);

@@ -91,26 +91,26 @@ class CellBox(SlotCell):
 
     @property
     def anchors(self) -> tuple[Point, ...]:
-        """The points of the mark of a restored value, the number, and the name."""
-        _, top, right, _ = self.area
-        return (right - 3, top + 11), (self.x, self.y + 0.36 * self.letters), (self.x, top - 4)
+        """The points of the ↺ of a restored value, the number, and the name, from the center."""
+        right, top = self.width / 2, -self.height / 2
+        return (right - 3, top + 11), (0, 0.36 * self.letters), (0, top - 4)
 
     @property
     def corner(self) -> tuple[Point, ...]:
-        """The lines that mark a seed. Numbers of an array extend into the corner."""
-        (left, top, *_), size = self.area.padded(-1, -1), 6 if self.entries else 8
+        """The lines that mark a seed, from the center. Entries extend into the corner."""
+        left, top, size = 1 - self.width / 2, 1 - self.height / 2, 6 if self.entries else 8
         line = (left, top + size), (left, top), (left + size, top), (left, top + size)
         return line if self.has_seed else ()
 
     @cached_property
     def entries(self) -> list[tuple[float, ...]]:
-        """The point of each listed number; or the start, width, and maximum length of each bar."""
+        """The point of each listed number, or the start, width, and maximum length of each bar."""
         count = max(len(key.entries) for key in self.keys)
         middles = [n - (count - 1) / 2 for n in range(count)]
         if self.is_listed:
-            return [(self.x, self.y + ENTRY * n + 4) for n in middles]
+            return [(0, ENTRY * n + 4) for n in middles]
         wide, high = (self.width - 8) / max(1, count), self.height / 2 - 3
-        return [(self.x + wide * n, self.y, wide, high) for n in middles]
+        return [(wide * n, 0, wide, high) for n in middles]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Arrangement:
         return {
             n: Envelope(box.x, low - NAME, box.x, low).padded(wide / 2, 0)
             for n, box in enumerate(self.boxes)
-            for low in [box.anchors[2][1]]
+            for low in [box.y + box.anchors[2][1]]
             if (wide := text_width(box.label, NAME))
         }
 

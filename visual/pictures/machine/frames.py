@@ -13,7 +13,7 @@ from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
 from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
-from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline
+from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, moved, outline
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
@@ -116,7 +116,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
         key = place.at(moment.p)
         is_wrong = place.wrong_from is not None and place.wrong_from <= moment.p
         look = Role.WRONG if is_wrong else ROLES.get(key.role, Role.INTERMEDIATE)
-        left, top = place.area.left, place.area.top
+        left, top = -place.width / 2, -place.height / 2
         inside: list[Shape] = [Box(left, top, place.width, place.height, look)]
         if key.role in NEW:
             inside.append(outline(left + 1.5, top + 1.5, place.width - 3, place.height - 3))
@@ -127,7 +127,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
                 inside.append(Text(*place.anchors[0], "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
         title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
-        yield Shapes(tuple(inside), title=title)
+        yield moved(Shapes(tuple(inside), title=title), place.x, place.y)
 
 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
