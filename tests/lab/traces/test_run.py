@@ -45,13 +45,6 @@ def test_values_inside_the_step():
         np.testing.assert_allclose(value.values, numbers, rtol=1e-15)
 
 
-def test_random_draws_differ_from_step_to_step_and_repeat_from_run_to_run():
-    trace = gallery.loops["walk"].trace(order=0)
-    steps = np.diff(trace.scans[0].tapes[0].final)
-    assert len(set(steps)) == 5
-    assert gallery.loops["walk"].trace(order=0) == trace
-
-
 def test_the_last_backward_step_reads_the_first_values_of_the_loop():
     trace = lab.Loop.from_text("x*u", {"x": 1.0}, {"u": [1.0, 2.0]}).trace(wrt="u")
     read = {s.name: ScanOf(trace, 1).value_read(s, 1) for s in trace.scans[1].sequences}
