@@ -223,6 +223,12 @@ def test_python_shows_and_hides_the_positions_in_buffers(opened):
     for is_shown in (True, False):
         opened.run(BUFFERS)
         expect(buffers).to_be_checked(checked=is_shown)
+    buffers.check()
+    source = opened.bench.locator(".scantape-save pre")
+    expect(source).to_contain_text("contributor=True")
+    opened.bench.get_by_role("button", name="undo").click()
+    expect(source).not_to_contain_text("contributor=True")
+    expect(buffers).not_to_be_checked()
     opened.begin()
 
 

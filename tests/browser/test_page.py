@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 import numpy as np
 import pytest
 from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
+from playwright.sync_api import expect
 
 import lab
 import visual
@@ -87,6 +88,19 @@ def test_typed_values_have_the_numbers_of_a_new_run(browser, path, name, order):
         assert page.evaluate(BOXES) == before
 
 
+def test_an_invalid_value_is_reported_and_remains(browser, path):
+    with opened_at(browser, path, "loop=square&order=1") as opened:
+        field, before = opened.page.get_by_label("x, exactly"), opened.page.evaluate(NUMBERS)
+        for typed in ("abc", "1e400", "1,5", ""):
+            field.fill(typed)
+            field.press("Enter")
+            opened.page.get_by_text(f"x = '{typed}': expected a finite number.").wait_for()
+            assert field.input_value() == typed
+            assert opened.page.evaluate(NUMBERS) == before
+        type_values(opened.page, {"x": 1.07})
+        assert opened.page.get_by_text("expected a finite number").count() == 0
+
+
 def test_the_comparison_detects_a_wrong_instruction(browser, path):
     with opened_at(browser, path, "loop=square&order=2") as opened:
         page = opened.page
@@ -103,16 +117,32 @@ def test_the_comparison_detects_a_wrong_instruction(browser, path):
 
 
 def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, path):
-    link = "loop=square&order=2&taps.x=-2,-1&at.x=0.5,0.75&moment=9&color=blue&at.y=1&%E0=1"
+    link = "loop=square&order=2&taps.x=-2,-1&at.x=0.50,0.75&moment=9&color=blue&at.y=1&%E0=1"
     with opened_at(browser, path, link) as opened:
         page = opened.page
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
         expected = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
         page.wait_for_url(lambda url: url.endswith(expected))
+        page.get_by_text("The link contains color=blue and at.y=1 and").wait_for()
+        buffers, shown = page.locator(".legend input"), "&contributor=True&moment=9"
+        buffers.check()
+        page.wait_for_url(lambda url: url.endswith(shown))
+        page.get_by_role("button", name="undo").click()
+        expect(buffers).not_to_be_checked()
+        page.evaluate("location.hash = 'loop=square&contributor=1'")
+        expect(buffers).to_be_checked()
+        assert page.get_by_text("The link contains").count() == 0
         page.evaluate("location.hash = 'loop=gap&order=1&moment=2'")
         page.locator(".scan", has_text="1 gap").wait_for()
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "2"
-    with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=-3") as opened:
+    others = ("steps=8", "mode=taylor", "view=tapes", "at.x=abc", "at.x=5;6", "moment=-3")
+    with opened_at(browser, path) as opened:
+        for other in others:
+            link = f"loop=square&view=machine&{other}"
+            opened.page.evaluate("link => { location.hash = link; }", link)
+            note = f"The link contains {other}, which this page does not have."
+            opened.page.get_by_text(note).wait_for()
+    with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=0") as opened:
         assert opened.page.locator(".scan").first.text_content().startswith("1 square")
         note = "loop=nothing and order=9 and taps.x=5, which this page does not have."
         opened.page.get_by_text(f"The link contains {note}").wait_for()

@@ -1,7 +1,7 @@
 """Questions as widgets and as HTML. A reader answers in a notebook, in a page, or in Python.
 
-The trait `progress` of a sheet maps the text of each question to its result. The traits `points`
-and `answered` are computed from `progress`.
+The trait `progress` of a sheet maps the text of each question to its result. From `progress`, the
+sheet computes the traits `points` (the score) and `answered` (the number of finished questions).
 """
 
 from collections.abc import Mapping
@@ -27,10 +27,7 @@ STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
 
 
 class ExerciseSheet(SavedAsPage, Widget):
-    """One or several questions as a widget, or as a page without Python.
-
-    Observe the traits `points` (the score) and `answered` (the number of finished questions).
-    """
+    """One or several questions as a widget, or as a page without Python."""
 
     _esm = MODULE
     _css = f"{STYLE}{style()}\n{DARK_NOTEBOOK}"

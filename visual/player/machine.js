@@ -56,7 +56,7 @@ class Machine {
     previous.onclick = () => this.step(-1);
     next.onclick = () => this.step(1);
     buffers.checked = Boolean(options.contributor);
-    buffers.onchange = () => this.refresh();
+    buffers.onchange = () => [this.refresh(), options.onBuffers?.(buffers.checked)];
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", ({ target }) => this.click(target.closest?.("[data-entry]"), target.closest?.("[data-cell]")));
@@ -253,8 +253,9 @@ class Machine {
     if (cost(best.cell) < Infinity) best.group.focus();
   }
 
-  /** Show recomputed numbers; positions stay. */
-  refresh() {
+  /** Show recomputed numbers; positions stay. @param {boolean=} isContributor  whether to show the positions in buffers */
+  refresh(isContributor = this.buffers.checked) {
+    this.buffers.checked = isContributor;
     this.picture.forget();
     this.go(this.p);
     if (this.picked !== null) this.explain(this.picked);

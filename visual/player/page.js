@@ -69,7 +69,7 @@ class Lesson {
 
   choose(field) {
     this.remember();
-    this.unknown = "";
+    this.request = linkPairs("");
     if (field === "loop") this.offerTaps();
     if (field === "loop" || field === "taps") this.values = {};
     this.load();
@@ -84,7 +84,8 @@ class Lesson {
       const rest = [...entries];
       return `at.${encodeURIComponent(name)}=${base[name].replace(NUMBER, () => rest.shift())}`;
     });
-    this.state = [this.link, ...values, `moment=${this.machine?.moment ?? 0}`].join("&");
+    const contributor = this.isContributor ? ["contributor=True"] : [];
+    this.state = [this.link, ...values, ...contributor, `moment=${this.machine?.moment ?? 0}`].join("&");
   }
 
   write() {
@@ -102,25 +103,26 @@ class Lesson {
 
   /** Show the state of a text, and a note about choices that the page does not offer. @param {string} text */
   restore(text) {
-    const pairs = linkPairs(text);
+    const pairs = this.request = linkPairs(text);
+    if (pairs.get("contributor") === "1") pairs.set("contributor", "True");
+    this.isContributor = pairs.get("contributor") === "True";
     for (const [field, select] of Object.entries(this.selects)) {
       const hasPart = ({ value }) => value && [...linkPairs(value)].every(([key, part]) => pairs.get(key) === part);
       const options = [...select.options], chosen = options.find(hasPart) ?? options.find(({ value }) => !value);
       if (chosen) chosen.selected = true;
       if (field === "loop" && pairs.has("loop")) this.offerTaps();
     }
-    this.unknown = this.unknownChoices(pairs);
     this.values = {};
     for (const [key, value] of pairs) if (key.startsWith("at.")) this.values[key.slice(3)] = readNumbers(value);
     const moment = pairs.has("moment") ? Number(pairs.get("moment")) : NaN;
     return this.load(Number.isFinite(moment) ? moment : undefined);
   }
 
-  /** Return a sentence about the choices in a link that the page does not offer. @param {URLSearchParams} pairs */
-  unknownChoices(pairs) {
-    const shown = linkPairs(this.link), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
-    const isShown = (key, part) => [shown.get(key), label(key)].includes(part);
-    const unknown = [...pairs].filter(([key, part]) => FIELDS.includes(key.split(".")[0]) && !isShown(key, part));
+  /** Return a sentence about the parts of the requested link that differ from the state, except for the format of numbers. */
+  get unknownChoices() {
+    const shown = linkPairs(`view=machine&${this.state}`), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
+    const normal = (part) => part?.replace(NUMBER, (word) => (Number.isNaN(Number(word)) ? word : Number(word)));
+    const unknown = [...this.request].filter(([key, part]) => ![shown.get(key), label(key)].map(normal).includes(normal(part)));
     const parts = unknown.map((pair) => pair.join("=")).join(" and ");
     return parts && `The link contains ${parts}, which this page does not have. `;
   }
@@ -146,7 +148,7 @@ class Lesson {
     this.requested = packed;
     this.write();
     this.stage.hidden = this.valueRow.hidden = "reason" in packed;
-    this.note.textContent = packed.reason ? this.unknown + packed.reason : this.note.textContent;
+    if (packed.reason) this.note.textContent = this.unknownChoices + packed.reason;
     if (packed.reason) return;
     const run = packed.run ??= await unpack(packed.packed);
     if (this.requested !== packed) return; // the reader has made another choice meanwhile
@@ -154,7 +156,6 @@ class Lesson {
     Object.assign(this, { run, live: (run.live ??= new Live(run, data)) });
     this.values = Object.fromEntries(Object.entries(this.values).filter(([name, entries]) =>
       Object.hasOwn(this.live.base, name) && this.live.base[name].length === entries.length && entries.every(Number.isFinite)));
-    this.note.textContent = this.unknown + run.why;
     if (isOther) this.sliders();
     this.live.compute(this.values); // the machine draws these numbers
     const isNewRule = isOther && data.mistake && !this.machine?.data.mistake; // show the first wrong number
@@ -162,17 +163,18 @@ class Lesson {
     if (!this.machine) {
       const top = this.stage.getBoundingClientRect().top + scrollY + 16; // a tall window shows the page from its top
       const above = innerHeight - top > HIGH ? top : this.tools.offsetHeight + 32;
-      const onMoment = () => this.write();
+      const onMoment = () => this.write(), onBuffers = (isShown) => [this.remember(), (this.isContributor = isShown), this.write()];
       const showExample = (example) => { // the page may not contain the example of a rule
         const pairs = [...linkPairs(example)], isExample = (link) => pairs.every(([key, value]) => linkPairs(link).get(key) === value);
         const link = Object.keys(this.data.runs).find(isExample);
         return link && (() => [this.remember(), this.restore(link)]);
       };
-      this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment });
+      this.machine = new Machine(data, this.stage, { moment: at, above, showExample, onMoment, onBuffers });
       followTheme(this.machine.root);
       this.place.dataset.ready = "";
     } else if (isOther || moment !== undefined) this.machine.open(data, at);
     this.refresh();
+    this.note.textContent = this.unknownChoices + run.why;
   }
 
   // ---- values -------------------------------------------------------------------------------
@@ -181,7 +183,11 @@ class Lesson {
     const list = this.run.sliders ?? [];
     this.fields = new Map(list.map((slider) => {
       const [, name, entry] = slider.key;
-      const control = createControl(slider, (text) => this.set(name, entry, Number(text)));
+      const control = createControl(slider, (text) => {
+        const isNumber = text.trim() && Number.isFinite(Number(text));
+        control.report(isNumber ? "" : `${slider.label} = '${text}': expected a finite number.`);
+        if (isNumber) this.set(name, entry, Number(text));
+      });
       for (const start of ["focusin", "pointerdown"]) control.root.addEventListener(start, () => (this.isNew = true));
       return [`${name} ${entry}`, { ...control, name, entry, step: slider.step }];
     }));
@@ -197,7 +203,6 @@ class Lesson {
 
   /** Change an entry; a single undo reverts a whole drag. @param {string} name @param {any} place @param {number} value */
   set(name, place, value) {
-    if (!Number.isFinite(value)) return;
     this.change({ ...this.values, [name]: this.value(name).with(place, value) }, this.isNew);
     this.isNew = false;
   }
@@ -214,8 +219,8 @@ class Lesson {
   refresh() {
     this.frame = undefined;
     this.live.compute(this.values);
-    this.machine.refresh();
-    for (const { name, entry, set } of this.fields.values()) set(this.value(name)[entry]);
+    this.machine.refresh(this.isContributor);
+    for (const { name, entry, set, report } of this.fields.values()) [set(this.value(name)[entry]), report("")];
     this.write();
   }
 

@@ -53,9 +53,7 @@ GUIDANCE = (
 
 
 class Page(SavedAsPage):
-    """A page with a tape machine for each combination of choices.
-
-    The page needs neither Python nor a network.
+    """A page with a tape machine for each combination of choices; needs no Python and no network.
 
     Parameters
     ----------

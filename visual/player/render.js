@@ -5,12 +5,13 @@ function render({ model, el }) {
   const machine = new Machine(model.get("data"), el, {
     moment: model.get("moment"), contributor: model.get("contributor"),
     onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
+    onBuffers: (contributor) => share(model, { contributor }),
   });
   const stopTheme = followTheme(machine.root);
   const stop = addListeners(model, {
     "change:data": () => machine.open(model.get("data"), model.get("moment")),
     "change:moment": () => { if (machine.moment !== model.get("moment")) machine.jump(model.get("moment")); },
-    "change:contributor": () => { machine.buffers.checked = model.get("contributor"); machine.refresh(); },
+    "change:contributor": () => machine.refresh(model.get("contributor")),
   });
   return () => { machine.pause(); stop(); stopTheme(); };
 }

@@ -62,6 +62,8 @@ def from_text(text: str) -> dict[str, object]:
         value: Any = unquote(written)
         if key not in TEXTS:
             value = _read(unquote(code), value, key in ("options", "cost", "contributor"))
+        if key == "contributor" and value in (0, 1):
+            value = bool(value)
         if key == "taps" and isinstance(value, int):  # a page also accepts a single tap
             value = (value,)
         (state.setdefault(key, {}) if name else state)[name or key] = value

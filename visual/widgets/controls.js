@@ -88,7 +88,7 @@ const MAKERS = {
     const slider = element("input", { type: "range", min, max, step });
     const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly` });
     slider.addEventListener("input", () => ask((exact.value = slider.value)));
-    onSubmit(exact, () => ask((slider.value = exact.value)));
+    onSubmit(exact, () => ask(exact.value));
     const set = (value) => {
       if (Number(slider.value) !== Number(value)) slider.value = value;
       showValue(exact, value);

@@ -116,8 +116,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["at", str(name), int(place)], _:
             entries = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(entries.size):
-                why = f"{name} has {entries.size} values, from 0."
-                raise ArgumentError(f"at = {name}[{place}]: {why}")
+                raise ArgumentError(f"at = {name}[{place}]: {entries.size} values, from 0.")
             entries.ravel()[place] = _float(name, value)
             change = {"at": {name: entries}}
         case ["weights"], _:

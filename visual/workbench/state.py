@@ -198,7 +198,7 @@ class Bench(ABC):
         return "" if self.machine else self.picture.svg()
 
     @cached_property
-    def machine(self) -> Mapping[str, object]:
+    def machine(self) -> Mapping[str, Any]:
         """The data of the machine for the page; empty for another view without a faulty rule."""
         if self.breakage is not None:
             return _data_of_rule(self.breakage)

@@ -222,10 +222,10 @@ class Bench {
       if (this.root.contains(document.activeElement)) requestAnimationFrame(() => this.player?.foot.scrollIntoView({ block: "nearest" }));
       return;
     }
-    const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest();
+    const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest(), onBuffers = (isShown) => this.ask(["contributor"], isShown);
     this.frame.replaceChildren();
     const bench = this, contributor = this.model.get("contributor");
-    this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, showExample });
+    this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, onBuffers, showExample });
   }
 
   /** The height above and below the machine, in pixels: the controls, bars, and short code above the workbench. The legend can be out of view. */
@@ -253,10 +253,7 @@ class Bench {
     const { model } = this, draw = () => this.draw(), write = () => this.saving.show();
     const stopListening = addListeners(model, {
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:python": write, "change:link": write,
-      "change:contributor": () => {
-        if (this.player) this.player.buffers.checked = model.get("contributor");
-        this.player?.refresh();
-      },
+      "change:contributor": () => this.player?.refresh(model.get("contributor")),
       "change:moment": () => {
         const moment = model.get("moment");
         if (this.player && moment >= 0 && moment !== this.player.moment) this.player.jump(moment);

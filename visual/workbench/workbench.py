@@ -1,12 +1,9 @@
 """The workbench: choose a loop, its taps, and the order of its derivative, and play its machine.
 
-    >>> bench = visual.Workbench()
-    >>> bench.set(order=2, taps={"x": (-2, -1)}, view="tapes")
-    >>> bench.state
-    >>> bench.picture.save("tape.svg")
-
-A change by the browser and a change by `set` have the same effect: they replace the state and draw
-the picture, or they change nothing and report an error.
+>>> bench = visual.Workbench()
+>>> bench.set(order=2, taps={"x": (-2, -1)}, view="tapes")
+>>> bench.state
+>>> bench.picture.save("tape.svg")
 """
 
 import re
@@ -45,6 +42,7 @@ SCALE = 2.0
 LONGEST = 80  # the maximum number of characters of a file name
 QUIET = 0.4  # seconds without a request before pictures are drawn ahead
 MOST = 30  # the maximum number of changes that can be undone
+Visit = tuple[Bench, int]  # a bench without cached pictures, and its last moment
 TOGETHER = 1.0  # seconds; undo treats faster changes of values as a single change
 CHOICE_NAMES = tuple(choice.name for choice in fields(BenchState))
 # The base class with a trait for each choice.
@@ -85,6 +83,7 @@ class Workbench(ChoiceTraits, Widget):
     _requested: Bench  # differs from `_bench` while a request of the page has no answer
     _job = Job()  # the job that draws the requested bench, or probable next benches
     _time = -inf  # the time of the latest change, if only values changed
+    _moments = inf  # the number of moments of the latest machine
     _number = -1  # the number of the latest message; numbers of different pages differ
 
     def __init__(
@@ -99,9 +98,12 @@ class Workbench(ChoiceTraits, Widget):
         bench = (start or open_bench(subject, *about)).changed(**choices)
         moment = check_integer("moment", restored if moment == -1 else moment)
         Job().run(lambda: draw_bench(bench))  # raise errors before the widget exists
-        self._past, self._future = list[Bench](), list[Bench]()  # the benches of undo and redo
+        if not -1 <= moment <= bench.machine.get("moments", inf):
+            last = f" to {bench.machine['moments']}" if bench.machine else " or later"
+            raise argument_error("moment", moment, f"expected a moment of the machine, 0{last}.")
+        self._past, self._future = list[Visit](), list[Visit]()  # for undo and redo
         self._bench = bench
-        super().__init__(moment=max(-1, moment))
+        super().__init__(moment=moment)
         self._show(bench)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -160,32 +162,38 @@ class Workbench(ChoiceTraits, Widget):
         """Repeat the change that was last undone; without such a change, do nothing."""
         self._move(self._future, self._past)
 
-    def _move(self, source: list[Bench], target: list[Bench]) -> None:
+    def _move(self, source: list[Visit], target: list[Visit]) -> None:
         """Show the last bench of `source`, if any, and move the present bench to `target`."""
         with self._lock:
             self._cancel()
-            shown = Job().run(lambda: draw_bench(replace([self._bench, *source][-1])))
+            bench, moment = [(self._bench, self.moment), *source][-1]
+            shown = Job().run(lambda: draw_bench(replace(bench)))
             if source:
-                target.append(replace(self._bench))
-                self._bench, self._time = source.pop(), -inf
-            self._show(shown)
+                target.append((replace(self._bench), self.moment))
+                self._bench, self._time = source.pop()[0], -inf
+            self._show(shown, moment)
 
-    def _show(self, bench: Bench) -> None:
-        """Show a bench. Unless the state is the same, `undo` can return to an earlier bench."""
+    def _show(self, bench: Bench, moment: int = -1) -> None:
+        """Show a bench. Unless the state is the same, `undo` can return to an earlier bench.
+
+        A machine with the same number of moments keeps the moment. Another machine has `moment`.
+        """
         with self._lock:
-            if self.machine and bench.machine.get("moments") != self.machine["moments"]:
-                self.moment = -1
             names = {*bench.state.differences_from(self.state)}
             if getattr(bench, "loop", None) is not getattr(self._bench, "loop", None):
                 names.add("loop")
             if names:
                 now, are_values = time.monotonic(), names == {"at"}
                 if not are_values or now - self._time >= TOGETHER:
-                    self._past.append(replace(self._bench))  # without cached pictures
+                    self._past.append((replace(self._bench), self.moment))
                     del self._past[:-MOST]
                 self._future.clear()
                 self._time = now if are_values else -inf
             self._bench = self._requested = bench
+            moments = bench.machine.get("moments", self._moments)
+            if self._moments not in (inf, moments) or self.moment > moments:
+                self.moment = moment
+            self._moments = moments
             for name in CHOICE_NAMES:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
@@ -280,10 +288,7 @@ class Workbench(ChoiceTraits, Widget):
 
     @contextmanager
     def _reporting(self, key: Key) -> Iterator[None]:
-        """Report an error in the block next to the control `key`; raise an unexpected error.
-
-        The message of an unexpected error starts with its type.
-        """
+        """Report an error in the block next to the control `key`; raise an unexpected error."""
         try:
             yield
         except BaseException as error:
@@ -293,11 +298,7 @@ class Workbench(ChoiceTraits, Widget):
                 raise
 
     def _cancel(self) -> Bench:
-        """Cancel the request of the page, and return the requested bench.
-
-        Without a request, return the present bench. The next change applies to the returned bench,
-        so that two quick changes are combined.
-        """
+        """Cancel the request of the page. Return the requested bench for the next change."""
         with self._lock:
             requested, self._requested = self._requested, self._bench
             self._job.cancel()

@@ -17,8 +17,14 @@ def test_link_and_copied_cell_have_the_moment_until_another_run():
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
     assert bench.link == "loop=gap&order=2&moment=9"
-    bench.set(order=1)
-    assert bench.moment == -1
+    assert Workbench("contributor=1").state == Workbench(contributor=True).state
+    moments = []
+    for act in (lambda: bench.set(order=1), bench.undo, bench.redo, bench.undo):
+        act()
+        moments.append(bench.moment)
+    bench.set(view="tapes")
+    bench.set(view="machine")
+    assert [*moments, bench.moment] == [-1, 9, -1, 9, 9]
 
 
 def test_every_choice_is_undone_and_redone(monkeypatch):

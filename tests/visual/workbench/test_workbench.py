@@ -266,7 +266,7 @@ def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
 def test_a_failed_workbench_registers_no_widget():
     """Otherwise, a page would look for a widget without a model."""
     before = [*_instances]
-    for wrong in ({"taps": {"x": ()}}, {"moment": "two"}):
+    for wrong in ({"taps": {"x": ()}}, {"moment": "two"}, {"moment": 25}, {"moment": -3}):
         with pytest.raises(ArgumentError):
             Workbench(**wrong)
     bench = Workbench(view="tapes")
