@@ -101,8 +101,7 @@ def _explain(options: argparse.Namespace) -> Report:
     if log_density(subject) is not None:
         explanation = explain(subject, words(wrt) or None)
     elif wrt is None:
-        cost, variable, _ = shared.load_graph("NAME", options.graph, subject)
-        explanation = explain(cost, variable)
+        explanation = explain(*shared.load_graph("NAME", options.graph, subject)[:2])
     else:
         advice = "only for a PyMC model. For a graph, return (cost, wrt)."
         raise option_error("--wrt", wrt, advice)
@@ -139,8 +138,7 @@ def _why(options: argparse.Namespace) -> None:
     is_long = isinstance(subject, Loop) and about.get(STEPS.name, subject.steps) > MANY_STEPS
     run = study.derivative if is_long else study.trace
     origin = first(run, options.value)
-    where = "any step"
-    if isinstance(run, Trace):
-        steps = sum(scan.steps for scan in run.scans)
-        where = f"{steps:,} steps of {len(run.scans):,} Scans"
+    scans = run.scans if isinstance(run, Trace) else ()
+    steps = f"{sum(scan.steps for scan in scans):,} steps of {len(scans):,} Scans"
+    where = steps if scans else "any step"
     shared.show(f"{options.value}: not found in {where}." if origin is None else origin)

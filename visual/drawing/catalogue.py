@@ -86,11 +86,10 @@ def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
 def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     numbered = enumerate(map(derivation_of, study.scans))
     derivations = {number: item for number, item in numbered if item is not None}
-    if not derivations and not study.order:
-        raise GraphError("order = 0: expected 1 or more, because phases build a derivative.")
     if not derivations:
-        advice = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
-        raise GraphError(f"phases: {advice}")
+        why = "phases: no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks."
+        at_0 = "order = 0: expected 1 or more, because phases build a derivative."
+        raise GraphError(why if study.order else at_0)
     number = selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
@@ -113,9 +112,8 @@ def _machine(
 ) -> Scene:
     if scan is None and step is None:
         return moment_of_step(study.trace, sheet=sheet)
-    number = selected_scan(study.trace, scan)
-    steps = study.trace.scans[number].steps
-    chosen = check_step(study.trace.scans[number], steps - 1 if step is None else step)
+    shown = study.trace.scans[number := selected_scan(study.trace, scan)]
+    chosen = check_step(shown, shown.steps - 1 if step is None else step)
     return moment_of_step(study.trace, number, chosen, sheet)
 
 

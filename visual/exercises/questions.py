@@ -65,6 +65,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
     tape, is_overwritten = recorded.tape, kind == "overwritten"
     right = tape.positions(step, getattr(tape, kind))
     verb = "overwrite" if is_overwritten else "preserve (read and not change)"
+    action = f"reads and {'writes' if is_overwritten else 'does not write'}"
     noun = "slot" if len(right) == 1 else "slots"
     touched = [tape.row(step, tap) for tap in tape.taps]
     first, last = min(touched) - NEIGHBORS, max(touched) + NEIGHBORS
@@ -75,8 +76,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
         "positions of slots, separated by commas",
         tuple(map(float, right)),
         hints=(
-            f"The step {'writes' if is_overwritten else 'does not write'} a slot that it reads. "
-            "The line above the tape lists the taps.",
+            f"Find the {noun} that the step {action}. The line above the tape lists the taps.",
             f"Tap t of a step is the slot at position step + t: here at {step} + t.",
         ),
         working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "

@@ -428,7 +428,7 @@ ARRAY = loop_of("x", [X, 0.0], lambda x: x * x, n_steps=2), "accumulate-overwrit
 def test_a_number_is_red_if_it_differs_from_the_correct_number(arguments, hidden, has_red_0):
     """Compare all digits, for each entry. The factors 0.11797 and 0.118 print the same product."""
     machine, reds = pair_of(lab.break_rule(*arguments)), []
-    for event in machine.events:
+    for moment, event in enumerate(machine.events, start=1):
         for group in event.groups:
             cells = [(machine.cells[part.target], part) for part in group.parts]
             first = {cell.name: (cell, part) for cell, part in cells if not part.is_second}
@@ -441,6 +441,9 @@ def test_a_number_is_red_if_it_differs_from_the_correct_number(arguments, hidden
                     assert is_red == (not np.isclose(true, faulty, 1e-9, 0)), part.formula
                     hidden -= is_red and line.sentence[2].text == right.sentence[2].text
                     reds += [piece.text for piece in line.sentence if piece.ink is Ink.WRONG]
+        for part in event.parts:  # also without a correct sum in the same event
+            if part.is_second and machine.cells[part.target].wrong_from == moment:
+                assert any(piece.ink is Ink.WRONG for piece in part.sentence), part.formula
     assert (hidden, "0" in reds) == (0, has_red_0)
 
 

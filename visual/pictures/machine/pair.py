@@ -6,8 +6,9 @@ same numbers in the correct and the faulty run appears once. If the numbers diff
 faulty run is below the correct row, and both versions of a sum play together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import TypeVar
 
 import numpy as np
@@ -114,14 +115,15 @@ def _is_red(group: PartGroup) -> bool:
     return any(piece.ink is Ink.WRONG for line in lines for piece in line.sentence)
 
 
-def _with_red(line: E, correct: Equation) -> E:
+def _with_red(line: E, correct: Equation | None, value: np.ndarray | None) -> E:
     """Return an equation of the faulty run, in which the numbers that differ are red.
 
-    If the equations have different counts of numbers, only their written values are compared.
+    If the equations have different counts of numbers, only the written `value` is compared.
     """
-    own, other = ([p for p in each.sentence if isinstance(p, Number)] for each in (line, correct))
-    compared = zip(own, other, strict=True) if len(own) == len(other) else [(own[0], other[0])]
-    red = [id(number) for number, twin in compared if _differ(twin.array, number.array)]
+    own = [piece for piece in line.sentence if isinstance(piece, Number)]
+    other = [p.array for p in correct.sentence if isinstance(p, Number)] if correct else []
+    compared = zip(own, other if len(own) == len(other) else [value], strict=False)
+    red = [id(number) for number, true in compared if _differ(true, number.array)]
     sentence = (replace(p, ink=Ink.WRONG) if id(p) in red else p for p in line.sentence)
     return replace(line, sentence=tuple(sentence))
 
@@ -198,9 +200,10 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
         assert number is not None  # a cell of a hidden row has a twin
         other_index[place], twins[number] = number, twin
     events = []
-    for tick in clock:
+    for moment, tick in enumerate(clock, start=1):
         event, other = first.event(tick, index), second.event(tick, other_index)
-        pairs = _pairs(event.groups, other.groups, twins, signs, is_faulty)
+        value_of = (lambda n, m=moment: cells[n].at(m).array) if is_faulty else None
+        pairs = _pairs(event.groups, other.groups, twins, signs, value_of)
         scan = event.scan if event.groups else other.scan + below
         named = event if tick in first.ticks else other
         events.append(replace(named, scan=scan, groups=tuple(pairs)))
@@ -245,9 +248,9 @@ def _with_twins(
 
 def _differ(correct: np.ndarray | None, faulty: np.ndarray | None) -> bool:
     """Return whether two values differ. The relative error of an entry must exceed `CLOSE`."""
-    if correct is None or faulty is None or correct.shape != faulty.shape:
+    if correct is None or faulty is None or correct.size != faulty.size:
         return correct is not faulty
-    return not np.allclose(correct, faulty, rtol=CLOSE, atol=0, equal_nan=True)
+    return not np.allclose(correct.ravel(), faulty.ravel(), rtol=CLOSE, atol=0, equal_nan=True)
 
 
 def _pairs(
@@ -255,13 +258,13 @@ def _pairs(
     others: Sequence[PartGroup],
     twins: Mapping[int, int | None],
     runs: tuple[str, str],
-    is_faulty: bool,
+    value_of: Callable[[int], np.ndarray | None] | None,
 ) -> Iterator[PartGroup]:
     """Yield groups with the unpaired sums of the second run, then the groups of the first run.
 
     A sum of the second run plays together with the sum of the first run in the same slot. `twins`
     maps each cell of the second run to its twin. A cell that is its own twin is not drawn again.
-    If the second run `is_faulty`, its wrong numbers are red.
+    For a faulty run, `value_of` returns the value of a cell, and wrong numbers become red.
     """
     owners: dict[int | None, tuple[PartGroup | None, Part | None]] = {
         part.target: (group, part) for group in groups for part in group.parts
@@ -274,9 +277,11 @@ def _pairs(
             twin = twins[part.target]
             owner, correct = owners.get(twin, (None, None))
             if twin != part.target and (groups[0] if is_filling else owner) is group:
-                if is_faulty and correct:
-                    entries = map(_with_red, part.by_entry, correct.by_entry)
-                    part = replace(_with_red(part, correct), by_entry=tuple(entries))
+                if value_of is not None and twin is not None:
+                    value, lines = value_of(twin), correct.by_entry if correct else repeat(None)
+                    entries = repeat(None) if value is None else np.ravel(value)
+                    by_entry = tuple(map(_with_red, part.by_entry, lines, entries))
+                    part = replace(_with_red(part, correct, value), by_entry=by_entry)
                 paired.append(replace(part, is_second=True))
         return tuple(paired)
 
@@ -290,7 +295,7 @@ def _pairs(
             continue
         other, reason, summary = paired[0][0], group.reason, group.summary
         both = [*zip(runs, (group, other), strict=True)]
-        if not is_faulty and other.reasons != group.reasons:
+        if value_of is None and other.reasons != group.reasons:
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
         if other.summary != summary:
             summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
