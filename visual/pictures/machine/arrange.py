@@ -83,7 +83,7 @@ class CellBox(SlotCell):
     label: str
     is_listed: bool
 
-    @property
+    @cached_property
     def area(self) -> Envelope:
         """The rectangle of the box."""
         left, top = self.x - self.width / 2, self.y - self.height / 2

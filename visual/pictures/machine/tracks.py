@@ -59,21 +59,21 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
     otherwise, outside cells; otherwise, on a cell. A factor that would always cover an earlier
     factor is not shown.
     """
-    factors, boxes = list[Envelope](), arrangement.boxes
-    bands = {box.row: box.area._replace(left=0, right=arrangement.width) for box in boxes}
+    factors, boxes, right = list[Envelope](), arrangement.boxes, arrangement.width
+    rows = {box.row: box.area for box in boxes}
 
     def placed(part: Part, term: Movement) -> Track:
         """Return the track of a term with a free position of its factor, and with its drops."""
         way = track(arrangement, part, term)
         if way.chip is not None and term.label:
-            is_on_line = term.source not in (None, part.target)
-            ways = [way, *map(way.turned, TURNS if is_on_line else ())]
-            away = [band for row, band in bands.items() if row != boxes[part.target].row]
-            near = [*factors, *(box.area for box in boxes)]
+            turns = (None, *TURNS) if term.source not in (None, part.target) else (None,)
+            own, near = boxes[part.target].row, [*factors, *(box.area for box in boxes)]
+            away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
             names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
             obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
-            choices = [*product(obstacles, ways), (factors, way)]
-            for taken, each in [] if group.hides_factors else choices:
+            choices = [*product(obstacles, turns), (factors, None)]
+            for taken, turn in [] if group.hides_factors else choices:
+                each = way if turn is None else way.turned(turn)
                 box, _ = factor_pill(arrangement, term, each.chip or way.chip)
                 area = envelope_of(box).padded(-1, 0)
                 if not any(map(area.meets, taken)):
