@@ -213,6 +213,30 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
     page.keyboard.press("Escape")
     assert page.locator(".picked").count() == 0
+    page.locator(".legend input").focus()
+    page.keyboard.press("Space")  # a control keeps its key
+    assert page.locator(".legend input").is_checked()
+    assert page.get_by_role("button", name="play").inner_text() == "▶"
+
+
+def test_reduced_motion_shows_each_sum(page, opened):
+    opened(gallery.loops["square"].with_taps({"x": (-2, -1)}).trace(order=2))
+    sentence = "document.querySelector('.scantape-sentence').textContent"
+    sums = f"{FIND}.bar.stops.map((p) => ({FIND}.go(p), {sentence}))"
+    played = page.evaluate(sums)
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(sums) == played
+    go(page, 0.4)
+    assert page.evaluate(f"({SHOWN})('.pill.value')") == []
+
+
+def test_a_line_is_orange_only_if_it_replaces_a_value_that_the_step_reads(page, opened):
+    opened("square", 2)
+    stroke = "(node) => getComputedStyle(node).stroke"
+    for moment, role in ((2, "written"), (8, "overwritten")):
+        go(page, moment)
+        cell = page.locator(f'[data-role="{role}"] rect').first.evaluate(stroke)
+        assert page.locator(".arrow.now").last.evaluate(stroke) == cell
 
 
 def test_a_number_is_read_until_another_number_replaces_it(page, opened):
@@ -430,6 +454,11 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     assert sentence.inner_text().endswith(")[1]")
     page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()
     assert page.locator(".chosen").count() == 0
+    opened(lab.Loop.from_text("x[t] = x[t-1]", {"x": [1, 2, 3, 4, 5]}, n_steps=1).trace(order=0))
+    go(page, 1)  # a click on a bar of a strip
+    bar = page.locator('[data-name="x₁"] .entries path').nth(3).bounding_box()
+    page.mouse.click(bar["x"], bar["y"] + bar["height"] / 2)
+    assert sentence.inner_text().startswith("entry 3 of x₁:  4; x₁:  ‖7.42‖")
 
 
 def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, opened):
@@ -462,6 +491,8 @@ def test_the_page_and_the_machine_have_the_same_background(page, opened, scheme)
     opened("square", 1)
     ground = "getComputedStyle(document.querySelector('%s')).backgroundColor"
     assert page.evaluate(ground % "body") == page.evaluate(ground % ".scantape-machine")
+    page.emulate_media(media="print", color_scheme=scheme)
+    assert page.evaluate(ground % ".scantape-machine") == "rgb(255, 255, 255)"
 
 
 def test_a_saved_page_has_the_view_of_contributors(page, tmp_path):

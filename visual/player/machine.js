@@ -137,8 +137,7 @@ class Machine {
   /** Go to p without animation. @param {number} p */
   go(p) {
     this.p = clamp(Number(p) || 0, 0, this.data.moments);
-    const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
-    const at = this.picture.show(moving);
+    const at = this.picture.show(matchMedia("(prefers-reduced-motion: reduce)").matches ? this.bar.stops.find((stop) => stop >= this.p - 1e-9) : this.p);
     this.bar.show(this.p, at.event?.heading ?? "before the first event");
     const { moment } = this;
     this.next.ariaDisabled = `${this.p >= this.data.moments}`;
@@ -227,12 +226,12 @@ class Machine {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-    const cell = event.target.closest?.("[data-cell]"), isButton = event.target.tagName === "BUTTON";
+    const cell = event.target.closest?.("[data-cell]"), isControl = event.target.closest?.("button, summary, [type=checkbox]");
     const pick = () => this.pick(cell);
     const keys = cell ? { Enter: pick, " ": pick } : {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
       Home: () => this.jump(0), End: () => this.jump(this.data.moments),
-      ...(isButton ? {} : { " ": () => this.button.click() }),
+      ...(isControl ? {} : { " ": () => this.button.click() }),
     };
     const away = cell && ARROWS[event.key];
     const act = away ? () => this.neighbor(cell, ...away) : { ...keys, Escape: () => this.forget() }[event.key];

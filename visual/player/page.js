@@ -43,7 +43,7 @@ class Lesson {
       if (!(event.ctrlKey || event.metaKey) || event.target.type === "number" || !["z", "y"].includes(letter)) return;
       event.preventDefault();
       this.undo(letter === "y" || event.shiftKey);
-    });
+    }, { capture: true }); // a machine keeps its keys
     this.drag();
     const link = () => (hasLink ? location.hash.slice(1) : "");
     addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));

@@ -32,9 +32,9 @@ const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1)
 const label = ({ x, y, content, size, anchor, bold }, parent, kind, text = content) =>
   shape("text", { x, y, class: kind, "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 }, parent, text);
 
-/** Compress a text that is wider than `room`. A reader can make numbers longer. @param {any} node @param {number} room */
+/** Compress a text that is wider than `room`: a number that a reader changed, or in a narrow box. A digit of the widest usual font needs 0.7 em; a text that fits in any font is not measured. @param {any} node @param {number} room */
 function compress(node, room) {
-  if (node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+  if ((0.7 * node.textContent.length - 0.2) * node.getAttribute("font-size") > room && node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
 }
 
 /** The state of a cell at p. @param {SlotCell} cell @param {number} p @returns {Key} */
@@ -93,7 +93,7 @@ class Picture {
     value.setAttribute("font-size", cell.letters);
     name.textContent = cell.label;
     shape("text", { x: x - 3, y: y + height + 1, class: "position" }, group, `${cell.position}`);
-    return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "", longest: Math.max(...cell.keys.map(({ text }) => text.length)) };
+    return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 
   /** Let the next call of `show` draw all texts again. */
@@ -156,7 +156,7 @@ class Picture {
     if (entries.length) this.entries(node, entries);
     else [node.value.textContent] = [text, node.list.replaceChildren()];
     node.value.removeAttribute("textLength");
-    if (text.length > node.longest) compress(node.value, node.cell.width - 6);
+    compress(node.value, node.cell.width - 4);
     node.mark.textContent = role === "restored" ? "↺" : "";
     const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
     node.title.textContent = label;
@@ -200,15 +200,15 @@ class Picture {
 
   /** Draw the lines, the factor, the value, and the product of each term. @param {Part} part */
   drawPart(part) {
-    const isFill = part.kind === "fill";
+    const replaces = part.sentence.some(({ ink }) => ink === "overwritten"); // a value that the step reads
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
     const moves = part.terms.map((move) => {
       const drops = move.drops.map((points) => line(points, "drop"));
-      line(move.points, "arrow now");
+      line(move.points, `arrow now ${replaces ? "overwritten" : "plain"}`);
       const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
       factor?.setAttribute("transform", `translate(${move.chip})`);
-      const value = this.pill(isFill ? "plain" : "value", move.value, move.shift);
-      const product = this.pill(isFill ? "plain" : "product", move.product || move.value, move.shift);
+      const value = this.pill(part.kind === "fill" ? "plain" : "value", move.value, move.shift);
+      const product = this.pill(replaces ? "product" : "plain", move.product || move.value, move.shift);
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });

@@ -46,7 +46,7 @@ EXPECTED = (
 STYLE = read(LOOKS)
 # The machine and the page around the machine follow the color scheme of the screen.
 DARK = (
-    "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
+    "@media screen and (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
     ":root:root body{background:#111827;color:#e5e7eb}}\n"
 )
 

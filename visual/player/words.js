@@ -33,7 +33,7 @@ function provenance(data, number, at, entry) {
   const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
   const key = keyAt(cell, moment), text = key.entries[entry] ?? key.text, isDerivative = data.scans[cell.scan - 1].order > 0;
   const history = [
-    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? (isDerivative ? "returned" : "used by the cost, or returned") : "no later step reads this number",
+    !text ? "" : reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? (isDerivative ? "returned" : "used by the cost, or returned") : "no later step reads this number",
     texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
   ];
   const isOfSequence = cell.keys.some(({ role }) => role === "read");
@@ -77,9 +77,11 @@ class Words {
 
   /** Show the sentences about the group in progress. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
   describe(at, entry, withBuffers) {
-    const { events, mistake, results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
+    const { cells, events, mistake, results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
-    const sentences = parts.map((part) => part.by_entry[entry] ?? part).map(({ sentence, exact }) => this.line(sentence, exact));
+    const chosen = ({ target, by_entry }) => !by_entry[entry] && keyAt(cells[target], at.number).entries[entry];
+    const sentences = parts.map((part) => [chosen(part), cells[part.target], part.by_entry[entry] ?? part]).map(([text, { name }, { sentence, exact }]) =>
+      this.line(text ? [{ text: `entry ${entry} of ${name}:  ${text}; `, ink: "name" }, ...sentence] : sentence, exact));
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;

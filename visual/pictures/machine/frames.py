@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.equations.numbers import as_printed
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
-from visual.pictures.machine.content import Key, Movement, PartKind
+from visual.pictures.machine.content import Ink, Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, moved, outline
@@ -40,13 +40,15 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     layouts = part_layouts(arrangement, group) if group else ()
     for part, layout in zip(group.parts if group else (), layouts, strict=True):
         hidden.update(layout.hidden)
+        replaces = any(phrase.ink is Ink.OVERWRITTEN for phrase in part.sentence)
+        role = Role.OVERWRITTEN if replaces else Role.INTERMEDIATE
         for term, way in zip(part.terms, layout.tracks, strict=True):
             frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
-            frame["move"].append(Arrow(way.points, accent=True, straight=True))
+            frame["move"].append(Arrow(way.points, accent=replaces, straight=True))
             if way.chip is not None and term.label:
                 frame["pill"] += factor_pill(arrangement, term, way.chip)
             if part.kind is PartKind.SUM and term.value and moment.share < MOVED:
-                frame["travel"].append(_travel(term, way, arrangement.density.factor))
+                frame["travel"].append(_travel(term, way, arrangement.density.factor, role))
         added = layout.total if moment.share >= ADDED else layout.summands
         if added and moment.share >= MOVED:
             adders[part.target] = Shapes(added)
@@ -100,14 +102,14 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
                     yield Arrow(way.points, faint=is_past, faded=not is_past, straight=True)
 
 
-def _travel(term: Movement, way: Track, size: float) -> Shapes:
+def _travel(term: Movement, way: Track, size: float, role: Role) -> Shapes:
     """Return the value and the product of a term as shapes that move along parts of its line."""
     points = tuple((x, y + way.shift) for x, y in way.points)
     pills = [(points, term.value, Role.PRESERVED)]
     if way.chip is not None and term.factor:
         before, after = split_line(points, way.turn)
-        pills = [(before, term.value, Role.PRESERVED), (after, term.product, Role.OVERWRITTEN)]
-    return Shapes(tuple(Shapes(pill(p[0], text, size, role), path=p) for p, text, role in pills))
+        pills = [(before, term.value, Role.PRESERVED), (after, term.product, role)]
+    return Shapes(tuple(Shapes(pill(p[0], text, size, look), path=p) for p, text, look in pills))
 
 
 def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:
