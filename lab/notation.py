@@ -137,7 +137,7 @@ STRENGTH = {
 }
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
-MARK = "\ue000"  # a private-use character before and after the text of a leaf
+MARK = "\ue000"  # delimits the text of a leaf; names contain only printable characters
 MAX_CHARACTERS = 600  # largest length of a formula; a longer formula is cut
 
 
@@ -213,6 +213,11 @@ def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = P
     A text longer than `MAX_CHARACTERS` is cut, and ends with the number of missing operations.
     """
     return _Writer(leaf, style).write(expression)
+
+
+def pieces(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> list[str]:
+    """Return the text of `render` in pieces: every second piece is the text of a leaf."""
+    return render(expression, lambda each: f"{MARK}{leaf(each)}{MARK}", style).split(MARK)
 
 
 class _Writer:
@@ -328,8 +333,8 @@ class _Writer:
     def _exponent(self, term: Term) -> str:
         if self.style.latex:
             return f"^{{{self._term(term, COMPARISON)}}}"
-        text = self._atom(term, ATOM) if isinstance(term, Leaf | Number) else ""
-        return text.translate(RAISED) if text.isdigit() else f"^{self._term(term, ATOM)}"
+        text = self._term(term, ATOM)
+        return text.translate(RAISED) if text.isdigit() else f"^{text}"
 
 
 def _negated_factors(term: Term) -> tuple[Term, ...] | None:
@@ -457,6 +462,11 @@ def parenthesize(number: str) -> str:
     return f"({number})" if number.startswith("-") else number
 
 
+def is_whole(value: np.ndarray) -> bool:
+    """Return whether all digits of a number are printed: a boolean, or an integer below 10⁷."""
+    return value.dtype.kind in "biu" and abs(int(value)) < 1e7
+
+
 def number_text(value: object, digits: int = 4) -> str:
     """Write a float with `digits` significant digits, and an integer below 10⁷ with all digits.
 
@@ -466,10 +476,8 @@ def number_text(value: object, digits: int = 4) -> str:
         return _float_text(value, digits)
     array = np.asarray(value)
     kind = array.dtype.kind
-    if kind == "b":
-        return str(bool(array))
-    if kind in "iu" and abs(int(array)) < 1e7:
-        return str(int(array))
+    if is_whole(array):
+        return str(array.item())
     if kind == "c":
         return f"{array.item():.3g}"
     return _float_text(array.dtype.type(array), digits)

@@ -14,7 +14,7 @@ from lab.traces.trace import Trace
 @cached_in_record
 def result_notes(trace: Trace) -> tuple[str, ...]:
     """Return sentences about the results: sums of entries, added terms, and cancellation."""
-    called = [name.partition(" = ")[0] for name in trace.names]
+    called = [name.symbol for name in trace.names]
     notes = [
         f"{name} has {value.size} entries: {successor} is the gradient of their sum"
         for name, successor, value in zip(called, called[1:], trace.outputs, strict=False)

@@ -9,7 +9,7 @@ from math import floor, log10, prod
 
 import numpy as np
 
-from lab.notation import Expression, Leaf, calls_of, fold, number_text, render
+from lab.notation import Expression, Leaf, calls_of, fold, is_whole, number_text, render
 
 MOST = 40  # largest number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
@@ -126,9 +126,9 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
-        if holds(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
+        if holds(left, value) and (digits <= SAFE or _is_certain(expression, used)):
             return f"{printed} = {_right_side(expression, used, digits)}"
-        if close is None and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
+        if close is None and abs(value - as_printed(left)) <= CLOSE * abs(as_printed(left)):
             close = digits
     return "" if close is None else f"{printed} ≈ {_right_side(expression, used, close)}"
 
@@ -148,23 +148,23 @@ def _evaluate_printed(
     """Return the value of the right-hand side for operands rounded to `digits`, or None."""
     if not np.all(np.isfinite([*used.values()])):
         return None
-    printed = {leaf: as_printed(number_text(value, digits)) for leaf, value in used.items()}
+    printed = {leaf: as_printed(value, digits) for leaf, value in used.items()}
     return value_of(expression, printed.__getitem__)
 
 
-def as_printed(written: str) -> float:
-    """Return a printed real number or boolean as a float; return nan for a complex number."""
-    if written in ("True", "False"):
-        return float(written == "True")
-    return np.nan if written.endswith("j") else float(written.removeprefix("⚠ "))
+def as_printed(value: object, digits: int = 4) -> float:
+    """Return a real number with the digits that are printed; return nan for a complex number."""
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        return np.nan
+    return float(array) if is_whole(array) else float(f"{float(array):.{digits}g}")
 
 
-def holds(printed: str, value: float | None) -> bool:
-    """Return whether `value` rounds to `printed`, read with four digits: 1.9 means 1.900."""
-    if value is None or not np.isfinite(value) or printed.startswith("⚠"):
-        return value is not None and number_text(value) == printed
-    mantissa, _, exponent = printed.partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    unit = 10.0 ** (int(exponent or 0) - decimals)
-    four = 10.0 ** (floor(log10(abs(as_printed(printed)) or 1)) - 3)
-    return abs(value - as_printed(printed)) <= min(unit, four) / 2 * (1 + 1e-9)
+def holds(left: object, value: float | None) -> bool:
+    """Return whether `value` rounds to `left`, printed with four digits: 1.9 means 1.900."""
+    printed = as_printed(left)
+    if value is None or not np.isfinite([value, printed]).all():
+        return value is not None and number_text(value) == number_text(left)
+    four = 10.0 ** (floor(log10(abs(printed) or 1)) - 3)
+    unit = min(1.0, four) if is_whole(np.asarray(left)) else four
+    return abs(value - printed) <= unit / 2 * (1 + 1e-9)

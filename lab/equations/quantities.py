@@ -20,7 +20,6 @@ from lab.notation import (
     index_formula,
     offsets_text,
     ranges_text,
-    render,
     slot_symbol,
     tap_symbol,
     value_symbol,
@@ -48,9 +47,7 @@ class Quantities(ScanOf):
         """
         name, parent = self.scan.name, self.scan.parent
         several = any(scan.order > 1 for scan in self.trace.scans)
-        if parent is None or not several or "gradient" not in name:
-            return name
-        return f"∇{self.cost} through {parent + 1}"
+        return name if parent is None or not several else f"∇{self.cost} through {parent + 1}"
 
     @property
     def cost(self) -> str:
@@ -155,10 +152,6 @@ class Quantities(ScanOf):
     def formula_at(self, formula: Formula, step: int) -> str:
         """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
         return formula.text(lambda leaf: self.leaf_at(leaf, step), self.sign(formula))
-
-    def right_at(self, formula: Formula, step: int) -> str:
-        """Write the right side of a formula at a step: ``buf[0]·2·x₃ + buf[1]``."""
-        return render(formula.expression, lambda leaf: self.leaf_at(leaf, step))
 
     def equation(self, formula: Formula) -> str:
         """Write the formula of all steps: ``x[t] = x[t−1]²``."""

@@ -18,8 +18,8 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import printable
 from lab.gradients.status import Status, Undefined
-from lab.scans.names import split_name, unique_names
-from lab.scans.node import LoopVariable, ScanParts, scan_name
+from lab.scans.names import readable, split_name, unique_names
+from lab.scans.node import LoopVariable, ScanParts
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 
@@ -228,21 +228,16 @@ def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
     number.  The derivative receives the number if it reads only one loop of this name, without
     another Scan in between.
     """
-    loops = [node for node in nodes if not split_name(_plain_name(node))[0]]
-    names = dict(zip(loops, unique_names([scan_name(node.op) for node in loops]), strict=True))
+    plain = {node: printable(node.op.name or "scan_fn") for node in nodes}
+    loops = [node for node in nodes if not split_name(plain[node])[0]]
+    names = dict(zip(loops, unique_names([plain[loop] for loop in loops]), strict=True))
 
     def name_of(node: Apply) -> str:
-        if node in names:
-            return names[node]
-        base = split_name(_plain_name(node))[1]
-        loop = _loop_of(node, [loop for loop in loops if _plain_name(loop) == base])
-        return scan_name(node.op).removesuffix(base) + (base if loop is None else names[loop])
+        base = split_name(plain[node])[1]
+        loop = _loop_of(node, [loop for loop in loops if plain[loop] == base])
+        return readable(plain[node], base if loop is None else names[loop])
 
     return tuple(map(name_of, nodes))
-
-
-def _plain_name(node: Apply) -> str:
-    return printable(node.op.name or "scan_fn")
 
 
 def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:

@@ -14,7 +14,7 @@ from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.outcomes import PartNames, outcomes, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
-from lab.notation import MARK, Leaf, render, tap_symbol
+from lab.notation import Leaf, pieces, tap_symbol
 from lab.records import cached_property
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable
@@ -38,7 +38,7 @@ class Derivation(Decisions):
         results += [v for g in (*self.states, *self.totals) for v in g.variable.inner_outputs]
         leaves = {v: Leaf(name, None, -1) for v, name in self.names.arguments.items()}
         known = zip(results, formulas(results, leaves), strict=True)
-        return {v: tuple(render(formula, _marked).split(MARK)) for v, formula in known}
+        return {v: tuple(pieces(formula, lambda leaf: leaf.variable)) for v, formula in known}
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -67,14 +67,8 @@ def derivation_of(node: Apply) -> Derivation | None:
     return derivation if isinstance(derivation, Derivation) else None
 
 
-def _marked(leaf: Leaf) -> str:
-    return f"{MARK}{leaf.variable}{MARK}"
-
-
 def _taps(taps: Sequence[int]) -> str:
-    if not taps:
-        return "nothing"
-    return f"({', '.join(map(str, taps))})"
+    return f"({', '.join(map(str, taps))})" if taps else "nothing"
 
 
 def _slots(part: LoopVariable) -> str:

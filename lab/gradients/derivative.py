@@ -36,7 +36,7 @@ from lab.gradients.status import (
     pytensor_gradients,
     status_of,
 )
-from lab.gradients.symbols import cost_symbol, derivative_symbol
+from lab.gradients.symbols import ResultName, cost_symbol, derivative_symbol
 from lab.gradients.verify import verify
 from lab.progress import is_watched, pause
 from lab.retired import RetiredAttribute
@@ -85,12 +85,13 @@ class Derivative:
         return len(self.values) - 1
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[ResultName, ...]:
         """The labels of `values`: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀, and so on."""
         by = self.by or printable(self.wrt.name or "input")
         cost = self.cost or printable(self.values[0].name or "your cost")
         pairs = pairwise(map(cost_symbol, range(self.order + 1)))
-        return (f"C = {cost}", *(f"{new} = {derivative_symbol(old, by)}" for old, new in pairs))
+        later = (ResultName(new, derivative_symbol(old, by)) for old, new in pairs)
+        return ResultName(cost_symbol(0), cost), *later
 
     @property
     def value(self) -> TensorVariable:

@@ -3,6 +3,17 @@
 from lab.notation import RAISED, subscript
 
 
+class ResultName(str):
+    """The name of a result, with a definition if it has one: ``C′ = dC/dx₀`` with the symbol C′."""
+
+    symbol: str
+
+    def __new__(cls, symbol: str, definition: str = "") -> "ResultName":  # noqa: D102
+        name = super().__new__(cls, f"{symbol} = {definition}" if definition else symbol)
+        name.symbol = symbol
+        return name
+
+
 def cost_symbol(order: int) -> str:
     """Write the derivative of order `order` of the cost: C, C′, C″, C‴, C⁗, or C⁽⁵⁾."""
     primes = ("", "′", "″", "‴", "⁗")

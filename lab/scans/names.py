@@ -30,17 +30,17 @@ PREFIXES = {
 }
 
 
-def readable(name: str) -> str:
+def readable(name: str, loop: str = "") -> str:
     """Return the name of a Scan for readers: ``gradient of square`` for ``grad_of_square``.
 
-    Three or more consecutive equal prefixes become a number: ``3-fold gradient of square``.
+    `loop` replaces ``square``.  Three or more equal prefixes become ``3-fold gradient of square``.
     """
     prefixes, name = split_name(name)
     words: list[str] = []
     for word, alike in groupby(PREFIXES[prefix] for prefix in prefixes):
         same = [*alike]
         words += same if len(same) < 3 else [f"{len(same)}-fold {word}"]
-    return " of ".join([*words[:1], *(f"the {word}" for word in words[1:]), name])
+    return " of ".join([*words[:1], *(f"the {word}" for word in words[1:]), loop or name])
 
 
 def split_name(name: str) -> tuple[list[str], str]:

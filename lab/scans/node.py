@@ -289,8 +289,3 @@ def is_scan(node: Apply | None) -> bool:
 def stops_by_itself(node: Apply) -> bool:
     """Return whether the Scan of `node` has an until condition."""
     return bool(node.op.info.as_while)
-
-
-def scan_name(op: Scan) -> str:
-    """Return the name of a Scan for readers; PyTensor names an anonymous Scan ``scan_fn``."""
-    return readable(printable(op.name or "scan_fn"))

@@ -23,7 +23,7 @@ from lab.errors import GraphError
 from lab.notation import Expression, Leaf, Number, fold
 from lab.progress import Progress
 from lab.scans.node import read_node
-from lab.scans.operations import basic_name, operation_name, plain_name
+from lab.scans.operations import FUNCTIONS, basic_name, operation_name, plain_name
 from lab.scans.replacing import as_scans, scan_nodes
 from lab.traces.loop_run import Cell, Computed, ScanRecording
 from lab.traces.run import Ready, checked, run_nodes
@@ -246,8 +246,7 @@ class _Places(Ready):
 
     def _reduced(self, node: Apply, places: np.ndarray) -> np.ndarray:
         axes = range(places.ndim) if node.op.axis is None else node.op.axis
-        name = operation_name(node, node.outputs[0]).partition("(")[0]
-        name = {"sum": "Add", "prod": "Mul"}.get(name, name)
+        name = FUNCTIONS.get(plain_name(node), plain_name(node))
         rest = [axis for axis in range(places.ndim) if axis not in axes]
         rows = places.transpose(*axes, *rest).reshape(-1, *(places.shape[axis] for axis in rest))
         if not len(rows):

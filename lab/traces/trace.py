@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
+from lab.gradients.symbols import ResultName
 from lab.notation import PLAIN, Expression, Leaf, Number, Style, leaves_of, render, summands_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
@@ -246,11 +247,11 @@ class ScanTrace:
     then the until condition.  `formulas` are the results for the write taps in mathematical form.
     `feeds` link its arguments to the tapes and Scan outputs from which they are computed.  If the
     step contains Scans, `nested` contains a trace for each step of a loop of at most 500 steps.
-    `first` is the number of the first recorded step.  `id` is the id of the Scan in the output of
-    ``pytensor.dprint``, if known.
+    `first` is the number of the first recorded step.  A loop that `carries` computes also tangents
+    or power series.  `id` is the id of the Scan in the output of ``pytensor.dprint``, if known.
     """
 
-    name: str
+    called: str
     steps: int
     _: KW_ONLY
     order: int
@@ -267,7 +268,13 @@ class ScanTrace:
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
+    carries: bool = False
     id: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the Scan, with the first recorded step if earlier steps were not recorded."""
+        return self.called + (f", from step {self.first:,}" if self.first else "")
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
@@ -287,12 +294,6 @@ class ScanTrace:
     def held(self) -> tuple[TapeTrace, ...]:
         """The tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
-
-    @property
-    def carries(self) -> bool:
-        """Whether the Scan is a loop that also computes tangents or power series."""
-        is_forward = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
-        return is_forward and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
     def tape(self, argument: int) -> TapeTrace | None:
         """Return the tape or output that has the number `argument` in the Scan; None for others."""
@@ -374,7 +375,7 @@ class Trace:
     outputs: tuple[np.ndarray, ...]
     scans: tuple[ScanTrace, ...]
     _: KW_ONLY
-    names: tuple[str, ...] = ()
+    names: tuple[ResultName, ...] = ()
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()
     backend: str = ""

@@ -14,11 +14,13 @@ from lab.errors import argument_error, check_sequence, check_type, printable
 from lab.gradients.decisions import ReadingGroup, Relation, scan_names
 from lab.gradients.derivative import Derivative
 from lab.gradients.step import Numbering
+from lab.gradients.symbols import ResultName
 from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.backtraces import printed_ids
 from lab.scans.buffers import rows_of
+from lab.scans.names import PREFIXES, split_name
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.scans.slices import current_row, cut_of
@@ -85,7 +87,7 @@ def trace(
     if keep != "all" and rewritten:
         raise argument_error("keep", keep, 'expected "all" for a rewritten graph.')
     given = checked_values(given)
-    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
+    called = [printable(v.name or "") for v in asked] if names is None else names
     everything = as_scans([*asked, *extra])
     ids = printed_ids(asked) if everything[: len(asked)] == asked and not rewritten else {}
     require_scan(everything)
@@ -126,7 +128,7 @@ def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
 def build_trace(
     asked: Sequence[Variable],
     inputs: Sequence[Variable],
-    called: tuple[str, ...],
+    called: Iterable[str],
     values: Values,
     recordings: Sequence[ScanRecording],
     ids: Mapping[object, str] | None = None,
@@ -158,7 +160,7 @@ def build_trace(
         first, n_steps = recording.first, int(values[parts.n_steps])
         scans.append(
             ScanTrace(
-                name=names_of_scans[number] + (f", from step {first:,}" if first else ""),
+                called=names_of_scans[number],
                 steps=recording.steps,
                 order=relation.order if relation is not None else 0,
                 parent=index[above.node] if above is not None else None,
@@ -174,6 +176,7 @@ def build_trace(
                 formulas=step_equations(node, parts),
                 nested=tuple(_nested(parts, step) for step in recording.nested),
                 first=first,
+                carries=above is None and _carries(parts),
                 id=(ids or {}).get(node, ""),
             )
         )
@@ -185,14 +188,21 @@ def build_trace(
     ends |= {(None, i): variable for i, variable in enumerate(asked)}
     names = {v: recordings[n].parts.variables[i].name for v, (n, i) in filled.items()}
     outside = outer_faults(ends, values, names)
-    return Trace(results, tuple(scans), names=called, feeds=fed, inputs=known, outside=outside)
+    named = tuple(name if isinstance(name, ResultName) else ResultName(name) for name in called)
+    return Trace(results, tuple(scans), names=named, feeds=fed, inputs=known, outside=outside)
+
+
+def _carries(parts: ScanParts) -> bool:
+    """Return whether the name of a loop is the name of a Scan of tangents or power series."""
+    word = PREFIXES.get("".join(split_name(parts.name)[0][:1]))
+    return word in ("tangent", "series") and not parts.of_kind(Kind.MIT_MOT)
 
 
 def _nested(parts: ScanParts, step: InnerRun) -> Trace:
     """Return a trace of the Scans inside one step of a Scan."""
     symbols = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return build_trace(
-        list(symbols), parts.inner_inputs, tuple(symbols.values()), step.values, step.recordings
+        list(symbols), parts.inner_inputs, symbols.values(), step.values, step.recordings
     )
 
 
@@ -278,20 +288,15 @@ def _tape_trace(
     used: set[Variable],
 ) -> TapeTrace:
     final = np.asarray(recording.final[part])
-    if part in recording.initial:
-        initial = recording.initial[part]
-        unwritten = recording.unwritten[part]
-    else:
-        initial = np.zeros(final.shape, final.dtype)
-        unwritten = np.ones(len(final), dtype=bool)
-
+    initial = recording.initial[part] if part in recording.initial else np.zeros_like(final)
+    missing = recording.unwritten[part] if part in recording.initial else np.ones(len(final), bool)
     return TapeTrace(
         name=part.name,
         argument=position,
         kind=part.kind,
         tape=part.tape,
         initial=freeze(initial),
-        unwritten=freeze(unwritten),
+        unwritten=freeze(missing),
         reads=tuple(recording.reads.get(part, ())),
         writes=tuple(recording.writes.get(part, ())),
         final=freeze(final),

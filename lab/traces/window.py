@@ -84,15 +84,13 @@ def _bytes_per_step(node: Apply) -> int:
     tape, the trace contains the initial and final rows, the reads, and the writes.  Parameters,
     untraced states, and rows of unknown shape are not counted.
     """
-    parts = read_node(node)
     sizes = 0
-    for part in parts.variables:
+    for part in read_node(node).variables:
         row = (part.inner_outputs or part.inner_inputs)[0].type
         if part.kind in (Kind.PARAMETER, Kind.UNTRACED) or None in row.shape:
             continue
-        tape, held = part.tape, 1
-        if part.kind is Kind.MIT_MOT:
-            held = 2 + len(tape.reads) + len(tape.writes)
+        tape, is_replaced = part.tape, part.kind is Kind.MIT_MOT
+        held = 2 + len(tape.reads) + len(tape.writes) if is_replaced else 1
         sizes += held * int(np.prod(row.shape)) * np.dtype(row.dtype).itemsize
     return sizes
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from lab.errors import LabError, argument_error, check_choice, check_sequence, check_type, listing
+from lab.gradients.decisions import scan_names
 from lab.progress import progress_bar
 from lab.traces.run import Values
 from visual.backends import page
@@ -69,8 +70,7 @@ def _files(
 ) -> dict[str, str | bytes]:
     """Return a dictionary from file names to contents; the final file is the index page."""
     files: dict[str, str | bytes] = {}
-    kinds, sections = PICTURES.values(), list[str]()
-    titles, errors = list[str](), list[LabError]()
+    kinds, sections, errors = PICTURES.values(), list[str](), list[LabError]()
     for kind in progress_bar(kinds, "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
@@ -83,12 +83,11 @@ def _files(
             links = ", ".join(f'<a href="{name}">{suffix}</a>' for suffix, name in names.items())
             svg = page.picture(picture.svg(), f"Picture: {kind.name}")
             section = f"<p>{text(picture.description)} Files: {links}.</p>\n{svg}"
-            titles.append(picture.title)
         head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
         sections.append(f"{head}{section}</section>\n")
-    if not titles:  # the loop or its options caused all errors
+    if len(errors) == len(kinds):  # the loop or its options caused all errors
         raise errors[0]
-    title = f"Pictures of {titles[0].split(',')[0]}"
+    title = f"Pictures of {scan_names(study.scans)[0]}"
     items = (f'<li><a href="#{k.name}">{k.name}</a>: {text(k.about)}</li>' for k in kinds)
     nav = f"<h1>{text(title)}</h1>\n<nav><ul>{''.join(items)}</ul></nav>\n"
     files["index.html"] = page.document(title, THEMES[theme], nav + "".join(sections))

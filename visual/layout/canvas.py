@@ -27,6 +27,7 @@ ARRAYS = f"{STRIPS}; {NORM}"
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
 EVERY_ROLE: Mapping[Role, str] = {role: "" for role in Role if role is not Role.PANEL}
+FormulaLine = tuple[str, int, str]  # words, indent in letters, and the formula if the line is cut
 FOLDS = "⋯ and a number: the number of hidden columns"
 
 
@@ -45,7 +46,7 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 
-def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
+def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[FormulaLine]:
     """Return a formula as lines of at most `letters` letters. All lines but the first are indented.
 
     Lines break between words, and a long word breaks between factors. An ellipsis replaces the text
@@ -59,9 +60,11 @@ def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -
             if len(piece.rstrip()) > left and lines[-1]:
                 lines.append("")
             lines[-1] += piece
+    result = [(line.rstrip(), indent * (n > 0), "") for n, line in enumerate(lines[:most])]
     if len(lines) > most:
-        lines[most - 1 :] = [f"{lines[most - 1][: max(room - 2, 0)].rstrip()} …"]
-    return [f"{' ' * indent * (n > 0)}{line.rstrip()}" for n, line in enumerate(lines)]
+        words = f"{lines[most - 1][: max(room - 2, 0)].rstrip()} …"
+        result[-1] = words, result[-1][1], content
+    return result
 
 
 def scene_with_legend(

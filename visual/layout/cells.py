@@ -152,9 +152,10 @@ def _array_inside(
         room = max(text.width, least) + 4
         yield text
     yield from strip(box, value, room)
-    words, room = f"{value_text(value)} {'×'.join(map(str, value.shape))}", box.width - 6
+    number, shape, room = value_text(value), "×".join(map(str, value.shape)), box.width - 6
+    words = f"{number} {shape}"
     if text_width(words, SMALL_SIZE, mono=True) > room:
-        words = words.replace("‖ ", "‖")
+        words = f"{number}{shape}"
     if text_width(words, SMALL_SIZE, mono=True) > room:  # the strip shows the shape
         words = value_within(value, room, SMALL_SIZE)
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)

@@ -42,8 +42,7 @@ class NamedScan(Quantities):
     @property
     def differentiated(self) -> str:
         """The differentiated cost, with its definition if the trace has one: ``C′ = dC/dx₀``."""
-        named = (text for text in self.trace.names if text.startswith(f"{self.cost} = "))
-        return next(named, self.cost)
+        return next((name for name in self.trace.names if name.symbol == self.cost), self.cost)
 
     def moment(self, step: int) -> tuple[int, str]:
         """Return the number of a step among the steps of all Scans, and the name of the step.

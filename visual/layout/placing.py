@@ -15,7 +15,7 @@ from visual.layout.canvas import GapMark, formula_lines, scene_with_legend
 from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, low_width
 from visual.layout.columns import Gap, with_long_gaps
 from visual.layout.sheet import SCREEN, Sheet
-from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Key, Line, Note, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, TextLook, fitted, folded, text_width
@@ -262,7 +262,7 @@ class _Layout:
                 yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
                 yield fitted(x, y + 27, place, room, SMALL, "middle", muted=True)
 
-    def _beside(self, y: float, name: str, notes: Sequence[str] = ()) -> Iterator[Text]:
+    def _beside(self, y: float, name: str, notes: Sequence[Note] = ()) -> Iterator[Text]:
         """Yield the name and the notes to the left of a line."""
         x, room = self.left - 12, self.left - self.sheet.margin - 12
         if name:
@@ -325,28 +325,26 @@ class _Layout:
         for symbols, numbers in row.formulas:
             lines = formula_lines(symbols, letters, MOST_LINES, indent)
             more = formula_lines(numbers, letters, MOST_LINES) if numbers else []
-            if more and len(lines) == 1 and len(lines[0]) + 4 + len(numbers) <= letters:
-                x = self.left + len(lines[0]) * wide + 24
+            if more and len(lines) == 1 and len(lines[0][0]) + 4 + len(numbers) <= letters:
+                x = self.left + len(lines[0][0]) * wide + 24
                 shapes.append(Text(x, y + 12, numbers, SMALL, mono=True, muted=True))
                 more = []
-            for number, line in enumerate([*lines, *more]):
-                is_numbers, words = number >= len(lines), line.lstrip()
-                whole = numbers if is_numbers else symbols
-                look = TextLook(mono=True, muted=is_numbers, title=whole * line.endswith("…"))
-                x = self.left + (len(line) - len(words)) * wide
-                shapes.append(Text(x, y + 12, words, SMALL, **look))
+            for number, (words, inside, title) in enumerate([*lines, *more]):
+                look = TextLook(mono=True, muted=number >= len(lines), title=title)
+                shapes.append(Text(self.left + inside * wide, y + 12, words, SMALL, **look))
                 y += LINE
         return shapes, y + 12 * bool(row.formulas)
 
 
-def _folded(note: str, room: float) -> list[str]:
-    """Return the lines of a note. A note about positions can break only at its arrow."""
-    read, arrow, written = note.partition(" → ")
-    if arrow and text_width(note, SMALL) > room:
-        return [read, f"→ {written}"]
-    if text_width(note, SMALL) <= room or any(text_width(w, SMALL) > room for w in note.split()):
-        return [note]
-    return folded(note, room, SMALL)
+def _folded(note: Note, room: float) -> list[str]:
+    """Return the lines of a note. A text breaks between words if each word fits."""
+    whole = note if isinstance(note, str) else " ".join(note)
+    if text_width(whole, SMALL) <= room:
+        return [whole]
+    if not isinstance(note, str):
+        return [*note]
+    fits = all(text_width(word, SMALL) <= room for word in note.split())
+    return folded(note, room, SMALL) if fits else [note]
 
 
 def _beneath(area: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:

@@ -19,6 +19,7 @@ from visual.scene.theme import Role
 
 Key = tuple[int, int]  # the number of a block, and the number of a column in the block
 Head = tuple[str, str]  # the two lines of text above a column
+Note = str | tuple[str, str]  # a text, or two texts that can be on two lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class Line:
     """
 
     cells: Sequence[Cell]
-    notes: Sequence[str] = ()
+    notes: Sequence[Note] = ()
     heads: Mapping[Key, Head] = field(default_factory=dict)
     name: str = ""
     low: bool = False

@@ -111,9 +111,8 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
 
 def explanation(trace: Trace) -> list[str]:
     """Return a sentence about the new Scans of each order, and a sentence with the counts."""
-    names = [name.split(" = ")[0] for name in trace.names]
-    is_series = names == [*map(cost_symbol, range(len(names)))]
-    last = (len(names) - 1) * is_series  # the order of the final output, or 0 if it is unknown
+    is_series = all(name.symbol == cost_symbol(n) for n, name in enumerate(trace.names))
+    last = (len(trace.names) - 1) * is_series  # the order of the final output, or 0 if unknown
     orders = max([last, *(scan.order for scan in trace.scans)])
     steps = [[_step_function(s) for s in trace.scans if s.order == n] for n in range(orders + 1)]
     scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 from lab.errors import argument_error, check_integer, listing
-from lab.notation import integers, tap_symbol
+from lab.notation import integers, shifted, tap_symbol
 from lab.tape import ONE_READ, Kind, Tape
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
@@ -128,7 +128,7 @@ class TapsTable(Table):
 def _reversal(tape: Tape) -> str:
     """Return a sentence about the change of signs, with the first nonzero tap as an example."""
     tap = next(filter(None, tape.taps), 0)
-    old, new = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
+    old, new = (shifted("t", each) for each in (tap, -tap))
     example = f" ({old} becomes {new})" if tap else ""
     return (
         "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "

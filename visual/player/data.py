@@ -19,6 +19,7 @@ from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import CHIP, DENSE, Arrangement, arrange
 from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.frames import shares
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.states import near_scans, spans
 from visual.pictures.machine.tracks import part_layouts
@@ -138,6 +139,7 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
     given = text.place if isinstance(text, Numeral) and text.style is NumberStyle.PLAIN else None
     return {
         **{field.name: _plain(getattr(cell, field.name)) for field in fields(content.SlotCell)},
+        "keys": [{**_plain(key), "values": _plain(shares(key), 4)} for key in cell.keys],
         "wrong_from": wrong_from,
         "scan": row.scan,
         "tape": row.tape,

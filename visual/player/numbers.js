@@ -59,13 +59,11 @@ function numberText(value, digits = 4) {
   return isAll ? short : writeNumber(value, digits, true);
 }
 
-/** Return whether a number equals a printed text to half a unit of its last digit, as in Python. @param {string} text @param {number} value */
-function holds(text, value) {
-  if (!Number.isFinite(value) || text.startsWith("⚠")) return numberText(value) === text;
-  const [mantissa, power = "0"] = text.split("e");
-  const unit = 10 ** (Number(power) - (mantissa.split(".")[1] ?? "").length);
-  const four = 10 ** (Math.floor(Math.log10(Math.abs(Number(text)) || 1)) - 3);
-  return Math.abs(value - Number(text)) <= (Math.min(unit, four) / 2) * (1 + 1e-9);
+/** Return whether a number rounds to another number, printed with four digits, as in Python. @param {number} left @param {number} value */
+function holds(left, value) {
+  if (![left, value].every(Number.isFinite)) return numberText(value) === numberText(left);
+  const rounded = Number(numberText(left)), unit = 10 ** (Math.floor(Math.log10(Math.abs(rounded) || 1)) - 3);
+  return Math.abs(value - rounded) <= (unit / 2) * (1 + 1e-9);
 }
 
 // A machine whose numbers are computed from given values. In the data, a number is {n, s}: the place
@@ -103,32 +101,35 @@ class Live {
 
   bind(node) {
     if (node.check?.length) this.equation(node);
+    const places = Array.isArray(node.entries) ? node.entries.map(({ n }) => n) : []; // a text has no place
+    if (places[0] !== undefined) define(node, "values", () => places.map((place) => this.numbers[place]));
     for (const [key, value] of Object.entries(node)) {
       if (!value || typeof value !== "object") continue;
-      if ("n" in value) define(node, key, () => STYLES[value.s](this.numbers[value.n]));
+      if ("n" in value) define(node, key, () => this.write(value));
       else if (key !== "check") this.bind(value);
     }
   }
 
+  /** Return a number of the data in its style, and a text unchanged. @param {any} text @param {number=} digits */
+  write(text, digits) {
+    return "n" in Object(text) ? STYLES[text.s](this.numbers[text.n], digits) : text;
+  }
+
   /** Define the sign of a sentence, = or ≈, and the equation with enough digits to be true. @param {any} part */
   equation(part) {
-    const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
-    const [{ text: name }, left] = sentence;
-    const right = sentence.slice(at + 1).map(({ text, ink }) => ({ text, isNumber: ink !== "plain" }));
-    const operands = right.filter(({ isNumber }) => isNumber);
-    const value = ({ text }) => ("n" in Object(text) ? this.numbers[text.n] : text === "True" ? 1 : Number(text) || 0);
-    const printed = ({ text }, digits) => ("n" in Object(text) ? STYLES[text.s](this.numbers[text.n], digits) : text);
+    const { sentence, check, exact: name } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
+    const [left, , ...right] = sentence.slice(at - 1).map(({ text }) => text);
+    const operands = right.filter((text) => "n" in Object(text));
     const rightSide = (digits) => {
-      const exact = operands.map(value);
-      const used = exact.every(Number.isFinite) ? exact.map((number) => Number(numberText(number, digits))) : exact;
-      return compute(check, { "": used }).at(-1);
+      const areFinite = operands.every(({ n }) => Number.isFinite(this.numbers[n]));
+      const used = operands.map(({ n }) => [n, areFinite ? Number(numberText(this.numbers[n], digits)) : this.numbers[n]]);
+      return compute(check, { "": Object.fromEntries(used) }).at(-1);
     };
-    const isTrue = (digits) => holds(left.text, rightSide(digits));
+    const isTrue = (digits) => holds(this.numbers[left.n], rightSide(digits));
     define(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
     define(part, "exact", () => {
-      const digits = DIGITS.find(isTrue);
-      const texts = right.map((piece) => (piece.isNumber ? printed(piece, digits ?? DIGITS.at(-1)) : piece.text));
-      return `${name.replace(/:\s*$/, "")} = ${left.text} ${digits ? "=" : "≈"} ${texts.join("")}`;
+      const digits = DIGITS.find(isTrue), texts = right.map((text) => this.write(text, digits ?? DIGITS.at(-1)));
+      return `${name} = ${this.write(left)} ${digits ? "=" : "≈"} ${texts.join("")}`;
     });
   }
 }

@@ -130,14 +130,14 @@ class Picture {
     }
   }
 
-  /** Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry. @param {any} node @param {string[]} entries */
-  entries(node, entries) {
+  /** Draw the numbers of an array: stacked texts, a strip of bars, or only the chosen entry. @param {any} node @param {string[]} entries @param {number[]} values */
+  entries(node, entries, values) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
     const isChosen = !cell.is_listed && this.entry !== null && this.entry < count;
     node.value.textContent = isChosen ? entries[this.entry] : "";
     if (isChosen) return;
-    const heights = shares(entries);
+    const heights = shares(values);
     cell.entries.forEach(([x, y, width, reach], n) => {
       const kind = `${cell.is_listed ? "" : "bar"}${n === this.entry ? " chosen" : ""}`;
       if (cell.is_listed) return shape("text", { x, y, "data-entry": n, class: kind }, list, entries[n]);
@@ -147,13 +147,13 @@ class Picture {
   }
 
   /** Show the role and the number of a cell, with further classes `kinds`. @param {any} node @param {Key} key @param {string[]} kinds */
-  showCell(node, { role, text, entries }, kinds) {
+  showCell(node, { role, text, entries, values }, kinds) {
     const kind = [role, ...kinds].join(" "), state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
     node.shown = state;
     node.group.setAttribute("class", `cell ${kind}`);
     node.group.dataset.role = role;
-    if (entries.length) this.entries(node, entries);
+    if (entries.length) this.entries(node, entries, values);
     else [node.value.textContent] = [text, node.list.replaceChildren()];
     node.value.removeAttribute("textLength");
     compress(node.value, node.cell.width - 4);
@@ -248,9 +248,8 @@ Picture.count = 0;
 /** Return the width of a text in em. @param {string} text @param {Map<string, number>} widths  of letters */
 const textWidth = (text, widths) => [...text].reduce((sum, letter) => sum + (widths.get(letter) ?? 1), 0);
 
-/** Return printed numbers as fractions of the largest finite number, like `shares` in Python. @param {string[]} entries */
-function shares(entries) {
-  const values = entries.map((text) => Number({ True: 1, False: 0 }[text] ?? text.replace("⚠ ", "").replace("inf", "Infinity")));
+/** Return numbers as fractions of the largest finite number, like `shares` in Python. @param {number[]} values */
+function shares(values) {
   const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite)) || 1;
   return values.map((value) => clamp(value / largest || 0, -1, 1));
 }

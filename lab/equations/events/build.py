@@ -9,7 +9,7 @@ import numpy as np
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import PLAIN, Leaf
+from lab.notation import PLAIN, Leaf, render
 from lab.records import cached_property
 from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
 
@@ -155,7 +155,8 @@ class _StepEvents:
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         if formula is None:
             return write(kind=kind)
-        sign, right = builder.named.sign(formula), builder.named.right_at(formula, self.step)
+        named, sign = builder.named, builder.named.sign(formula)
+        right = render(formula.expression, lambda leaf: named.leaf_at(leaf, self.step))
         used = reads_of(formula.leaves, self.read)
         expression = formula.expression if len(used) == len(formula.leaves) else None
         write = partial(write, sign=sign, right=right, reads=used, expression=expression)

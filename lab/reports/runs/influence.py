@@ -195,8 +195,7 @@ def influence(
         trace = trace_of(derivative, known)
     loops = scan_names(nodes)
     check_type("trace", trace, Trace, "a Trace of the derivative")
-    traced = (s.name.removesuffix(f", from step {s.first:,}" * (s.first > 0)) for s in trace.scans)
-    if tuple(traced) != loops:
+    if tuple(each.called for each in trace.scans) != loops:
         raise argument_error("trace", trace, f"expected a trace of {listing(loops)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, read_node(nodes[number]), known)

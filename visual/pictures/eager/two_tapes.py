@@ -24,7 +24,7 @@ from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
-from visual.pictures.eager.nodes import NodeEvents, node_name, value_cell
+from visual.pictures.eager.nodes import NodeEvents, value_cell
 from visual.pictures.unrolled.graph import QuantityNode, Unrolling
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
@@ -49,14 +49,14 @@ WORDS = {
 class TapeSide:
     """The quantities on one kind of tape: on the eager tape, or on the tapes of the Scans.
 
-    `quantities` maps the name of a quantity to its row and its cells: cell 0 contains the value,
+    `quantities` maps the number of a quantity to its row and its cells: cell 0 contains the value,
     and cell 1 the gradient, if any. A row is START for an initial value, the number of a step, or,
     for a value after the loop, the number of steps. `arrows` contains the arrows between values,
-    then the arrows between gradients, as pairs of names. `sums` describe the memory.
+    then the arrows between gradients, as pairs of numbers. `sums` describe the memory.
     """
 
-    quantities: Mapping[str, tuple[int, Mapping[int, Cell]]]
-    arrows: Sequence[Sequence[tuple[str, str]]]
+    quantities: Mapping[int, tuple[int, Mapping[int, Cell]]]
+    arrows: Sequence[Sequence[tuple[int, int]]]
     sums: Sequence[str]
 
 
@@ -133,9 +133,9 @@ class TwoTapes(Table):
     def _cells(self, side: int, row: int) -> Iterator[Sequence[Cell]]:
         """Yield the cells of each quantity of a side in a row."""
         moments = [self._moment(row, n) for n in (0, 1)]
-        for name, (own, cells) in self.sides[side].quantities.items():
+        for number, (own, cells) in self.sides[side].quantities.items():
             if own == row:
-                named = ((n, replace(cell, id=(side, n, name))) for n, cell in cells.items())
+                named = ((n, replace(cell, id=(side, n, number))) for n, cell in cells.items())
                 yield [replace(c, column=(0, 2 * side + n), moment=moments[n]) for n, c in named]
 
     def _moment(self, row: int, is_gradient: int) -> Moment:
@@ -151,7 +151,7 @@ class TwoTapes(Table):
 def eager_side(recording: Recording, steps: int) -> TapeSide:
     """Return the values and total gradients of the recording of a loop that runs `steps` steps."""
     nodes, size = NodeEvents.each(recording), 0
-    quantities = dict[str, tuple[int, dict[int, Cell]]]()
+    quantities = dict[int, tuple[int, dict[int, Cell]]]()
     first = next((n.record.number for n in nodes if n.record.step is not None), 0)
     for node in nodes:
         number, row = node.record.number, node.record.step
@@ -159,7 +159,7 @@ def eager_side(recording: Recording, steps: int) -> TapeSide:
             row = START if number <= first else steps
         role, label = Role.INPUT if node.is_start else Role.INTERMEDIATE, node.label
         value = value_cell(role, node.record.value, label, label, f"value of node {number}")
-        quantities[node.name] = row, {0: value}
+        quantities[number] = row, {0: value}
         if node.end is not None:
             role = Role.SEED if len(node.received) == node.is_seeded else Role.INTERMEDIATE
             role = Role.RESULT if node.is_start else role
@@ -167,11 +167,11 @@ def eager_side(recording: Recording, steps: int) -> TapeSide:
             label = f"dC/d{node.name}"
             gradient = value_cell(role, node.end.total, meaning, label, key, "dC/dn")
             size += 0 if gradient.value is None else gradient.value.nbytes
-            quantities[node.name][1][1] = gradient
-    sent = ((node, each.source) for node in nodes for _, each in node.received)
+            quantities[number][1][1] = gradient
+    pairs = [(node.record.number, each.source) for node in nodes for _, each in node.received]
     arrows = (
-        [(node_name(parent), node.name) for node in nodes for parent in node.record.parents],
-        [(node_name(source), node.name) for node, source in sent if source is not None],
+        [(parent, node.record.number) for node in nodes for parent in node.record.parents],
+        [(source, number) for number, source in pairs if source is not None],
     )
     memory = (
         f"eager tape: {counted(len(nodes), 'node')}, {recording.bytes(0):,} bytes of values, "
@@ -186,37 +186,33 @@ def scan_side(trace: Trace) -> TapeSide:
     forward, backward = (NamedScan(trace, number) for number in (0, back))
     graph, last = Unrolling(trace, (0, back)), trace.scans[0].steps - 1
     nodes = {number: node for number, node in enumerate(graph.nodes) if not node.lane.direct}
-    values = {node.label: node for node in nodes.values() if node.lane.scan == 0}
-    slots = {n: v.label for n, v in nodes.items() if v.lane.scan == 0 and v.lane.argument >= 0}
-    names, quantities = dict[int, str](), dict[str, tuple[int, dict[int, Cell]]]()
-    for label in slots.values():
-        node = values[label]
+    values = {(v.lane.variable, v.index): n for n, v in nodes.items() if v.lane.scan == 0}
+    owners, quantities = dict[int, int](), dict[int, tuple[int, dict[int, Cell]]]()
+    for number, node in nodes.items():
+        if node.lane.scan != 0 or node.lane.argument < 0:
+            continue
         row, role = (node.step, Role.INTERMEDIATE) if node.step is not None else (START, Role.INPUT)
         cell = _cell(forward, node, role, f", slot {node.row} of {node.lane.variable}")
-        quantities[label] = row, {0: cell}
+        quantities[number] = row, {0: cell}
+    between_values = [pair for pair in graph.edges if quantities.keys() >= {*pair}]
     for number, node in nodes.items():
         tape = backward.scan.tape(node.lane.argument)
         if node.lane.scan == 0 or tape is None or tape.gradient_of is None:
             continue
-        label = forward.quantity_name(tape.gradient_of, node.index)
+        owner = values.get((tape.gradient_of, node.index))
         role = Role.UNNEEDED if node.role is Role.SEED and not node.value.any() else node.role
         details = f", slot {node.row} of {tape.name}" if tape.tape.reads else ""
         if tape.is_total:
             role, details = Role.RESULT, ", to which every step adds"
         gradient = _cell(backward, node, role, details)
-        if label in quantities:
-            quantities[label][1][1] = gradient
-        elif label in values:
-            value, label = _cell(forward, values[label], Role.INPUT), node.label
-            if tape.used:
-                row = START if node.step is None else last - node.step
-                quantities[label] = row, {0: value, 1: gradient}
-        names[number] = label
-    arrows = [
-        [(known[a], known[b]) for a, b in graph.edges if {a, b} <= known.keys()]
-        for known in (slots, names)
-    ]
-    return TapeSide(quantities, arrows, [*_sums(forward.scan, backward.scan)])
+        if owner in quantities:
+            quantities[owner][1][1], owners[number] = gradient, owner
+        elif owner is not None and tape.used:
+            row = START if node.step is None else last - node.step
+            value = _cell(forward, nodes[owner], Role.INPUT)
+            quantities[number], owners[number] = (row, {0: value, 1: gradient}), number
+    between = [(owners[a], owners[b]) for a, b in graph.edges if owners.keys() >= {a, b}]
+    return TapeSide(quantities, [between_values, between], [*_sums(forward.scan, backward.scan)])
 
 
 def _cell(named: NamedScan, node: QuantityNode, role: Role, details: str = "") -> Cell:

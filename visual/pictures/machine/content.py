@@ -135,7 +135,7 @@ class Equation:
     """The equation of a write.
 
     `sentence` shows the digits of the cells. `exact` shows enough digits for a true equation, if
-    possible, or symbols. In a page, `check` computes the right side from the printed numbers.
+    possible, or symbols. In a page, `exact` is the left side, and `check` computes the right side.
     """
 
     sentence: tuple[Phrase, ...]

@@ -3,12 +3,11 @@
 `frame_of` returns the shapes by layer. Shapes of later layers cover shapes of earlier layers.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from lab.equations.numbers import as_printed
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
 from visual.pictures.machine.content import Ink, Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
@@ -138,15 +137,17 @@ def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
         for (x, y), number in zip(place.entries, key.entries, strict=True):
             yield Text(x, y, number, 11, "middle", bold=True, role=role)
     elif key.entries:  # a bar for each number, upward or downward from the middle of the cell
-        for (x, y, _, high), share in zip(place.entries, shares(key.entries), strict=True):
+        for (x, y, _, high), share in zip(place.entries, shares(key), strict=True):
             yield Polyline(((x, y), (x, y - high * share)))
     else:
         (x, y), room, size = place.anchors[1], place.width - 4, place.letters
         yield fitted(x, y, key.text, room, size, "middle", bold=True, role=role)
 
 
-def shares(entries: Sequence[str]) -> list[float]:
-    """Return printed numbers as fractions of the largest finite number, from -1 to 1."""
-    values = np.array([*map(as_printed, entries)])
+def shares(key: Key) -> list[float]:
+    """Return the entries of an array as fractions of the largest finite entry, from -1 to 1."""
+    if key.array is None or not key.entries:
+        return []
+    values = np.ravel(np.real(key.array) * np.isrealobj(key.array)).astype(float)  # complex: 0
     largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values)) or 1.0
     return np.clip(np.nan_to_num(values / largest, nan=0.0), -1, 1).tolist()

@@ -5,8 +5,9 @@ the same events as the run, with places instead of values. `PlacedEvents` pairs 
 run with its event of the program.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +42,13 @@ class Numeral(str):
         return numeral
 
 
-def check_of(expression: Expression, operands: Sequence[Leaf]) -> tuple[Instruction, ...]:
-    """Return the right side of an equation as instructions, whose inputs are the operands."""
-    instructions = Instructions()
-    instructions.term(expression, lambda leaf: instructions.add("input", "", operands.index(leaf)))
-    return tuple(instructions.lines)
+def check_of(
+    expression: Expression, reads: Mapping[Leaf, tuple[Any, ...]]
+) -> tuple[Instruction, ...]:
+    """Return the right side of an equation as instructions; `reads` reads the operands."""
+    right = Instructions()
+    right.term(expression, lambda leaf: right.add(*reads[leaf]))
+    return tuple(right.lines)
 
 
 class PlacedEvents(Events):

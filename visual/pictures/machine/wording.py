@@ -18,7 +18,7 @@ from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.equations.factors import ONE
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
-from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, parenthesize, render
+from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, parenthesize, pieces
 from lab.records import cached_property
 from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
 from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
@@ -26,7 +26,6 @@ from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, c
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
 MOST_FACTORS = 2  # the maximum number of factors in a reason
-MARK = "\ue000"  # a private-use character before and after the number of a leaf in a formula
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
@@ -158,21 +157,19 @@ class Wording:
         new = self.scalar(write.new)
         if expression is None or new is None or len(numbers) < len(operands):
             return self._in_symbols(write)
-        marks = {leaf: f"{MARK}{n}{MARK}" for n, leaf in enumerate(numbers)}
-        line = render(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
-        # Texts and operands alternate. A sum starts with an operand.
-        pieces = [operands[int(text)] if n % 2 else text for n, text in enumerate(line.split(MARK))]
-        order = [piece.leaf for piece in pieces if isinstance(piece, Operand)]
+        marks = {operand.leaf: f"{n}" for n, operand in enumerate(operands)}
+        split = pieces(expression, marks.__getitem__, IN_SUMS if write.terms else PLAIN)
+        line = [operands[int(text)] if n % 2 else text for n, text in enumerate(split)]
         finite = numbers if all(map(np.isfinite, map(float, numbers.values()))) else {}
 
         def right_value(digits: int) -> float | None:
             """Return the value of the right side for numbers that are printed with `digits`."""
-            printed = {leaf: as_printed(number_text(n, digits)) for leaf, n in finite.items()}
+            printed = {leaf: as_printed(n, digits) for leaf, n in finite.items()}
             return value_of(expression, (numbers | printed).__getitem__)
 
         def right_phrases(digits: int) -> Iterator[Phrase]:
             """Yield the texts and the numbers of the right side, with this number of digits."""
-            for n, piece in enumerate(pieces):
+            for n, piece in enumerate(line):  # a sum starts with an empty text and an operand
                 if isinstance(piece, Operand):
                     text = number_text(numbers[piece.leaf], digits)
                     style = NumberStyle.PLAIN if n == 1 and write.terms else NumberStyle.FACTOR
@@ -182,16 +179,17 @@ class Wording:
                 elif piece:
                     yield Phrase(piece)
 
-        result = number_text(new)
-        digits = next((d for d in DIGITS if holds(result, right_value(d))), None)
-        left = self._left(write)
-        sign = Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN)
+        digits = next((d for d in DIGITS if holds(new, right_value(d))), None)
+        left, right = self._left(write), tuple(right_phrases(FOUR))
+        sentence = *left, Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN), *right
+        name = f"{self.quantity(write.slot)}{self._bracket(write.new)}"
+        if isinstance(left[-1].text, Numeral):
+            constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
+            texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
+            inputs = {n: ("input", "", t.place) for n, t in texts if isinstance(t, Numeral)}
+            return Equation(sentence, name, check_of(expression, {**constants, **inputs}))
         exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
-        return Equation(
-            (*left, sign, *right_phrases(FOUR)),
-            f"{left[-2].text.removesuffix(':  ')} = {result} {'=' if digits else '≈'} {exact}",
-            check_of(expression, order) if isinstance(self.events, PlacedEvents) else (),
-        )
+        return Equation(sentence, f"{name} = {number_text(new)} {'=' if digits else '≈'} {exact}")
 
     def _sum(self, event: Event, write: Write) -> RightSide:
         """Return a sum as products of numbers, or (None, []) for a product of arrays."""
@@ -230,7 +228,8 @@ class Wording:
             return Equation(left)
         reads = zip(leaves_of(write.expression), write.reads, strict=True)
         names = {leaf: r.slot.quantity if r.slot else r.name for leaf, r in reads}
-        right, bracket = render(write.expression, names.__getitem__), self._bracket(write.new)
+        right = "".join(pieces(write.expression, names.__getitem__))
+        bracket = self._bracket(write.new)
         right = f"({right}){bracket}" if bracket else right
         sign = " = " if bracket or not np.ndim(write.new) else " is the norm of "
         return Equation((*left, Phrase(sign), Phrase(right)), write.formula)

@@ -13,7 +13,7 @@ from lab.notation import ranges_text
 from visual.layout.canvas import EVERY_ROLE, heading, scene_with_legend
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
+from visual.pictures.phases.pieces import LINE, SMALL, Pieces
 from visual.pictures.phases.sentences import legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
@@ -43,9 +43,11 @@ def phases(
     rows = above(*_rows(pieces, sheet), apart=BETWEEN)
     verdicts = {item.verdict for phase in record.phases for item in phase.items}
     legend = {**EVERY_ROLE, **legend_of(verdicts)}
-    source = scan_name(record.forward, None if of is None else of.parent)
+    parent = None if of is None else of.parent
+    source = record.forward if parent is None else parent.numbered_name
     subject = f"order {record.order}" if of is None else f"gradient of {of.differentiated}"
-    title = f"{scan_name(record.backward, of)}: built from {source} in eleven phases"
+    name = record.backward if of is None else of.numbered_name
+    title = f"{name}: built from {source} in eleven phases"
     about = f"{subject} · each phase adds a part of the step"
     return scene_with_legend(
         over(gap(sheet.line), above(heading(title, [about], sheet), rows)),

@@ -88,7 +88,7 @@ class Pieces:
                     yield from flow(slots, self.width, 0)
             case 10:
                 if items:
-                    name = scan_name(self.record.backward, self.of)
+                    name = self.record.backward if self.of is None else self.of.numbered_name
                     text = fitted(EDGE, 15, name, self.width - 2 * EDGE, SMALL)
                     width = text.width + 2 * EDGE
                     yield sized(width, LINE, outline(0, 1, width, CHIP), text)
@@ -213,11 +213,6 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
         else:
             lines.append(part)
     return lines
-
-
-def scan_name(name: str, of: NamedScan | None) -> str:
-    """Return the name of a Scan. If its run is known, the name includes its number."""
-    return name if of is None else of.numbered_name
 
 
 def _wide(content: str) -> float:

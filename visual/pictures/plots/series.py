@@ -28,13 +28,15 @@ FEW, WRITTEN = 4, 8  # maxima: entries of an array with curves, columns of a map
 class Series:
     """The values of a quantity. ``values[i]``, a number or an array, is the value at ``index[i]``.
 
-    The indices are in ascending order, and `across` names their axis.
+    The indices are in ascending order, and `across` names their axis. `cost` is the differentiated
+    cost of a gradient.
     """
 
     name: str
     index: np.ndarray
     values: np.ndarray
     across: str = "index"
+    cost: str = ""
 
     @property
     def is_scalar(self) -> bool:
@@ -76,8 +78,7 @@ class PlottedQuantity:
         """The curves of numbers. Several curves have costs or entries as names."""
         series = self.series[0]
         if self.is_size:
-            costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
-            return [replace(s, name=cost) for s, cost in zip(self.series, costs, strict=True)]
+            return [replace(sizes, name=sizes.cost) for sizes in self.series]
         if not series.is_scalar and series.table.shape[1] <= FEW:
             entries = enumerate(series.table.T)
             return [replace(series, name=f"[{n}]", values=entry) for n, entry in entries]
@@ -114,10 +115,10 @@ def series_of(
         order = np.argsort(index, kind="stable")
         if steps is not None:
             order = order[(index[order] >= steps.start) & (index[order] <= steps.stop)]
-        values, name = tape.final[rows[order]], " ".join(named.variable_label(tape).split())
+        values, name = tape.final[rows[order]], named.variable_label(tape)
         values = np.abs(values) if values.dtype.kind == "c" else values
         if values.size:
-            yield Series(name, index[order], values.astype(float), across)
+            yield Series(name, index[order], values.astype(float), across, named.cost)
 
 
 def table_of(series: Sequence[Series]) -> ReportTable:

@@ -85,12 +85,12 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
             table = f"{number}{named.scan.name}{'' if series.is_scalar else f': {series.name}'}"
             yield PlottedQuantity(f"{number}{series.name}", (series,), table=table, rank=rank)
     for loop in (named for named in scans if named.parent is None):
-        sizes: dict[str, list[Series]] = {}  # |dC/dx|, |dC′/dx| … by state
+        sizes: dict[object, list[Series]] = {}  # |dC/dx|, |dC′/dx| … by state and part
         for named in NamedScan.each(loop.trace):
             tapes = [t for t in named.scan.tapes if t.gradient_of is not None and not t.is_total]
-            is_gradient = named.scan.parent == loop.number
-            for series in series_of(named, steps, tapes) if is_gradient else ():
-                sizes.setdefault(series.sizes.name.partition("/")[2], []).append(series.sizes)
+            for tape in tapes if named.scan.parent == loop.number else ():
+                group = sizes.setdefault((tape.gradient_of, named.share(tape)), [])
+                group += [series.sizes for series in series_of(named, steps, [tape])]
         for rank, group in enumerate(sizes.values()):
             title = f"{group[0].name}{' and higher' * (len(group) > 1)}"
             yield PlottedQuantity(title, (*group,), is_size=True, table="Sizes", rank=rank)

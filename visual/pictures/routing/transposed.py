@@ -162,7 +162,7 @@ class StepTable(Table):
         labels = {row: named.tape_label(tape, row) or tape.name for row in rows}
         places = ((row, f"pos {integers(tape.position(row))}") for row in labels)
         heads = {(0, row): (labels[row], place) for row, place in places}
-        for number, (words, contents, arrows) in enumerate(self._blocks(labels)):
+        for number, (moment, words, contents, arrows) in enumerate(self._blocks(labels)):
             prefix = "g of " * (number > 0)  # blocks 1 and 2 contain gradients
             lines, edges = list[Line](), list[Edge]()
             for name, content, note, roles, old in contents:
@@ -179,17 +179,18 @@ class StepTable(Table):
                 heads = {}
             for first, second, slots in arrows:
                 edges += [Edge((number, first, row), (number, second, row)) for row in slots]
-            head, moment = heading(words[0], words[1:], fold.sheet), words[0].partition(":")[0]
+            head = heading(f"{moment}: {words[0]}", words[1:], fold.sheet)
             yield Row("", lines, edges, moment=(number, moment), heading=head)
             named, tape = self.backward, self.reverse
 
-    def _blocks(self, slots: Collection[int]) -> Iterator[tuple[list[str], Contents, Arrows]]:
-        """Yield the heading, the lines, and the arrows of each block, for the shown `slots`."""
+    def _blocks(self, slots: Collection[int]) -> Iterator[tuple[str, list[str], Contents, Arrows]]:
+        """Yield the name, the heading, the lines, and the arrows of each block, for the `slots`."""
         tape, read, written = self.tape, self.read, self.written
         old = {row: self.before[row] for row in written if row in read}
         note = f"set_subtensor at pos {integers(*map(tape.position, written))}"
-        title = f"forward: step {self.step} of {self.named.scan.name}, as routing"
+        title = f"step {self.step} of {self.named.scan.name}, as routing"
         yield (
+            "forward",
             [title, f"{tape.name}: {tape.tape}"],
             [
                 ("tape before", self.before, "", self.used, {}),
@@ -205,8 +206,9 @@ class StepTable(Table):
         old, result = {row: after[row] for row in written}, dict.fromkeys(read, Role.RESULT)
         ended = dict.fromkeys(old, Role.OVERWRITTEN)
         yield (
+            "transposed",
             [
-                "transposed: the same step backward, as routing",
+                "the same step backward, as routing",
                 "from the gradient of the tape after the step to its gradient before the step",
             ],
             [
@@ -223,8 +225,9 @@ class StepTable(Table):
         roles = self.used | dict.fromkeys(self.spent, Role.SPENT)
         old = {row: after[row] for row in read}
         yield (
+            "traced",
             [
-                f"traced: step {self.back} of {self.backward.scan.name}",
+                f"step {self.back} of {self.backward.scan.name}",
                 f"{self.reverse.name}: {self.reverse.tape}; its slots have the order from above",
                 f"largest difference from the gradient before, above: {float(distance):.2g}",
             ],

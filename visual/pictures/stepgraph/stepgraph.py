@@ -18,7 +18,7 @@ from lab.reports.runs.first import nan_notes
 from lab.tape import Kind
 from lab.traces.faults import values_of
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
-from visual.layout.canvas import EVERY_ROLE, formula_lines, heading, scene_with_legend
+from visual.layout.canvas import EVERY_ROLE, FormulaLine, formula_lines, heading, scene_with_legend
 from visual.layout.cells import full_text, value_text, values_text
 from visual.layout.graphviz import draw_graph
 from visual.layout.names import NamedScan
@@ -122,27 +122,28 @@ class StepCards(StepNodes):
         if node.target is not None and (is_result or node.is_argument):
             key = self.named.leaf_key(node.target, self.step)  # as in other pictures
         width = ON_PAPER if self.sheet.on_paper else ARGUMENT
-        formula, bold, numbers = "", [name], list[str]()
+        bold, numbers = [(name, 0, "")], list[FormulaLine]()
         if node.term is not None:
             width = max(ARGUMENT, self.sheet.line * FORMULA * is_result)
             letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
             formula, written = self._formula(node, node.term, name)
             bold = formula_lines(formula, letters, LINES, HANGING)
-            numbers = formula_lines(written, letters, LINES, HANGING)
+            numbers = formula_lines(written, letters, LINES, HANGING) if written else []
             caption = "" if caption == name else caption
         texts, room = list[Text](), width - 2 * INDENT
-        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
-            numbers = [] if value is None else [_value_line(value, room)]
+        is_listed = value is not None and _is_listed(value, room)
+        if value is not None and (not numbers or numbers[-1][2]):
+            short = f"{value_text(value)} {'×'.join(map(str, value.shape))}".rstrip()
+            numbers = [(values_text(value) if is_listed else short, 0, "")]
         title = name if value is None else f"{name} = {full_text(value)}"
-        content = None if value is not None and _is_listed(value, room) else value
+        content = None if is_listed else value
         if caption:
             texts.append(fitted(INDENT, 15, caption, room, CAPTION, role=role))
-        for n, line in enumerate([*bold, *numbers]):
-            words, is_bold, y = line.lstrip(), n < len(bold), 16 + LINE * len(texts)
-            indent = (len(line) - len(words)) * VALUE * MONO_WIDTH
-            look = TextLook(mono=True, bold=is_bold)
+        for n, (words, letters, whole) in enumerate([*bold, *numbers]):
+            y, indent = 16 + LINE * len(texts), letters * VALUE * MONO_WIDTH
+            look = TextLook(mono=True, bold=n < len(bold))
             text = fitted(INDENT + indent, y, words, room - indent, VALUE, role=role, **look)
-            texts.append(replace(text, title=formula) if line.endswith("…") else text)
+            texts.append(replace(text, title=whole or text.title))
         right = max(text.x + text.width for text in texts) + INDENT
         box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), role)
         quantity = (node.target and self.named.quantity(node.target.variable)) or name
@@ -215,13 +216,6 @@ class StepCards(StepNodes):
         """
         tape = self.named.scan.variable(leaf)
         return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
-
-
-def _value_line(value: np.ndarray, room: float) -> str:
-    """Return a value as text: a number, the entries of a short vector, or a norm and a shape."""
-    if _is_listed(value, room):
-        return values_text(value)
-    return f"{value_text(value)} {'×'.join(map(str, value.shape))}".rstrip()
 
 
 def _is_listed(value: np.ndarray, room: float) -> bool:

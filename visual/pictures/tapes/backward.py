@@ -16,7 +16,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import heading
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.names import NamedScan
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import Cell, Fold, Head, Key, Line, Note, Row, Table, TablePart
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.tapes.headings import scan_heading, tape_lines
 from visual.pictures.tapes.slots import Slots, edges_of
@@ -198,18 +198,18 @@ class Backward(Table):
     def _is_result(self, tape: TapeTrace) -> bool:
         return self.scan.parent is None or self.named.is_passed_on(tape)
 
-    def _notes(self, tape: TapeTrace, step: int) -> list[str]:
+    def _notes(self, tape: TapeTrace, step: int) -> list[Note]:
         """Return the notes on a tape after a step: its name, and positions such as ``pos 0 → 1``.
 
         The notes on an initial tape can state the source of its initial values.
         """
-        names = [tape.name] if len(self.slots.tapes) > 1 else []
+        names = list[Note]([tape.name] if len(self.slots.tapes) > 1 else [])
         if step < 0 and self.named.parent is not None and self.named.seeded_by(tape.argument):
             return [self.named.direct_label(tape, None), self.named.seeds]
         if not 0 <= step < self.scan.steps:
             return names
         read, written = (integers(*each) or "none" for each in self.slots.positions(tape, step))
-        return [*names, f"pos {read} → {written}"]
+        return [*names, (f"pos {read}", f"→ {written}")]
 
     def _explain_positions(self, step: int) -> Iterator[str]:
         """Yield an explanation of the positions next to a step, if the Scan has a tape."""
@@ -219,5 +219,5 @@ class Backward(Table):
             change = "overwrites" if tape.tape.overwritten else "writes"
             slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
             changed = listing(map(integers, written))
-            positions = self._notes(tape, step)[-1]
+            positions = " ".join(self._notes(tape, step)[-1])
             yield f"{positions}: step {step} {verb} {slots}, {change} {changed}"
