@@ -33,8 +33,7 @@ PROPERTIES: Mapping[type, tuple[str, ...]] = {
     content.MachineEvent: ("weight",),
     content.PartGroup: ("shown", "reasons"),
 }
-# The fields of shapes in the data.
-SHAPES = {Box: "x y width height", Text: "x y content size anchor bold title"}
+SHAPES = {Box: "x y width height", Text: "x y content size anchor bold title"}  # fields
 BOX = ("x", "y", "width", "height", "letters", "label", "is_listed", "anchors", "corner", "entries")
 LETTERS = "0123456789.-e()×‖⚠ infa"  # in numbers that a reader can change
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture

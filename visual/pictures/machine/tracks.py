@@ -13,8 +13,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Polyline, Text
 from visual.scene.theme import Role
 
-# Other positions of a factor, as fractions of its line.
-TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)
+TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)  # other positions of a factor on its line
 
 
 @dataclass(frozen=True)
