@@ -230,6 +230,8 @@ COMMANDS = [  # the command line, and parts of the message
     (f"{PAGE} --orders one", "--orders one"),
     (f"{PAGE} --costs mean", "--costs mean: expected one of last or sum"),
     ("export --loop square -o -", "--out -: expected a folder."),
+    (f"{SQUARE_TAPES} --steps 999999999 -o -", "--steps 999999999: the values of all steps need"),
+    (f"{SQUARE_TAPES} --order 99 -o -", "--order 99: every order doubles"),
 ]
 
 

@@ -172,10 +172,8 @@ def check_scan_count(cost: Variable, order: int) -> None:
     """
     expected = require_scan([cost]) * 2 ** min(order, 100)
     if expected > MOST_SCANS:
-        raise ArgumentError(
-            f"order = {quote(order)}: every order doubles the number of Scans. Expected at most "
-            f"{MOST_SCANS:,} Scans."
-        )
+        why = f"every order doubles the number of Scans. Expected at most {MOST_SCANS:,} Scans."
+        raise argument_error("order", order, why)
     if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
             f"order {order} builds about {expected} Scans: every order doubles their number.",

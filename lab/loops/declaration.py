@@ -20,7 +20,6 @@ from lab.errors import (
     check_integer,
     check_sequence,
     check_type,
-    quote,
 )
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name, value_of
@@ -117,10 +116,9 @@ class Declaration:
         rows = [state.initial.nbytes // state.reach for state in self.states]
         needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
         if needed > MOST_BYTES:
-            raise ArgumentError(
-                f"n_steps = {quote(self.steps)}: the values of all steps need about "
-                f"{min(needed, 10**300) / 1e9:,.4g} GB; the limit is {MOST_BYTES / 1e9:g} GB."
-            )
+            size = f"{min(needed, 10**300) / 1e9:,.4g} GB; the limit is {MOST_BYTES / 1e9:g} GB."
+            reason = f"the values of all steps need about {size}"
+            raise argument_error("n_steps", self.steps, reason)
         expected, limit = "a number of steps, or -1 for all steps", self.truncate_gradient
         if check_integer("truncate_gradient", limit, expected) < -1 or limit == 0:
             raise argument_error("truncate_gradient", limit, f"expected {expected}.")

@@ -259,13 +259,15 @@ class _Reader:
             why = f"is not a value of a state or a sequence{known}. To add a state, pass its "
             raise self._error(node, f"{why}initial value, as in states={{{name!r}: 0.5}}.")
         if tap is None:
-            why = "has an index other than t plus or minus an integer"
-            raise self._error(node, f"{why}; write {name}[t-1] or {name}[t].")
+            why = f"has an index other than t ± an integer; write {name}[t-1] or {name}[t]."
+            if name in self.names.sequences:
+                why += f" To read every second value, pass the sequence {name}[::2]."
+            raise self._error(node, why)
         if abs(tap) > FARTHEST:
             raise self._error(node, f"is too far away; expected a tap of at most {FARTHEST} steps.")
         if tap == 0 and name not in self.names.sequences and name not in self.earlier:
             raise self._error(
-                node, f"is not computed yet; move the line '{name} = …' above this line."
+                node, f"is not computed yet; write {name}[t-1], or first the line '{name} = …'."
             )
         if tap and name not in self.tapped:
             raise self._error(node, "is an output; the step cannot look back at outputs.")
