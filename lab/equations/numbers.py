@@ -126,16 +126,12 @@ def equation(left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.nd
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
-        if holds(left, value) and (digits <= SAFE or _is_certain(expression, used)):
+        lost = None if digits <= SAFE else rounding(expression, used)
+        if holds(left, value) and (lost is None or float(lost) < HALF):
             return f"{printed} = {_right_side(expression, used, digits)}"
         if close is None and abs(value - as_printed(left)) <= CLOSE * abs(as_printed(left)):
             close = digits
     return "" if close is None else f"{printed} ≈ {_right_side(expression, used, close)}"
-
-
-def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool:
-    lost = rounding(expression, used)
-    return lost is None or float(lost) < HALF
 
 
 def _right_side(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> str:

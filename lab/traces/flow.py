@@ -20,7 +20,7 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 class SlotWrite:
     """The computation of a value: the step, the formula, and the operands.
 
-    `old` is the replaced value; `sources` are the values that the formula reads.
+    `old` is the replaced value; `sources` are the values of the leaves of the formula.
     """
 
     step: int
@@ -28,14 +28,9 @@ class SlotWrite:
     sources: tuple[Value, ...]
     old: Value
 
-    @property
-    def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves of the formula, in the order of `sources`."""
-        return self.formula.leaves
-
     def reads(self, leaf: Leaf) -> Value:
         """Return the value of a leaf of the formula."""
-        return self.sources[self.leaves.index(leaf)]
+        return self.sources[self.formula.leaves.index(leaf)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,22 +118,17 @@ class EventList(EventSequence):
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events."""
-        events = self._listed
-        at = events[self.check_moment(moment) - 1] if moment else None
-        for write in at.writes if at else ():
-            if write.slot == slot:
-                return SlotRole.WRITTEN if write.old is None else SlotRole.OVERWRITTEN
-        if at and any(read.slot == slot for read in at.reads):
+        reads = [e.number for e in self if any(read.slot == slot for read in e.reads)]
+        writes = [e.number for e in self if any(write.slot == slot for write in e.writes)]
+        if self.check_moment(moment) in writes:
+            return SlotRole.WRITTEN if moment == writes[0] else SlotRole.OVERWRITTEN
+        if moment in reads:
             return SlotRole.PRESERVED
-        if not any(w.slot == slot for event in events[:moment] for w in event.writes):
+        if not writes or moment < writes[0]:
             return SlotRole.EMPTY
-        later = events[moment:]
-        touched = [read.slot for event in later for read in event.reads]
-        touched += [write.slot for event in later for write in event.writes]
-        if slot in touched:
+        if max(reads + writes) > moment:
             return SlotRole.INTERMEDIATE
-        is_read = any(read.slot == slot for event in events for read in event.reads)
-        return SlotRole.DONE if is_read else SlotRole.RESULT
+        return SlotRole.DONE if reads else SlotRole.RESULT
 
 
 class Events(EventSequence):

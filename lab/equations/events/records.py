@@ -132,8 +132,8 @@ class Write:
     ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
     terms. `old` is None if the slot was empty. `kind` is the role of the slot in the event: WRITTEN
     if the step does not read the slot, RESTORED if the step writes the value that it read, and
-    otherwise OVERWRITTEN. `right` (text) and `expression` (its
-    leaves are the reads) are the right side of the formula; "" and None if unknown.
+    otherwise OVERWRITTEN. `right` (text) and `expression` (its leaves are the reads) are the right
+    side of the formula; "" and None if unknown.
     """
 
     slot: Slot
@@ -195,11 +195,6 @@ class Event:
     def overwritten(self) -> tuple[Slot, ...]:
         """The slots that the step reads and then replaces, including restored slots."""
         return tuple(w.slot for w in self.writes if w.kind is not SlotRole.WRITTEN)
-
-    @property
-    def saved(self) -> tuple[Slot, ...]:
-        """The slots of other Scans that the event reads."""
-        return tuple(r.slot for r in self.reads if r.slot is not None and not r.is_own)
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dictionary for each slot that the event touches and each value that it reads.

@@ -193,10 +193,6 @@ def _select(condition: Term, one: Power, other: Power) -> Power:
     return Power(coefficient)
 
 
-def _clipped(x: Power, low: Power, high: Power) -> Power:
-    return _select(pt.lt(x[0], low[0]), low, _select(pt.gt(x[0], high[0]), high, x))
-
-
 # Operations whose series is an expression in the series of their inputs.
 WRITTEN: dict[str, Callable[..., Power]] = {
     "Add": lambda *x: sum(x[1:], start=x[0]),
@@ -210,7 +206,9 @@ WRITTEN: dict[str, Callable[..., Power]] = {
     "Switch": lambda condition, one, other: _select(condition[0], one, other),
     "ScalarMaximum": lambda x, y: _select(pt.ge(x[0], y[0]), x, y),
     "ScalarMinimum": lambda x, y: _select(pt.le(x[0], y[0]), x, y),
-    "Clip": _clipped,
+    "Clip": lambda x, low, high: _select(
+        pt.lt(x[0], low[0]), low, _select(pt.gt(x[0], high[0]), high, x)
+    ),
     "Second": lambda _, x: x,
     "Cast": lambda x: x,
     "Identity": lambda x: x,

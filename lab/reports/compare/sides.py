@@ -159,7 +159,9 @@ def _run(
     try:
         run = trace(variables, given)
         values = dict(zip(variables, run.outputs, strict=True))
-        return run if _is_complete(run, variables, given) else None, values, {}
+        nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
+        is_complete = scan_names(nodes) == tuple(scan.name for scan in run.scans)
+        return run if is_complete else None, values, {}  # otherwise, an operation contains a Scan
     except Exception as error:
         _reason(error)  # raises a MemoryError or TimeoutError again
     values, failed = {}, dict[Variable, str]()
@@ -171,9 +173,3 @@ def _run(
     if not failed or not values:  # the graph has no Scan to trace
         return None, values, failed
     return _run([*values], given)[0], values, failed
-
-
-def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether a trace has the Scans of the graph, and no Scan inside an operation."""
-    nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
-    return scan_names(nodes) == tuple(scan.name for scan in run.scans)

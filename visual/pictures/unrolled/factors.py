@@ -46,7 +46,8 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
     terms, is_applied = list[tuple[str, float | None]](), False
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
-        named, leaf = NamedScan(run.trace, value.scan), write.leaves[write.sources.index(read)]
+        leaf = write.formula.leaves[write.sources.index(read)]
+        named = NamedScan(run.trace, value.scan)
         if named.parent is None or named.scan.tape(leaf.argument) is None:
             return None
         target = write.formula.target
