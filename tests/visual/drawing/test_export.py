@@ -40,7 +40,7 @@ def test_all_pictures_in_all_formats(tmp_path):
 def test_unusual_names_are_text(tmp_path, name):
     loop = lab.Loop(lambda **v: v[name] ** 2, (lab.State(name, 0.5),), n_steps=2, name=name)
     page = visual.export(loop, tmp_path, ("svg", "txt")).read_text(encoding="utf-8")
-    assert name in unescape(page)
+    assert f"<h1>Pictures of {name}</h1>" in unescape(page)
     assert name in (tmp_path / "tapes.txt").read_text(encoding="utf-8")
     ElementTree.parse(tmp_path / "tapes.svg")
     assert "<script>alert" not in page
