@@ -44,6 +44,7 @@ AT = [
 WITH_OPTIONS = ("square", "gap", "coupled", "rnn", "three", "forty steps")
 # Values of options that are not switches, at order 2, which has four Scans.
 VALUES = {"scan": (2,), "step": (0,), "steps": ("1:3",), "width": (360, "85mm", "170mm")}
+VALUES["rule"] = ("swapped-taps",)
 # Plots take longest; these loops have long curves, several curves, and arrays.
 PLOTS, PLOTTED = ("values", "influence", "memory"), ("forty steps", "coupled", "rnn")
 # Pictures of these cases show the same quantities of a loop.

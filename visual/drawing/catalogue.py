@@ -12,12 +12,14 @@ from functools import partial
 
 from lab.errors import GraphError, Registry, argument_error, listing
 from lab.gradients.derivation import derivation_of
+from lab.reports.breaking.breakage import Truth
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, fit
 from visual.options import (
     NO_LEGEND,
+    RULE,
     SHOWN,
     WIDTH,
     Choice,
@@ -29,6 +31,7 @@ from visual.options import (
     unknown_option,
 )
 from visual.pictures.genealogy import genealogy
+from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import moment_of_step
 from visual.pictures.phases.phases import phases
 from visual.pictures.plots.influence import influence
@@ -108,17 +111,25 @@ def of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 
 
 def _machine(
-    study: Study, scan: int | None = None, step: int | None = None, sheet: Sheet = SCREEN
+    study: Study,
+    scan: int | None = None,
+    step: int | None = None,
+    rule: str | None = None,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
+    trace, pair = study.trace, None
+    if rule is not None:
+        breakage = Truth(study.derivative, study.given).broken_by(rule)
+        trace, pair = breakage.true, pair_of(breakage)
     if scan is None and step is None:
-        return moment_of_step(study.trace, sheet=sheet)
-    shown = study.trace.scans[number := selected_scan(study.trace, scan)]
+        return moment_of_step(trace, sheet=sheet, pair=pair)
+    shown = trace.scans[number := selected_scan(trace, scan)]
     chosen = check_step(shown, shown.steps - 1 if step is None else step)
-    return moment_of_step(study.trace, number, chosen, sheet)
+    return moment_of_step(trace, number, chosen, sheet, pair)
 
 
 _KINDS = (
-    PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP)),
+    PictureKind("machine", "all tapes at the end of one event", _machine, (SCAN, STEP, RULE)),
     PictureKind("tapes", "the slots at every step", of_trace(tapes), (SCAN, STEP, ALL, SHOWN)),
     PictureKind("unrolled", "every value and its sources", _unrolled, (SCAN, STEP, SHOWN)),
     PictureKind(
@@ -137,6 +148,6 @@ _KINDS = (
 
 
 PICTURES = Registry("picture", {kind.name: kind for kind in _KINDS})
-_OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
-OPTIONS = tuple(option for option in _OWN if option is not SHOWN)
+_OWN = {option.name: option for kind in _KINDS for option in kind.options}
+OPTIONS = tuple(option for option in _OWN.values() if option is not SHOWN)
 VIEW = Choice("view", listing(PICTURES), "views", default="tapes", known=PICTURES, kind="tabs")

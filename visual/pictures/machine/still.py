@@ -51,12 +51,16 @@ def still(
 
 
 def moment_of_step(
-    trace: Trace, scan: int | None = None, step: int = 0, sheet: Sheet = SCREEN
+    trace: Trace,
+    scan: int | None = None,
+    step: int = 0,
+    sheet: Sheet = SCREEN,
+    pair: MachineContent | None = None,
 ) -> Scene:
     """Return the picture of a machine at the end of a step of ``trace.scans[scan]``.
 
-    Without a `scan`, the picture shows the end of the run. It has as many columns as fit on the
-    sheet, but at least 3. In a long loop, it shows the columns near a slot that the step writes.
+    Without a `scan`, the picture shows the end of the run. It shows `pair`, or as many columns as
+    fit on the sheet, but at least 3; in a long loop, near a slot that the step writes.
     """
     around, last = None, len(events(trace))
     if scan is not None:
@@ -66,7 +70,7 @@ def moment_of_step(
         around = next((places[slot][1] for slot in slots if slot in places), step)
         last = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
     room = sheet.width - (6.0 if sheet.width < NARROW else LABELS) - 8
-    machine = machine_of(trace, around, most=max(3, int(room / NARROWEST)))
+    machine = pair or machine_of(trace, around, most=max(3, int(room / NARROWEST)))
     moment = sum(event.number <= last for event in machine.events)
     return still(arrange(machine, sheet.width), moment, trace, sheet)
 
