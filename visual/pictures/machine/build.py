@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.equations.events.events import events
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
-from lab.errors import GraphError
+from lab.errors import GraphError, listing
 from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import SequenceTrace, Trace
@@ -207,15 +207,20 @@ class Run:
             if event.step is not None or write.terms or np.any(write.new)
         }
         if event.step is None:
-            summary = (filling_sentence(self.wording, event),)
-            named = self.wording.named[event.scan]
-            order = named.scan.order
-            cost = () if named.seeded_by() else named.trace.names[order - 1 : order]
-            total = "(sum of entries)" if cost and named.trace.outputs[order - 1].ndim else ""
-            origin = " ".join(filter(None, [named.seeds, *cost, total]))
-            is_seeded = any(np.any(write.new) for write in event.writes)
-            reason = f"{'Initial gradients' if is_seeded else 'The steps add gradients'}: {origin}."
-            yield PartGroup(tuple(parts.values()), summary, reason)
+            named, is_seeded = (
+                self.wording.named[event.scan],
+                any(np.any(w.new) for w in event.writes),
+            )
+            words, order = [named.seeds], named.scan.order
+            if not named.seeded_by():
+                words += named.trace.names[order - 1 : order]
+                words += ["(sum of entries)"] * bool(named.trace.outputs[order - 1].ndim)
+                reads = [*dict.fromkeys(read.name for read in event.reads)]
+                reads = reads if len(reads) < 4 else [reads[0], "…", reads[-1]]
+                words += [f"(computed from {listing(reads)})"] * bool(reads)
+            start = "Initial gradients" if is_seeded else "The steps add gradients"
+            reason, summary = f"{start}: {' '.join(words)}.", filling_sentence(self.wording, event)
+            yield PartGroup(tuple(parts.values()), (summary,), reason)
             return
         loud = [
             write

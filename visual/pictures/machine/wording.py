@@ -25,7 +25,7 @@ from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, c
 
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
-MOST_FACTORS = 2  # the maximum number of factors in a reason
+MOST_FACTORS, LONGEST_FACTORS = 3, 66  # the maximum numbers of factors and of their characters
 IN_SUMS = replace(PLAIN, operators={"Add": " + ", "Mul": " × "})
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 NEW_INKS = {SlotRole.WRITTEN: Ink.WRITTEN, SlotRole.RESTORED: Ink.PRESERVED}
@@ -265,7 +265,7 @@ class Wording:
             return ""
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
-            others = f" The old value contains the contributions of other readers of {quantity}."
+            others = " The old value contains the contributions of the other readers."
             if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
@@ -275,6 +275,8 @@ class Wording:
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
         names = ", ".join(w.slot.quantity for w in readers[:3]) + (", …" if readers[3:] else "")
+        if names == quantity:
+            return f"Step {step} of {scan} adds to {quantity}.{others}"
         return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
 
 
@@ -284,6 +286,6 @@ def _local_derivatives(write: Write, is_total: bool) -> str:
     # In a running total, the factor 1 can belong to the old value.
     named = (t for t in terms if leaves_of(t.expression) or (t.expression == ONE and not is_total))
     symbols = [*dict.fromkeys(term.symbols for term in named)]
-    if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
+    if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST_FACTORS:
         return ""
     return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
