@@ -22,7 +22,6 @@ EXAMPLES = """\
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape draw tapes --loop mymodule:mymodel --wrt rho --order 2 -o model.svg
   scantape draw tapes --loop gap --steps 2:5 --width 170mm --theme print -o figure.pdf
-  scantape draw tapes --loop square --animate -o walk.svg
   scantape draw machine --loop square --order 3 --rule accumulate-overwritten -o faulty.svg"""
 
 

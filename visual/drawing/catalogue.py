@@ -111,11 +111,7 @@ def of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 
 
 def _machine(
-    study: Study,
-    scan: int | None = None,
-    step: int | None = None,
-    rule: str | None = None,
-    sheet: Sheet = SCREEN,
+    study: Study, scan: Value = None, step: Value = None, rule: Value = None, sheet: Sheet = SCREEN
 ) -> Scene:
     trace, pair = study.trace, None
     if rule is not None:

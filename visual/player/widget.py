@@ -63,33 +63,20 @@ def machine(
 ) -> "Machine | Scene":
     """Return the tape machine of a run.
 
-    Parameters
-    ----------
-    trace
-        The run, from ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
-        result of `lab.break_rule`, whose correct and faulty runs play in lockstep; or a recording
-        of `lab.eager`, whose nodes and gradients are the cells.
-    other
-        A second run, below the first run, on a common clock.
-    rule
-        The name of a faulty rule in `lab.BROKEN`, or your own rule. The machine also computes the
-        derivatives by this rule, and plays both runs in lockstep.
-    moment
-        With a moment k, the result is a `Scene`: the machine at the end of event k, or for 0 the
-        machine before all events. Without a moment, the result is a widget that plays.
-    around
-        A step. A machine with more than twelve columns also shows the columns around this step.
-    entry
-        The index of an entry. Cells of arrays show this entry instead of norms.
-    contributor
-        Show positions in buffers and formulas in ``buf[…]``.
+    `trace` is the run, from ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``;
+    or the result of `lab.break_rule`, whose correct and faulty runs play in lockstep; or a
+    recording of `lab.eager`, whose nodes and gradients are the cells. `other` is a second run,
+    below the first run, on a common clock. `rule` is the name of a faulty rule in `lab.BROKEN`, or
+    your own rule; the machine then also plays the run by this rule, in lockstep.
 
-    Raises
-    ------
-    lab.LabError
-        If the run has no steps, has too many tapes, or lacks the `moment`; for a `rule` together
-        with a second run; or for a `rule` with a trace from another process.
+    With a `moment` k, the result is a `Scene`: the machine at the end of event k, or for 0 the
+    machine before all events. Without a moment, the result is a widget that plays. A machine with
+    more than twelve columns also shows the columns around the step `around`. Cells of arrays show
+    the entry with the index `entry` instead of norms. `contributor` shows positions in buffers and
+    formulas in ``buf[…]``.
 
+    Raises LabError if the run has no steps, has too many tapes, or lacks the `moment`; for a `rule`
+    together with a second run; or for a `rule` with a trace from another process.
     """
     if not isinstance(trace, Breakage | Recording):
         check_type("trace", trace, Trace, EXPECTED)
