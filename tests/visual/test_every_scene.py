@@ -44,7 +44,7 @@ AT = [
 WITH_OPTIONS = ("square", "gap", "coupled", "rnn", "three", "forty steps")
 # Values of options that are not switches, at order 2, which has four Scans.
 VALUES = {"scan": (2,), "step": (0,), "steps": ("1:3",), "width": (360, "85mm", "170mm")}
-VALUES["rule"] = ("swapped-taps",)
+VALUES["rule"] = ("never-accumulate",)
 # Plots take longest; these loops have long curves, several curves, and arrays.
 PLOTS, PLOTTED = ("values", "influence", "memory"), ("forty steps", "coupled", "rnn")
 # Pictures of these cases show the same quantities of a loop.
@@ -69,7 +69,7 @@ def with_options(name: str) -> Iterator[Picture]:
     for kind, known in PICTURES.items():
         if kind in PLOTS and name not in PLOTTED:
             continue
-        for option in {*known.options, WIDTH, NO_LEGEND}:
+        for option in (*known.options, WIDTH, NO_LEGEND):
             values = VALUES.get(option.name, (True,) if option.action == "store_true" else None)
             assert values is not None, f"VALUES lacks {option.name}"
             for value in values:

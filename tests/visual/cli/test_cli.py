@@ -75,14 +75,3 @@ def test_the_versions_are_printed(capsys, monkeypatch):
             main(["--version"])
         pattern = rf"scantape {own}, PyTensor {re.escape(pytensor.__version__)}\n"
         assert re.fullmatch(pattern, capsys.readouterr().out)
-
-
-def test_the_machine_of_a_faulty_rule_shows_both_runs(capsys):
-    """With two squarings, C = x⁴; the faulty rule triples the third derivative 24·0.95 = 22.8."""
-    words = ["draw", "machine", "--loop", "square", "--steps", "2", "--order", "3", "-o", "-"]
-    for more, expected in (
-        ([], "C‴: correct 22.8, faulty 68.4"),
-        (["--step", "0"], "Scan 8, step 0"),
-    ):
-        assert main([*words, "--rule", "accumulate-overwritten", *more]) == 0
-        assert expected in capsys.readouterr().out
