@@ -206,6 +206,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.locator('[data-name="dC/dx₂"]').focus()
     page.keyboard.press("Enter")
     assert "2.161 = 1.3268 × 1.6290 + 0" in page.locator(".scantape-sentence").inner_text()
+    assert page.locator(".line .preserved, .line .saved").all_inner_texts() == ["1.3268", "1.6290"]
     assert "read by Scan 2, step 2" in page.locator(".more").inner_text()
     assert page.locator(".cell.preserved, .cell.saved").count() == 2  # the cells that the sum reads
     assert (page.locator(".over .drop").count(), page.locator(".over .now").count()) == (1, 1)
@@ -237,6 +238,17 @@ def test_a_line_is_orange_only_if_it_replaces_a_value_that_the_step_reads(page, 
         go(page, moment)
         cell = page.locator(f'[data-role="{role}"] rect').first.evaluate(stroke)
         assert page.locator(".arrow.now").last.evaluate(stroke) == cell
+
+
+def test_a_factor_is_explained_by_a_click_and_by_a_key(page, opened):
+    opened("square", 1, cost="sum")
+    go(page, 6.3)
+    sentence = page.locator(".scantape-sentence")
+    for explain in (page.locator(".factor").click, lambda: page.keyboard.press("Enter")):
+        explain()
+        assert sentence.inner_text() == "local derivative:  2·x₂ = 1.629;  saved value: x₂ = 0.8145"
+        page.keyboard.press("Escape")
+        assert sentence.inner_text().startswith("dC/dx₂:  4.790")
 
 
 def test_a_number_is_read_until_another_number_replaces_it(page, opened):

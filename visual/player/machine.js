@@ -2,6 +2,7 @@
 // and the bar.
 
 const NARROW = 600; // pixels
+const PICKED = "[data-cell], [data-term]"; // a cell or a factor
 const MARKUP = `
   <h2 class="title"></h2>
   <p class="rules" hidden></p>
@@ -44,7 +45,7 @@ function placed(whole, index) {
 class Machine {
   /** @param {any} data @param {Element} parent @param {any=} options */
   constructor(data, parent, options = {}) {
-    Object.assign(this, { options, p: 0, picked: null });
+    Object.assign(this, { options, p: 0, picked: null, term: null });
     this.root = createRoot(parent, { class: "scantape-machine", tabindex: -1 });
     this.root.innerHTML = MARKUP;
     this.root.machine = this;
@@ -59,7 +60,7 @@ class Machine {
     buffers.onchange = () => [this.refresh(), options.onBuffers?.(buffers.checked)];
     this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
-    this.stage.addEventListener("click", ({ target }) => this.click(target.closest?.("[data-entry]"), target.closest?.("[data-cell]")));
+    this.stage.addEventListener("click", ({ target }) => this.click(target.closest("[data-entry]"), target.closest(PICKED)));
     const fit = () => this.fit();
     new ResizeObserver(() => { // also runs when the machine leaves the page, and removes the listener that keeps it in memory
       globalThis[this.root.isConnected ? "addEventListener" : "removeEventListener"]("resize", fit);
@@ -226,15 +227,14 @@ class Machine {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-    const cell = event.target.closest?.("[data-cell]"), isControl = event.target.closest?.("button, summary, [type=checkbox]");
-    const pick = () => this.pick(cell);
-    const keys = cell ? { Enter: pick, " ": pick } : {
+    const node = event.target.closest(PICKED), isControl = event.target.closest("button, summary, [type=checkbox]");
+    const pick = () => this.pick(node), away = node?.dataset.cell && ARROWS[event.key];
+    const keys = {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
-      Home: () => this.jump(0), End: () => this.jump(this.data.moments),
-      ...(isControl ? {} : { " ": () => this.button.click() }),
+      Home: () => this.jump(0), End: () => this.jump(this.data.moments), Escape: () => this.forget(),
+      ...(node ? { Enter: pick, " ": pick } : isControl ? {} : { " ": () => this.button.click() }),
     };
-    const away = cell && ARROWS[event.key];
-    const act = away ? () => this.neighbor(cell, ...away) : { ...keys, Escape: () => this.forget() }[event.key];
+    const act = away ? () => this.neighbor(node, ...away) : keys[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -267,23 +267,24 @@ class Machine {
     const subject = locate(this.data, this.p).parts.some(({ target }) => target === number) ? null : number;
     const isSame = this.picture.entry === chosen && this.picked === subject;
     this.picture.entry = isSame ? null : chosen;
-    this.picked = isSame ? null : subject;
+    Object.assign(this, { picked: isSame ? null : subject, term: null });
     this.refresh();
   }
 
-  /** Highlight the provenance of a cell: the sources of its number, and its readers. @param {any} node */
+  /** Highlight the provenance of a cell (the sources of its number, and its readers) or of a factor. @param {any} node */
   pick(node) {
-    const number = node ? Number(node.dataset.cell) : null;
-    if (number === null || number === this.picked) return this.forget();
+    const { cell, target, term = null } = node?.dataset ?? {}, number = Number(cell ?? target);
+    if (!node || (number === this.picked && term === this.term)) return this.forget();
     this.pause();
-    this.go(this.bar.nearest(this.p));
-    this.picked = number;
+    if (cell) this.go(this.bar.nearest(this.p));
+    else if (this.picked === null) this.go(this.bar.stops.find((stop) => stop > this.p - 1e-6)); // the end of the shown sum
+    Object.assign(this, { picked: number, term });
     this.explain(number);
   }
 
   explain(number) {
-    const story = provenance(this.data, number, locate(this.data, this.p), this.picture.entry);
-    this.picture.explain(number, story, this.p);
+    const story = provenance(this.data, number, locate(this.data, this.p), this.picture.entry, this.term);
+    this.picture.explain(number, story, this.p, this.term);
     this.words.explain(story);
   }
 

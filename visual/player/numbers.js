@@ -117,7 +117,7 @@ class Live {
 
   /** Define the sign of a sentence, = or ≈, and the equation with enough digits to be true. @param {any} part */
   equation(part) {
-    const { sentence, check, exact: name } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
+    const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
     const [left, , ...right] = sentence.slice(at - 1).map(({ text }) => text);
     const operands = right.filter((text) => "n" in Object(text));
     const rightSide = (digits) => {
@@ -129,7 +129,8 @@ class Live {
     define(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
     define(part, "exact", () => {
       const digits = DIGITS.find(isTrue), texts = right.map((text) => this.write(text, digits ?? DIGITS.at(-1)));
-      return `${name} = ${this.write(left)} ${digits ? "=" : "≈"} ${texts.join("")}`;
+      const numbers = sentence.slice(at + 1).map(({ ink }, n) => ({ text: texts[n], ink }));
+      return [...sentence.slice(0, at), { text: digits ? " = " : " ≈ ", ink: "sign" }, ...numbers];
     });
   }
 }

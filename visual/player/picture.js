@@ -165,20 +165,22 @@ class Picture {
 
   /** Replace the drawn parts by the lines and the moving values of other parts. @param {Part[]} parts */
   drawParts(parts) {
+    const focused = this.over.querySelector(":focus")?.dataset; // a factor
     for (const layer of [this.lines, this.over]) layer.replaceChildren();
     this.parts = parts.map((part) => this.drawPart(part));
+    if (focused) (factorBox(this.over, focused) ?? this.svg.closest(".scantape-machine")).focus({ preventScroll: true });
     for (const [number, { name }] of this.cells.entries()) name.style.display = parts.some(({ hidden }) => hidden.includes(number)) ? "none" : "";
   }
 
-  /** Show the sum that computed a number, with the values that it read at the moment `before`, and the readers of the number. @param {number} number @param {any} story a result of `provenance` @param {number} p */
-  explain(number, { part, before, readers }, p) {
+  /** Show the sum that computed a number, with the values that it read at the moment `before`, and the readers of the number, or a factor of the sum. @param {number} number @param {any} story a result of `provenance` @param {number} p @param {any} term */
+  explain(number, { part, before, readers }, p, term) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
     for (const { source, saved } of part?.terms ?? []) {
       for (const n of saved) kinds.set(n, "saved");
       if (source !== null) kinds.set(source, "preserved");
     }
     const sources = new Set([...kinds.keys()].filter((n) => n !== number && !readers.has(n)));
-    kinds.set(number, "picked named");
+    kinds.set(number, term === null ? "picked named" : "named");
     this.forget();
     for (const [n, node] of this.cells.entries()) {
       const moment = sources.has(n) ? before : p, from = node.cell.wrong_from;
@@ -187,6 +189,7 @@ class Picture {
     }
     this.drawParts(part ? [extend(part, { summands: [], total: [] })] : []); // the slot can contain a later number
     for (const drawn of this.parts) this.movePart(drawn, 1);
+    factorBox(this.over, { target: number, term })?.classList.add("picked");
   }
 
   /** Draw a text in a box, `shift` pixels below the origin, like `pill` in Python. @param {string} kind @param {string} text @param {number} shift */
@@ -202,11 +205,11 @@ class Picture {
   drawPart(part) {
     const replaces = part.sentence.some(({ ink }) => ink === "overwritten"); // a value that the step reads
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
-    const moves = part.terms.map((move) => {
+    const moves = part.terms.map((move, term) => {
       const drops = move.drops.map((points) => line(points, "drop"));
       line(move.points, `arrow now ${replaces ? "overwritten" : "plain"}`);
       const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
-      factor?.setAttribute("transform", `translate(${move.chip})`);
+      if (factor) setAttributes(factor, { transform: `translate(${move.chip})`, role: "button", tabindex: 0, "data-target": part.target, "data-term": term });
       const value = this.pill(part.kind === "fill" ? "plain" : "value", move.value, move.shift);
       const product = this.pill(replaces ? "product" : "plain", move.product || move.value, move.shift);
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
@@ -254,6 +257,7 @@ function shares(values) {
   return values.map((value) => clamp(value / largest || 0, -1, 1));
 }
 
+const factorBox = (layer, { target, term }) => layer.querySelector(`[data-target="${target}"][data-term="${term}"]`);
 // Return whether the picture shows the factor of a term, and the factor as text.
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !move.is_unit;
 const factorText = (move) => (move.factor ? `×${parenthesize(move.factor)}` : move.symbol);

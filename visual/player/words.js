@@ -4,6 +4,7 @@
 const START = "Press play, or drag the bar: each event is one step of one Scan.";
 const SYMBOLS = "   s[k]: slot k · g: contribution";
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
+const plain = (text) => ({ text, ink: "plain" }); // a phrase
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
   ["preserved", "preserved", "read, unchanged"],
@@ -18,9 +19,10 @@ const LEGEND = [
 /**
  * Return the provenance of a number: the sum that computed it, the steps that read the number before
  * another number replaces it, and the earlier numbers of the slot. In an array, explain the `entry`.
- * @param {any} data @param {number} number @param {Place} at @param {number|null} entry
+ * If `term` is the index of a term of the sum, explain the factor of the term.
+ * @param {any} data @param {number} number @param {Place} at @param {number|null} entry @param {any} term
  */
-function provenance(data, number, at, entry) {
+function provenance(data, number, at, entry, term) {
   const cell = data.cells[number];
   const isLater = at.event?.groups.slice(at.group + 1).some(({ parts }) => parts.some((part) => part.target === number));
   const moment = isLater ? at.number - 1 : at.number; // a later sum of the event writes the cell
@@ -40,10 +42,20 @@ function provenance(data, number, at, entry) {
   const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : "an initial value";
   const start = isDerivative && !isOfSequence ? `starts at ${text}` : `= ${text} is ${origin}`;
   const subject = key.entries[entry] === undefined ? cell.name : `entry ${entry} of ${cell.name}`;
-  const given = `${subject} ${text ? start : "has no value yet"}.`;
   const computed = write?.part, ofEntry = computed?.by_entry[entry], isSum = computed?.kind !== "fill" || computed.terms.length > 1;
-  const sentence = computed && isSum ? (subject !== cell.name && !ofEntry ? `${subject} = ${text}. ` : "") + ((!ofEntry && computed.exact) || (ofEntry ?? computed).sentence.map((piece) => piece.text).join("")) : given;
-  return { part: computed, before: write ? write.end - 1 : 0, readers, sentence, reason: write ? write.part.reason || write.group.reason : "", history: history.filter(Boolean).join(" · ") };
+  const before = write ? write.end - 1 : 0, reason = write ? write.part.reason || write.group.reason : "";
+  const story = { part: computed, before, readers, sentence: [plain(`${subject} ${text ? start : "has no value yet"}.`)], reason, history: history.filter(Boolean).join(" · ") };
+  if (term !== null) return { ...story, readers: new Set(), sentence: factorSentence(computed.terms[term], data.cells, before), history: write.event.heading };
+  if (!computed || !isSum) return story;
+  const whole = computed.exact.length ? computed.exact : computed.sentence, prefix = subject === cell.name ? [] : [plain(`${subject} = ${text}. `)];
+  return { ...story, sentence: ofEntry?.sentence ?? [...prefix, ...whole] };
+}
+
+/** Return the sentence about the factor of a term, with the saved values at a moment. @param {any} term @param {SlotCell[]} cells @param {number} moment */
+function factorSentence({ factor, symbol, saved }, cells, moment) {
+  const name = (cell, n) => plain(`${n ? ", " : saved.length > 1 ? ";  saved values: " : ";  saved value: "}${cell.name} = `);
+  const values = saved.map((number) => cells[number]).flatMap((cell, n) => [name(cell, n), { text: keyAt(cell, moment).text, ink: "saved" }]);
+  return [{ text: "local derivative:  ", ink: "name" }, plain(symbol && factor ? `${symbol} = ` : symbol), { text: factor, ink: "saved" }, ...values];
 }
 
 /** The title, the words above and below the picture, and the legend. */
@@ -101,13 +113,13 @@ class Words {
     ].filter(Boolean).join(" · ");
   }
 
-  line(sentence, exact = "") {
-    return element("div", { class: "line", title: exact }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
+  line(sentence, exact = []) {
+    return element("div", { class: "line", title: exact.map(({ text }) => text).join("") }, ...sentence.map(({ text, ink }) => element("span", { class: ink }, text)));
   }
 
   /** Show the provenance of a number. @param {any} record a result of `provenance` */
   explain({ sentence, reason, history }) {
-    this.sentence.replaceChildren(element("div", { class: "line" }, sentence));
+    this.sentence.replaceChildren(this.line(sentence));
     this.reason.textContent = reason;
     this.more.textContent = history;
   }

@@ -135,11 +135,11 @@ class Equation:
     """The equation of a write.
 
     `sentence` shows the digits of the cells. `exact` shows enough digits for a true equation, if
-    possible, or symbols. In a page, `exact` is the left side, and `check` computes the right side.
+    possible, or symbols. In a page, `check` computes the right side from the printed numbers.
     """
 
     sentence: tuple[Phrase, ...]
-    exact: str = ""
+    exact: tuple[Phrase, ...] = ()
     check: tuple[Instruction, ...] = ()
 
 

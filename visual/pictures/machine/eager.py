@@ -59,7 +59,8 @@ class _Wording(Wording):
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
             return super().equation(event, write)
-        return Equation((*self._left(write), Phrase(" ← "), *self._call(write)), write.formula)
+        line = (*self._left(write), Phrase(" ← "), *self._call(write))
+        return Equation(line, (Phrase(write.formula),))
 
     def _call(self, write: Write) -> Iterator[Phrase]:
         """Yield the operation of a node with the numbers and the constants in its arguments."""

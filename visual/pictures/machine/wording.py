@@ -180,16 +180,15 @@ class Wording:
                     yield Phrase(piece)
 
         digits = next((d for d in DIGITS if holds(new, right_value(d))), None)
-        left, right = self._left(write), tuple(right_phrases(FOUR))
-        sentence = *left, Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN), *right
-        name = f"{self.quantity(write.slot)}{self._bracket(write.new)}"
+        left, equal, close = self._left(write), Phrase(" = ", Ink.SIGN), Phrase(" ≈ ", Ink.SIGN)
+        sentence = *left, equal if digits == FOUR else close, *right_phrases(FOUR)
         if isinstance(left[-1].text, Numeral):
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
             texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
             inputs = {n: ("input", "", t.place) for n, t in texts if isinstance(t, Numeral)}
-            return Equation(sentence, name, check_of(expression, {**constants, **inputs}))
-        exact = "".join(phrase.text for phrase in right_phrases(digits or DIGITS[-1]))
-        return Equation(sentence, f"{name} = {number_text(new)} {'=' if digits else '≈'} {exact}")
+            return Equation(sentence, check=check_of(expression, {**constants, **inputs}))
+        right = right_phrases(digits or DIGITS[-1])
+        return Equation(sentence, (*left, equal if digits else close, *right))
 
     def _sum(self, event: Event, write: Write) -> RightSide:
         """Return a sum as products of numbers, or (None, []) for a product of arrays."""
@@ -232,7 +231,7 @@ class Wording:
         bracket = self._bracket(write.new)
         right = f"({right}){bracket}" if bracket else right
         sign = " = " if bracket or not np.ndim(write.new) else " is the norm of "
-        return Equation((*left, Phrase(sign), Phrase(right)), write.formula)
+        return Equation((*left, Phrase(sign), Phrase(right)), (Phrase(write.formula),))
 
     def reason(self, event: Event, write: Write) -> str:
         """Return the reason for a write, such as the differentiated forward step, or ""."""
