@@ -89,6 +89,7 @@ WRONG_VALUES = [
     (lambda v: visual.unrolled(SQUARE.trace(), scans=v), "scans", [ENDLESS]),
     (lambda v: visual.Page("square", orders=v), "orders", [9, -1]),
     (lambda v: visual.machine(SQUARE.trace(), moment=v), "moment", [99, -2, "1"]),
+    (lambda v: visual.machine(SQUARE.trace(), entry=v), "entry", [1, 99, -1, "1"]),
     (lambda v: visual.Question("?", 1, "One.").check(1, v), "tries", [0, True]),
     (visual.figure, "number", [9, True]),
 ]

@@ -160,9 +160,18 @@ def test_a_folded_panel_leaves_the_full_width_to_the_picture(opened):
     above, left = opened.bench.evaluate(SPACE)
     assert above <= 150
     assert left < 1
-    panel.locator("summary").first.click()
+    opened.select("your own …")
+    assert (
+        opened.bench.get_by_label("loop", exact=True).inner_text().startswith("loop\nyour own …\n")
+    )
+    step = opened.bench.get_by_role("textbox", name="step", exact=True)
+    step.fill("x.y")
+    step.press("Tab")
+    expect(opened.bench.get_by_role("alert").get_by_text("x.y")).to_be_visible()
+    assert step.input_value() == "x.y"
     opened.bench.get_by_label("differentiate wrt").wait_for()
     assert opened.bench.evaluate(SPACE)[1] > 200
+    opened.begin()
 
 
 def test_a_light_picture_and_the_machine_have_the_colors_of_a_dark_page(opened):

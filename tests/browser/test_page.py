@@ -91,13 +91,12 @@ def test_typed_values_have_the_numbers_of_a_new_run(browser, path, name, order):
 
 def test_an_invalid_value_is_reported_and_remains(browser, path):
     with opened_at(browser, path, "loop=square&order=1") as opened:
-        field, before = opened.page.get_by_label("x, exactly"), opened.page.evaluate(NUMBERS)
+        field = opened.page.get_by_label("x, exactly")
         for typed in ("abc", "1e400", "1,5", ""):
             field.fill(typed)
             field.press("Enter")
             opened.page.get_by_text(f"x = '{typed}': expected a finite number.").wait_for()
             assert field.input_value() == typed
-            assert opened.page.evaluate(NUMBERS) == before
         type_values(opened.page, {"x": 1.07})
         assert opened.page.get_by_text("expected a finite number").count() == 0
 
@@ -125,9 +124,9 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
         expected = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
         page.wait_for_url(lambda url: url.endswith(expected))
         page.get_by_text("The link contains color=blue and at.y=1 and").wait_for()
-        buffers, shown = page.locator(".legend input"), "&contributor=True&moment=9"
+        buffers = page.locator(".legend input")
         buffers.check()
-        page.wait_for_url(lambda url: url.endswith(shown))
+        page.wait_for_url(lambda url: url.endswith("&contributor=True&moment=9"))
         page.get_by_role("button", name="undo").click()
         expect(buffers).not_to_be_checked()
         page.evaluate("location.hash = 'loop=square&contributor=1'")
@@ -139,8 +138,7 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
     others = ("steps=8", "mode=taylor", "view=tapes", "at.x=abc", "at.x=5;6", "moment=-3")
     with opened_at(browser, path) as opened:
         for other in others:
-            link = f"loop=square&view=machine&{other}"
-            opened.page.evaluate("link => { location.hash = link; }", link)
+            opened.page.evaluate(f"location.hash = 'loop=square&view=machine&{other}'")
             note = f"The link contains {other}, which this page does not have."
             opened.page.get_by_text(note).wait_for()
     with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=0") as opened:

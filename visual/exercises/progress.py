@@ -93,11 +93,7 @@ def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> 
 
 
 def score_table(files: Iterable[Path]) -> tuple[str, list[str]]:
-    """Return the scores in the files as a CSV table, and the error message of each unreadable file.
-
-    A row contains the file, the points, and the numbers of finished questions and wrong tries; or
-    the file and the error message.
-    """
+    """Return the scores in the files as a CSV table, and the error of each unreadable file."""
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("file", "points", "answered", "wrong tries", "problem"))

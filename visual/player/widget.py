@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import traitlets
 
 from lab.eager.records import Recording
+from lab.equations.events.events import events
 from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote
 from lab.reports.breaking.breakage import Breakage, Truth
 from lab.reports.breaking.rules import BrokenRule
@@ -95,6 +97,11 @@ def machine(
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             check_integer(name, number)
+    if entry is not None:
+        runs = (trace.true if isinstance(trace, Breakage) else trace, other)
+        sizes = (np.size(w.new) for r in runs if r for event in events(r) for w in event.writes)
+        if entry not in range(size := max(sizes, default=1)):
+            raise argument_error("entry", entry, f"expected an index from 0 to {size - 1}.")
     check_type("contributor", contributor, bool, "True or False")
     run: Trace | None = None
     if isinstance(trace, Breakage):

@@ -69,8 +69,9 @@ def controls(bench: Bench) -> Iterator[Control]:
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state, loop, group = bench.state, bench.loop, "derivative"
-    names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    options = [[name, loop.name if name == state.loop else name] for name in names]
+    names = dict.fromkeys([WRITTEN, *gallery.loops, state.loop])
+    labels = {WRITTEN: "your own …"} | ({} if loop.name == WRITTEN else {state.loop: loop.name})
+    options = [[name, labels.get(name, name)] for name in names]
     about = loop.reason
     if about and (state.taps or state.steps):
         about = f"Without changes: {about}"

@@ -3,7 +3,7 @@
 
 class Form {
   constructor(ask) {
-    this.ask = ask;
+    this.ask = (key, value) => [ask(key, value), key[0] === "loop" && value === "written" && (this.panel.open = true)];
     this.rows = new Map();
     this.shape = "";
     const part = (label) => element("div", { class: `scantape-${label}`, role: "group", "aria-label": label });

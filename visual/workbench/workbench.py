@@ -174,10 +174,7 @@ class Workbench(ChoiceTraits, Widget):
             self._show(shown, moment)
 
     def _show(self, bench: Bench, moment: int = -1) -> None:
-        """Show a bench. Unless the state is the same, `undo` can return to an earlier bench.
-
-        A machine with the same number of moments keeps the moment. Another machine has `moment`.
-        """
+        """Show a bench, and let `undo` return to another state. Another machine has `moment`."""
         with self._lock:
             names = {*bench.state.differences_from(self.state)}
             if getattr(bench, "loop", None) is not getattr(self._bench, "loop", None):
