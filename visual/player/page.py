@@ -53,15 +53,14 @@ GUIDANCE = (
 
 
 class Page(SavedAsPage):
-    """A page with a tape machine for each combination of choices.
+    """A page with a tape machine for each combination of choices; needs no Python and no network.
 
-    The page needs neither Python nor a network. `loops` are distinct names of loops in the gallery,
-    or `Loop` objects. `taps` maps the name of a loop to its tap patterns. A pattern contains the
-    taps of the first state, or maps the names of states and sequences to taps. By default, a loop
-    has the taps of its declaration and a few other patterns. `orders` are orders of the derivative,
-    `costs` are "sum", "last", or both, and `rules` are "correct" and names of faulty rules in
-    `lab.BROKEN`. The page first shows the first cost. Without `loops`, `orders`, and `rules`,
-    square also has order 3 and the rule "accumulate-overwritten". `title` is the heading.
+    `loops` are distinct names of loops in the gallery, or `Loop` objects. `taps` maps the name of a
+    loop to its tap patterns. A pattern contains the taps of the first state, or maps the names of
+    states and sequences to taps; by default, a loop has its own taps and a few other patterns.
+    `orders` are orders of the derivative, `costs` are "sum", "last", or both (the page shows the
+    first), and `rules` are "correct" and names of faulty rules in `lab.BROKEN`. Without `loops`,
+    `orders`, and `rules`, square also has order 3 and the rule "accumulate-overwritten".
 
     Raises ArgumentError if an argument is invalid. Methods raise LabError if no combination has a
     machine, or if the page is too large. The page shows the reason for each missing machine.

@@ -74,8 +74,7 @@ def machine(
     With a `moment` k, the result is a `Scene`: the machine at the end of event k, or for 0 the
     machine before all events. Without a moment, the result is a widget that plays. A machine with
     more than twelve columns also shows the columns around the step `around`. Cells of arrays show
-    the entry with the index `entry` instead of norms. `contributor` shows positions in buffers and
-    formulas in ``buf[…]``.
+    the entry `entry` instead of norms. `contributor` shows positions, and formulas in ``buf[…]``.
 
     Raises LabError if the run has no steps, has too many tapes, or lacks the `moment`; for a `rule`
     together with a second run; or for a `rule` with a trace from another process.
