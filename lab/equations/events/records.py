@@ -9,7 +9,7 @@ from lab.notation import Call, Expression, Leaf, body_of, render
 from lab.records import cached_property
 from lab.traces.trace import Trace
 
-COLUMNS = ("scan", "step", "tape", "position", "row", "quantity", "role", "old", "new")
+COLUMNS = "scan", "step", "tape", "argument", "position", "row", "quantity", "role", "old", "new"
 
 
 class SlotRole(StrEnum):
@@ -197,25 +197,23 @@ class Event:
         return tuple(w.slot for w in self.writes if w.kind is not SlotRole.WRITTEN)
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a dictionary for each slot that the event touches and each value that it reads.
+        """Return a dictionary with the keys `COLUMNS` for each touched slot and each read value."""
 
-        The keys are `COLUMNS`.
-        """
-
-        def cells(slot: Slot, role: SlotRole, *values: np.ndarray | None) -> tuple[object, ...]:
-            return slot.tape, slot.position, slot.row, slot.quantity, role.value, *values
+        def cells(slot: Slot, role: str, *values: np.ndarray | None) -> tuple[object, ...]:
+            return slot.tape, slot.argument, slot.position, slot.row, slot.quantity, role, *values
 
         rows = [
-            cells(read.slot, read.role, read.value, read.value)
+            cells(read.slot, "preserved", read.value, read.value)
             for read in self.reads
             if read.role is SlotRole.PRESERVED and read.slot is not None
         ]
         for write in self.writes:
-            role = SlotRole.WRITTEN if write.kind is SlotRole.WRITTEN else SlotRole.OVERWRITTEN
+            role = "written" if write.kind is SlotRole.WRITTEN else "overwritten"
             rows.append(cells(write.slot, role, write.old, write.new))
         for read in self.reads:
             if read.role is SlotRole.READ:
-                row, name = read.index if read.slot is None else read.slot.row, read.role.value
-                rows.append((read.variable, None, row, read.name, name, read.value, read.value))
+                row = self.step if read.index is not None else read.slot and read.slot.row
+                values = read.name, "read", read.value, read.value
+                rows.append((read.variable, read.argument, None, row, *values))
         place = self.scan + 1, self.step
         return [dict(zip(COLUMNS, (*place, *row), strict=True)) for row in rows]

@@ -3,6 +3,7 @@
 import pickle
 import re
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 import pytensor.tensor as pt
@@ -17,7 +18,7 @@ import lab
 from lab import eager, gallery
 from lab.equations.events.records import SlotRole
 
-KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
+KEYS = ["scan", "step", "tape", "argument", "position", "row", "quantity", "role", "old", "new"]
 
 
 TABLES = {  # the numbers are powers of x and their derivatives
@@ -115,7 +116,7 @@ def check_sums(trace, events):
 
 def raw_rows(trace):
     """Return the role and the new value of every row in every step, from the taps only."""
-    rows = {}
+    rows = []
     for number, run in enumerate(trace.scans):
         for tape in run.held:
             for step in range(run.steps):
@@ -125,19 +126,33 @@ def raw_rows(trace):
                 for row, value in (read | written).items():
                     role = "overwritten" if row in written else "preserved"
                     role = role if row in read else "written"
-                    rows[number + 1, step, tape.name, row] = role, value
-    return rows
+                    place = number + 1, step, tape.name, tape.argument, row
+                    rows.append((*place, role, np.asarray(value).tolist()))
+    return sorted(rows, key=str)
+
+
+def raw_reads(trace):
+    """Return the values of sequences and parameters that each step reads."""
+    reads = []
+    for number, run in enumerate(trace.scans, start=1):
+        for step in range(run.steps):
+            reads += [
+                (number, step, s.name, s.argument, step, s.values[step]) for s in run.sequences
+            ]
+            reads += [(number, step, p.name, p.argument, None, p.value) for p in run.parameters]
+    return sorted(reads, key=str)
 
 
 def check_rows(trace, rows):
     """Check that each row of a step has the keys of the table, and role and value of the trace."""
     assert all(list(row) == KEYS for row in rows)
-    actual = {
-        (r["scan"], r["step"], r["tape"], r["row"]): (r["role"], r["new"])
-        for r in rows
-        if r["step"] is not None and r["role"] != "read"
-    }
-    np.testing.assert_equal(actual, raw_rows(trace))
+    touched = [r | {"new": r["new"].tolist()} for r in rows if r["role"] != "read"]
+    columns = itemgetter("scan", "step", "tape", "argument", "row", "role", "new")
+    actual = [columns(row) for row in touched if row["step"] is not None]
+    np.testing.assert_equal(sorted(actual, key=str), raw_rows(trace))
+    columns = itemgetter("scan", "step", "tape", "argument", "row", "new")
+    read = [columns(row) for row in rows if row["role"] == "read" and row["step"] is not None]
+    np.testing.assert_equal(sorted(read, key=str), raw_reads(trace))
 
 
 @settings(deadline=None, max_examples=15)
@@ -171,9 +186,11 @@ def test_the_checkers_notice_a_wrong_event():
             check(trace, tampered)
     rows = events.rows()
     index = next(i for i, r in enumerate(rows) if r["role"] == "preserved")
-    rows[index] = rows[index] | {"role": "overwritten"}
-    with pytest.raises(AssertionError):
-        check_rows(trace, rows)
+    other = next(i for i, r in enumerate(rows) if r["role"] == "read" and r["row"] is not None)
+    for number, change in ((index, {"role": "overwritten"}), (other, {"row": 9}), (index, None)):
+        row = [] if change is None else [rows[number] | change]
+        with pytest.raises(AssertionError):
+            check_rows(trace, [*rows[:number], *row, *rows[number + 1 :]])
     read = event.reads[0]
     tampered[-1] = replace(event, reads=(replace(read, value=read.value + 1),))
     with pytest.raises(AssertionError):
@@ -208,6 +225,8 @@ def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
     forward = gallery.loops["coupled"].trace(order=0)
     assert {w.kind for e in lab.events(forward) for w in e.writes} == {SlotRole.WRITTEN}
     check_replay(forward, lab.events(forward))
+    window = gallery.loops["window"].trace()  # three tapes of this trace are named du
+    check_rows(window, lab.events(window).rows())
 
 
 def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
