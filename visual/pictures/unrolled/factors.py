@@ -46,11 +46,10 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
     terms, is_applied = list[tuple[str, float | None]](), False
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
-        leaf = write.formula.leaves[write.sources.index(read)]
+        leaf, target = write.formula.leaves[write.sources.index(read)], write.formula.target
         named = NamedScan(run.trace, value.scan)
         if named.parent is None or named.scan.tape(leaf.argument) is None:
             return None
-        target = write.formula.target
         written = run.step(value.scan, write.step).write(target.argument, target.tap)
         term = written.term(leaf.argument, leaf.tap)
         if written.adds_old and leaf == target:
