@@ -88,10 +88,9 @@ class EventSequence(Sequence[Event]):
     def rows(self) -> list[dict[str, object]]:
         """Return one dictionary for each slot that an event touches and each value that it reads.
 
-        The keys are scan (from 1), step (None for the filling of a tape), tape, argument, position,
-        row, quantity, role, old, and new.  The roles are "preserved", "overwritten", "written", and
-        "read".  Tapes of a Scan with the same name have different arguments.  The row of a sequence
-        value is the step that reads the value.
+        The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
+        quantity, role, old, and new.  The roles are "preserved", "overwritten", "written", and
+        "read".  The row of a sequence value is the step that reads the value.
         """
         return [row for event in self for row in event.rows()]
 

@@ -9,7 +9,7 @@ from lab.notation import Call, Expression, Leaf, body_of, render
 from lab.records import cached_property
 from lab.traces.trace import Trace
 
-COLUMNS = "scan", "step", "tape", "argument", "position", "row", "quantity", "role", "old", "new"
+COLUMNS = "scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"
 
 
 class SlotRole(StrEnum):
@@ -200,7 +200,7 @@ class Event:
         """Return a dictionary with the keys `COLUMNS` for each touched slot and each read value."""
 
         def cells(slot: Slot, role: str, *values: np.ndarray | None) -> tuple[object, ...]:
-            return slot.tape, slot.argument, slot.position, slot.row, slot.quantity, role, *values
+            return slot.tape, slot.position, slot.row, slot.quantity, role, *values
 
         rows = [
             cells(read.slot, "preserved", read.value, read.value)
@@ -214,6 +214,6 @@ class Event:
             if read.role is SlotRole.READ:
                 row = self.step if read.index is not None else read.slot and read.slot.row
                 values = read.name, "read", read.value, read.value
-                rows.append((read.variable, read.argument, None, row, *values))
+                rows.append((read.variable, None, row, *values))
         place = self.scan + 1, self.step
         return [dict(zip(COLUMNS, (*place, *row), strict=True)) for row in rows]

@@ -18,7 +18,7 @@ import lab
 from lab import eager, gallery
 from lab.equations.events.records import SlotRole
 
-KEYS = ["scan", "step", "tape", "argument", "position", "row", "quantity", "role", "old", "new"]
+KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
 
 
 TABLES = {  # the numbers are powers of x and their derivatives
@@ -126,7 +126,7 @@ def raw_rows(trace):
                 for row, value in (read | written).items():
                     role = "overwritten" if row in written else "preserved"
                     role = role if row in read else "written"
-                    place = number + 1, step, tape.name, tape.argument, row
+                    place = number + 1, step, tape.name, row
                     rows.append((*place, role, np.asarray(value).tolist()))
     return sorted(rows, key=str)
 
@@ -136,10 +136,8 @@ def raw_reads(trace):
     reads = []
     for number, run in enumerate(trace.scans, start=1):
         for step in range(run.steps):
-            reads += [
-                (number, step, s.name, s.argument, step, s.values[step]) for s in run.sequences
-            ]
-            reads += [(number, step, p.name, p.argument, None, p.value) for p in run.parameters]
+            reads += [(number, step, s.name, step, s.values[step]) for s in run.sequences]
+            reads += [(number, step, p.name, None, p.value) for p in run.parameters]
     return sorted(reads, key=str)
 
 
@@ -147,10 +145,10 @@ def check_rows(trace, rows):
     """Check that each row of a step has the keys of the table, and role and value of the trace."""
     assert all(list(row) == KEYS for row in rows)
     touched = [r | {"new": r["new"].tolist()} for r in rows if r["role"] != "read"]
-    columns = itemgetter("scan", "step", "tape", "argument", "row", "role", "new")
+    columns = itemgetter("scan", "step", "tape", "row", "role", "new")
     actual = [columns(row) for row in touched if row["step"] is not None]
     np.testing.assert_equal(sorted(actual, key=str), raw_rows(trace))
-    columns = itemgetter("scan", "step", "tape", "argument", "row", "new")
+    columns = itemgetter("scan", "step", "tape", "row", "new")
     read = [columns(row) for row in rows if row["role"] == "read" and row["step"] is not None]
     np.testing.assert_equal(sorted(read, key=str), raw_reads(trace))
 

@@ -81,8 +81,11 @@ class Slots:
             if tape.is_total or row in self.named.wanted_rows(tape):
                 return Role.RESULT, tape.final[row], None
             last = timeline.event_number(number, step - 1)
-            is_used = max(self.run.moments(slot), default=0) > last
-            return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
+            role = Role.SPENT
+            if max(self.run.moments(slot), default=0) > last:  # a later Scan reads the value
+                before, _, _ = self.state(tape, row, step - 1)
+                role = before if before in (Role.SEED, Role.WAITING) else Role.INTERMEDIATE
+            return role, tape.final[row], None
         if tape.is_total:
             if step < 0:
                 return Role.INTERMEDIATE, tape.initial[row], None
