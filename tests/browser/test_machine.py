@@ -18,7 +18,9 @@ from visual.scene.shapes import Box, Polyline, walk
 pytestmark = pytest.mark.browser
 FIND = "document.querySelector('.scantape-machine').machine"
 HISTORICAL = "accumulate-overwritten"
-RUNS = [("square", 3, 1280), ("coupled", 2, 1280), ("sequence", 1, 1280),
+SQUARE = gallery.loops["square"]
+PAIR = SQUARE.trace(), SQUARE.with_taps((-2, -1)).trace()
+RUNS = [("square", 3, 1280), ("coupled", 2, 1280), ("sequence", 1, 1280), (PAIR, 1, 1280),
         ("square", 1, 390), ("square", 3, 390), ("gap", 1, 390)]  # fmt: skip
 
 
@@ -180,7 +182,7 @@ def test_a_value_moves_and_is_added_before_the_slot_shows_the_sum(page, opened):
 
 
 def test_a_faulty_slot_is_wrong_after_its_own_sum(page, opened):
-    machine = opened(lab.break_rule(gallery.loops["square"], HISTORICAL, order=3))
+    machine = opened(lab.break_rule(SQUARE, HISTORICAL, order=3))
     first, slot = machine.mistake.first_wrong, page.locator("[data-rule]").first
     states = []
     for tenth in range(1, 11):
@@ -221,7 +223,7 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
 
 
 def test_reduced_motion_shows_each_sum(page, opened):
-    opened(gallery.loops["square"].with_taps({"x": (-2, -1)}).trace(order=2))
+    opened(SQUARE.with_taps({"x": (-2, -1)}).trace(order=2))
     sentence = "document.querySelector('.scantape-sentence').textContent"
     sums = f"{FIND}.bar.stops.map((p) => ({FIND}.go(p), {sentence}))"
     played = page.evaluate(sums)
@@ -302,16 +304,10 @@ def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened
     assert "1.044 = " in page.locator(".scantape-sentence").inner_text()
 
 
-TEXTS = """() => [...document.querySelectorAll(".scantape-machine svg text")].filter((text) =>
-    text.textContent && text.checkVisibility({ visibilityProperty: true })).length"""
-
-
 def test_a_loop_and_its_gradient_show_at_most_45_texts(page, opened):
     opened("square", 1)
-    counts = []
-    for moment in range(10):
-        go(page, moment)
-        counts.append(page.evaluate(TEXTS))
+    count = f"({SHOWN})('.scantape-machine svg text:not(:empty)').length"
+    counts = page.evaluate(f"{FIND}.bar.stops.map((stop) => ({FIND}.go(stop), {count}))")
     assert 20 <= max(counts) <= 45
 
 
@@ -342,7 +338,7 @@ def test_the_entries_of_the_legend_look_different(page, opened):
 
 
 def test_a_faulty_rule_is_played_next_to_the_correct_one(page, opened):
-    loop = gallery.loops["square"].with_steps(2)
+    loop = SQUARE.with_steps(2)
     go(page, opened(lab.break_rule(loop, HISTORICAL, order=3)).moments)
     sentence = page.locator(".scantape-sentence").inner_text()
     assert "✓ dC″/dx₀:  22.8 = " in sentence
@@ -369,7 +365,7 @@ SOURCES = f"""() => {FIND}.picture.cells.flatMap(({{ group }}, number) => {{
 
 def test_the_sources_of_a_clicked_number_show_the_values_that_the_step_read(page, opened):
     """In the faulty run, later steps replace values that a step has read."""
-    run = lab.break_rule(gallery.loops["square"], HISTORICAL, order=3)
+    run = lab.break_rule(SQUARE, HISTORICAL, order=3)
     go(page, opened(run).moments)
     pairs = page.evaluate(SOURCES)
     assert len(pairs) > 40
@@ -377,14 +373,7 @@ def test_the_sources_of_a_clicked_number_show_the_values_that_the_step_read(page
 
 
 def test_two_loops_are_played_one_above_the_other(page, opened):
-    square = gallery.loops["square"]
-    machine = opened((square.trace(), square.with_taps((-2, -1)).trace()))
-    every = page.evaluate(EVERY, [*range(machine.moments + 1)])
-    for moment, (_, now, _, names, _) in enumerate(every):
-        frame = frame_of(arrange(machine, WIDE), locate(machine, moment))
-        assert names == [text.content for text in frame["name"]]
-        assert [cell[:2] for cell in now] == [cell[:2] for cell in every[0][1]]
-        assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.cells]
+    go(page, opened(PAIR).moments)
     sentence = page.locator(".scantape-sentence").inner_text()
     assert "A dC/dx₀:  7.413 " in sentence
     assert "B dC/dx" in sentence
@@ -509,7 +498,7 @@ def test_the_page_and_the_machine_have_the_same_background(page, opened, scheme)
 
 def test_a_saved_page_has_the_view_of_contributors(page, tmp_path):
     """The page of square at order 1 shows the position of each slot, and formulas in buf[…]."""
-    trace = gallery.loops["square"].trace()
+    trace = SQUARE.trace()
     for contributor in (False, True):
         machine = visual.machine(trace, contributor=contributor)
         machine.moment = 6
