@@ -2,7 +2,6 @@
 // number, the table of results, and the legend.
 
 const START = "Press play, or drag the bar: each event is one step of one Scan.";
-const SYMBOLS = "   s[k]: slot k · g: contribution";
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
 const LEGEND = [
@@ -78,7 +77,7 @@ class Words {
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
-    const [correct, faulty, symbols] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]", SYMBOLS] : ["", rule.change, ""];
+    const [correct, faulty, symbols] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]", "   s[k]: slot k · g: contribution"] : ["", rule.change, ""];
     this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`), element("i", {}, symbols));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);

@@ -204,16 +204,17 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
 
 
 def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence of a filled tape: its first 3 nonzero values and the count of others."""
+    """Return the sentence of a filled tape: its first nonzero values and the count of others."""
     changing = [w for w in event.writes if not wording.is_zero(w.new)]
     nonzero = [w for w in event.writes if np.any(w.new)] or changing
-    pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
-    for n, write in enumerate(nonzero[:3]):
+    start = " ".join(filter(None, [wording.sign, f"Tape of Scan {event.scan + 1}:  "]))
+    pieces, most = [Phrase(start, Ink.NAME)], 2 if wording.sign else 3  # two runs need two lines
+    for n, write in enumerate(nonzero[:most]):
         pieces.append(Phrase(", " if n else ""))
         pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
         pieces += [Phrase(text, Ink.OLD) for text in _pieces(wording, write.new, LISTED)]
     if not nonzero:
         return (*pieces, Phrase("all slots start at 0"))
-    rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
+    rest = f" and {len(nonzero) - most} more" if len(nonzero) > most else ""
     zeros = len(nonzero) < len(event.writes) and {*changing} <= {*nonzero}
     return (*pieces, Phrase(rest + ("; all others are 0" if zeros else "")))

@@ -29,7 +29,6 @@ from visual.pictures.machine.content import (
     Number,
     Part,
     PartGroup,
-    Phrase,
     RuleEffect,
     SlotCell,
 )
@@ -177,7 +176,7 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     cells = [*first.cells(clock, times)]
     others = [*_with_twins(runs, cells, second.cells(clock, times), is_faulty)]
     differing = {c.row for twin, c in others if twin is None or c.wrong_from is not None}
-    mark = f"{signs[1]} " if is_faulty else ""
+    mark, labels = (f"{signs[1]} ", ("", "")) if is_faulty else ("", signs)
     names = {(row.scan, row.name): n for n, row in enumerate(first.columns.rows)}
     # By the number of the run and of the row: the row, and a sort key (its Scan and the row above).
     rows = {(0, n): row for n, row in enumerate(first.columns.rows)}
@@ -203,11 +202,9 @@ def _in_lockstep(first: Run, second: Run, is_faulty: bool = False) -> MachineCon
     for moment, tick in enumerate(clock, start=1):
         event, other = first.event(tick, index), second.event(tick, other_index)
         value_of = (lambda n, m=moment: cells[n].at(m).array) if is_faulty else None
-        pairs = _pairs(event.groups, other.groups, twins, signs, value_of)
+        groups = tuple(_pairs(event.groups, other.groups, twins, signs, value_of))
         scan = event.scan if event.groups else other.scan + below
-        named = event if tick in first.ticks else other
-        events.append(replace(named, scan=scan, groups=tuple(pairs)))
-    labels = ("", "") if is_faulty else signs
+        events.append(replace(event if tick in first.ticks else other, scan=scan, groups=groups))
     scans = [[*run.scans(clock, label)] for run, label in zip(runs, labels, strict=True)]
     return MachineContent(
         title="",
@@ -297,7 +294,7 @@ def _pairs(
         both = [*zip(runs, (group, other), strict=True)]
         if value_of is None and other.reasons != group.reasons:
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
-        if other.summary != summary:
-            summary = tuple((Phrase(f"{run} "), *line) for run, g in both for line in g.summary)
+        if [line[1:] for line in other.summary] != [line[1:] for line in summary]:  # without signs
+            summary = (*summary, *other.summary)
         parts = (*group.parts, *(part for _, added in paired for part in added))
         yield replace(group, parts=parts, summary=summary, reason=reason)
