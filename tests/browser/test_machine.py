@@ -61,16 +61,12 @@ EVERY = f"""(moments) => moments.map((moment) => {{
     const sides = boxes.map(({{ x, y, width, height }}) => [x, y, width, height]);
     return [Number(dataset.moment), ({CELLS})(), offsetHeight, names, sides];
 }})"""
-SLOTS = """() => [...document.querySelectorAll("[data-cell]")].map(({ dataset }) =>
-    [Number(dataset.scan), dataset.tape, Number(dataset.position)])"""
 
 
 @pytest.mark.parametrize(("name", "order", "width"), RUNS)
 def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, name, order, width):
     machine = opened(name, order, width=width, height=2000, cost="sum")
-    start, rows = page.evaluate(CELLS), machine.rows
-    slots = [[rows[c.row].scan, rows[c.row].tape, c.position] for c in machine.cells]
-    assert page.evaluate(SLOTS) == slots
+    start = page.evaluate(CELLS)
     assert page.locator(".scantape-machine").get_attribute("data-moments") == str(machine.moments)
     tenths, is_new = [*range(10 * machine.moments + 1), 20], []
     every = page.evaluate(EVERY, [tenth / 10 for tenth in tenths])

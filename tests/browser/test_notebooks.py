@@ -104,11 +104,6 @@ class Notebook:
         self.order(order)
         self.shows(tapes(loop, order=order))  # with the taps of the declaration
 
-    def busy(self, is_busy):
-        """Wait until the workbench starts or stops working."""
-        busy = f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]"
-        self.cells.nth(0).locator(busy).wait_for()
-
     def machine(self):
         """Select the tab of the machine, and return the machine."""
         self.tab("machine").click()
@@ -218,11 +213,9 @@ def test_keys_move_the_machine_and_delete_no_cell(opened):
     for key, moment in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         opened.page.keyboard.press(key)
         opened.bench.locator(f".scantape-machine[data-moment='{moment}']").wait_for()
-    for key in "ddxxab":
-        opened.page.keyboard.press(key)
+    opened.page.keyboard.type("ddxxab")
     opened.bench.get_by_role("checkbox", name="−3").focus()
-    for key in "dd":
-        opened.page.keyboard.press(key)
+    opened.page.keyboard.type("dd")
     assert opened.cells.count() == cells
 
 
@@ -372,16 +365,16 @@ def test_cancel_and_the_next_change_stop_a_slow_change(opened):
     opened.begin("rnn", 2)
     opened.order(6)
     opened.bench.get_by_role("button", name="cancel").click()
-    opened.busy(False)
+    expect(opened.bench).to_have_attribute("aria-busy", "false")
     opened.bench.locator("[aria-pressed=true]", has_text="2").wait_for()
     opened.shows(tapes("rnn", order=2))
     opened.order(6)
-    opened.busy(True)
+    expect(opened.bench).to_have_attribute("aria-busy", "true")
     assert opened.bench.get_by_text("working …").is_visible()
     assert "42" in opened.run(USABLE).inner_text()
     opened.order(1)
     opened.shows(tapes("rnn"))
-    opened.busy(False)
+    expect(opened.bench).to_have_attribute("aria-busy", "false")
     assert opened.bench.get_by_text("working").count() == 0
     assert "orders: [1] no work is left" in opened.run(KERNEL).inner_text()
 

@@ -68,8 +68,7 @@ def test_each_number_of_a_machine_is_the_result_of_its_instruction(name, order):
 
 def test_the_comparison_detects_a_wrong_instruction():
     def negated(lines):
-        index = next(n for n, (name, *_) in enumerate(lines) if name == "Sqr")
-        return [*lines[:index], ("Neg", lines[index][1]), *lines[index + 1 :]]
+        return [("Neg" if name == "Sqr" else name, *rest) for name, *rest in lines]
 
     assert len(differences("square", 2, negated)[0]) > 20
 
@@ -93,12 +92,6 @@ def test_a_sum_that_adds_nothing_can_add_a_number_for_other_values():
     assert summary.endswith("dC′/dx₁ = 0, dC′/dx₀ = 0; all others are 0")
 
 
-def data_of(page):
-    """Return the JSON in a page."""
-    (script,) = BeautifulSoup(page, "html.parser")("script", type="application/json")
-    return json.loads(script.string)
-
-
 def unpacked(packed):
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
@@ -106,7 +99,7 @@ def unpacked(packed):
 def test_a_page_has_each_combination_in_both_arrangements():
     taps = {"square": [(-1,), (-2, -1)], "coupled": [{"hunters": (-2,)}]}
     page = visual.Page(["square", "coupled"], taps, [1, 2], ["last", "sum"], ["correct"])
-    data = data_of(page.page())
+    data = json.loads(page.data)
     assert len(data["runs"]) == (2 + 1) * 2 * 2
     for run in (unpacked(run["packed"]) for run in data["runs"].values()):
         assert {"machine", "lines", "base", "sliders"} < set(run)
@@ -119,7 +112,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
 def test_limits_of_machines_and_pages_have_a_reason(monkeypatch):
     monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 8)
     chosen = {"taps": {"square": [(-1,)], "coupled": [(-1,)]}, "orders": [1, 2], "costs": ["sum"]}
-    data = data_of(visual.Page(["square", "coupled"], **chosen).page())
+    data = json.loads(visual.Page(["square", "coupled"], **chosen).data)
     reasons = {key: run["reason"] for key, run in data["runs"].items() if "reason" in run}
     assert list(reasons) == ["loop=coupled&taps.prey=-1,&taps.hunters=-1,&order=2&cost=sum"]
     assert "plays at most 8" in next(iter(reasons.values()))
@@ -193,7 +186,9 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     options += ["--costs", "sum,last", "--rules", "correct"]
     assert main(["page", "--out", str(path), *options]) == 0
     assert capsys.readouterr().out == f"{path}: 6 machines, 0.1 MB.\n"
-    data = data_of(path.read_text(encoding="utf-8"))
+    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    (script,) = page("script", type="application/json")
+    data = json.loads(script.string)
     assert [loop["taps"][-1]["link"] for loop in data["loop"]] == [
         "taps.x=-2,-1",
         "taps.prey=-1,&taps.hunters=-2,",
