@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytensor
@@ -346,12 +347,9 @@ def test_saving_follows_a_link_and_preserves_read_only_files(folder):
 
 
 def test_failed_writes_leave_no_folder_and_no_changed_file(folder, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
     path = folder / "picture.svg"
     path.write_text("old")
-    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr("os.replace", Mock(side_effect=OSError(28, "No space left on device")))
     for write in (lambda: visual.export(SQUARE, "set"), lambda: draw("taps").save(path)):
         with pytest.raises(lab.LabError, match="No space left"):
             write()

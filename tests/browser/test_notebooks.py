@@ -163,9 +163,8 @@ def test_a_folded_panel_leaves_the_full_width_to_the_picture(opened):
     assert above <= 150
     assert left < 1
     opened.select("your own …")
-    assert (
-        opened.bench.get_by_label("loop", exact=True).inner_text().startswith("loop\nyour own …\n")
-    )
+    control = opened.bench.get_by_label("loop", exact=True)
+    assert control.inner_text().startswith("loop\nyour own …\n")
     step = opened.bench.get_by_role("textbox", name="step", exact=True)
     step.fill("x.y")
     step.press("Tab")

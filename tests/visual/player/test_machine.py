@@ -494,7 +494,6 @@ def test_the_numbers_of_a_vector_are_in_its_cell(size):
     last = {cell.name: cell.at(machine.moments).entries for cell in machine.cells}
     assert last["x₃"] == tuple(map(number_text, x))
     assert last["dC/dx₀"] == tuple(map(number_text, product))
-    assert last["dC/dx₀"] != tuple(map(number_text, product[::-1] + 1e-2))
     sentences = [part.by_entry for part in machine.parts() if part.kind is PartKind.SUM]
     for by_entry in sentences:
         assert len(by_entry) == (size if size <= 4 else 0)

@@ -4,6 +4,7 @@ import base64
 import json
 import zlib
 from dataclasses import is_dataclass
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -206,10 +207,7 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     ],
 )
 def test_an_interrupt_leaves_no_file(folder, monkeypatch, capsys, words, work):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(work, interrupt)
+    monkeypatch.setattr(work, Mock(side_effect=KeyboardInterrupt))
     assert main(words) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(folder.iterdir())

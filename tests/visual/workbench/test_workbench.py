@@ -19,9 +19,6 @@ from lab.loops import gallery
 from visual.workbench.workbench import Workbench
 
 ASKED = [
-    ("square", ["order"], "2", {"order": 2}),
-    ("square", ["taps", "x"], [-2, -1], {"taps": {"x": (-2, -1)}}),
-    ("square", ["steps"], "6", {"steps": 6}),
     ("square", ["cost"], "sum", {"cost": "sum"}),
     ("square", ["at", "x", 0], "0.8", {"at": {"x": 0.8}}),
     ("square", ["theme"], "dark", {"theme": "dark"}),
