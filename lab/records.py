@@ -44,7 +44,7 @@ def check_usual(argument: str, value: object) -> None:
         elif isinstance(part, np.matrix):
             raise argument_error(argument, value, "expected an array; use np.asarray(value).")
         elif np.ma.is_masked(part):
-            raise argument_error(argument, value, "it has masked entries; use value.filled(0.0).")
+            raise argument_error(argument, value, "expected no masked entries; use .filled(0.0).")
 
 
 def as_array(

@@ -141,7 +141,7 @@ def refuse_loop_options(**options: object) -> None:
     """Raise ArgumentError if an option of a loop's cost or values is not None or "last"."""
     for name, value in options.items():
         if not (value is None or (isinstance(value, str) and value == "last")):
-            raise argument_error(name, value, "expected none, because only a loop has it.")
+            raise argument_error(name, value, "expected None; only a lab.Loop has this option.")
 
 
 def _initial_values(variable: object) -> str:

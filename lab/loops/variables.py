@@ -199,7 +199,7 @@ def value_of(variable: State | Sequence | Parameter) -> np.ndarray:
 
 
 def call_step(step: Callable[..., object], read: Mapping[str, Any]) -> object:
-    """Call a step with values by name: a list, or the value of a list of length 1."""
+    """Call a step with values by name. A list of a single value is passed as this value."""
     return step(**{name: v if v[1:] else v[0] for name, v in read.items()})
 
 

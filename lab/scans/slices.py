@@ -43,7 +43,7 @@ def constant_value(variable: Variable | None) -> int | None:
 def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
     """Return the base of a Subtensor or IncSubtensor, the written value or None, and the indices.
 
-    An index is a variable, or a `slice` of variables.  The operation may be an advanced one.
+    An index is a variable, or a `slice` of variables.  Advanced operations are included.
     """
     base, *rest = node.inputs
     value = rest.pop(0) if hasattr(node.op, "set_instead_of_inc") else None

@@ -35,8 +35,8 @@ class RowOrigins:
 
     `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
     contains the values of arrays.  An origin is a number, which identifies a row of an output or a
-    pair of origins.  The bit `FACTOR` marks an origin that is no summand.  The number 0 means that
-    no Scan contributes.  The origins of an array are a vector with a number for each row, or a
+    pair of origins.  The bit `FACTOR` marks an origin that is not a summand.  0 stands for no
+    contribution.  The origins of an array are a vector with a number for each row, or a
     single number for all rows.
     """
 

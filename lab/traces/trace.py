@@ -247,8 +247,9 @@ class ScanTrace:
     then the until condition.  `formulas` are the results for the write taps in mathematical form.
     `feeds` link its arguments to the tapes and Scan outputs from which they are computed.  If the
     step contains Scans, `nested` contains a trace for each step of a loop of at most 500 steps.
-    `first` is the number of the first recorded step.  A loop that `carries` computes also tangents
-    or power series.  `id` is the id of the Scan in the output of ``pytensor.dprint``, if known.
+    `first` is the number of the first recorded step.  `carries` is True for a loop that also
+    computes tangents or power series.  `id` is the id of the Scan in the output of
+    ``pytensor.dprint``, if known.
     """
 
     called: str

@@ -128,7 +128,7 @@ def _layout(layout: Arrangement) -> dict[str, Any]:
 def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, Any]:
     """Return a cell with the moment of its first wrong number, `wrong_from`, or None.
 
-    `given` is the place of the instruction for a given initial value, or None without such a value.
+    `given` is the index of the instruction with the initial value of the cell, or None without one.
     """
     row, first, wrong_from = machine.rows[cell.row], cell.wrong_from, None
     if first is not None:

@@ -118,12 +118,12 @@ class Lesson {
     return this.load(Number.isFinite(moment) ? moment : undefined);
   }
 
-  /** Return a sentence about the parts of the requested link that differ from the state, except for the format of numbers. */
+  /** A sentence that lists the choices of the link that the page did not accept. 1 and 1.0 count as equal. */
   get unknownChoices() {
     const shown = linkPairs(`view=machine&${this.state}`), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
     const normal = (part) => part?.replace(NUMBER, (word) => (Number.isNaN(Number(word)) ? word : Number(word)));
     const unknown = [...this.request].filter(([key, part]) => ![shown.get(key), label(key)].map(normal).includes(normal(part)));
-    const parts = unknown.map((pair) => pair.join("=")).join(" and ");
+    const parts = unknown.map((pair) => pair.join("=")).join(", ");
     return parts && `The link contains ${parts}, which this page does not have. `;
   }
 

@@ -32,7 +32,7 @@ const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1)
 const label = ({ x, y, content, size, anchor, bold }, parent, kind, text = content) =>
   shape("text", { x, y, class: kind, "font-size": size, "text-anchor": anchor, "font-weight": bold ? 600 : 400 }, parent, text);
 
-/** Compress a text that is wider than `room`: a number that a reader changed, or in a narrow box. A digit of the widest usual font needs 0.7 em; a text that fits in any font is not measured. @param {any} node @param {number} room */
+/** Compress a text that is wider than `room`. To save time, measure only texts that can be too wide: a digit needs at most 0.7 em. @param {any} node @param {number} room */
 function compress(node, room) {
   if ((0.7 * node.textContent.length - 0.2) * node.getAttribute("font-size") > room && node.getComputedTextLength() > room) setAttributes(node, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
 }

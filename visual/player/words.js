@@ -7,7 +7,7 @@ const plain = (text) => ({ text, ink: "plain" }); // a phrase
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
   ["preserved", "preserved", "read, unchanged"],
-  ["saved", "saved or given value", "read from an earlier Scan or a sequence"],
+  ["saved", "saved or given value", "read by this step"],
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
   ["pending", "pending", "still zero or empty"],

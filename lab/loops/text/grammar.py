@@ -267,7 +267,7 @@ class _Reader:
             raise self._error(node, f"is too far away; expected a tap of at most {FARTHEST} steps.")
         if tap == 0 and name not in self.names.sequences and name not in self.earlier:
             raise self._error(
-                node, f"is not computed yet; write {name}[t-1], or first the line '{name} = …'."
+                node, f"is not computed yet; write {name}[t-1], or add '{name} = …' above it."
             )
         if tap and name not in self.tapped:
             raise self._error(node, "is an output; the step cannot look back at outputs.")

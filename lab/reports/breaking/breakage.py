@@ -242,7 +242,7 @@ def break_rule(
     and values `given` for its inputs.  Raises ArgumentError for an invalid argument.
     """
     if isinstance(subject, Loop):
-        check_type("given", given, NoneType, "None, because a loop has values; use at={…}")
+        check_type("given", given, NoneType, "None for a loop; to change its values, use at={…}")
         loop = subject if at is None else subject.with_values(at, "at")
         graph = loop.build()
         return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)

@@ -135,7 +135,7 @@ ERRORS = [
     ("w[t]", "w[t]", "w is a parameter; write w"),
     ("v[t-1]", "v[t-1]", "a state or a sequence; expected x or u. To add a state, "),
     ("x % u", "x % u", "an operator other than + - *"),
-    ("x[t]", "x[t]", "not computed yet; write x[t-1], or first the line 'x = …'"),
+    ("x[t]", "x[t]", "not computed yet; write x[t-1], or add 'x = …' above it"),
     ("u[2*t]", "u[2*t]", "To read every second value, pass the sequence u[::2]"),
     ("x = x; y = x[t]; z = y", "y", "y[t]"),
     ("x = x; y = x[t]; z = y[t-1]", "y[t-1]", "look back"),

@@ -45,7 +45,7 @@ class Numeral(str):
 def check_of(
     expression: Expression, reads: Mapping[Leaf, tuple[Any, ...]]
 ) -> tuple[Instruction, ...]:
-    """Return the right side of an equation as instructions; `reads` reads the operands."""
+    """Return the right side of an equation as instructions; `reads` are those of its leaves."""
     right = Instructions()
     right.term(expression, lambda leaf: right.add(*reads[leaf]))
     return tuple(right.lines)

@@ -71,7 +71,7 @@ def states(machine: MachineContent) -> list[tuple[Key, ...]]:
                 continue
             for start, key, role in _during(event, moment, number, cell):
                 start = round(start, 4)
-                while keys[-1].moment >= start and len(keys) > 1:  # is never valid
+                while keys[-1].moment >= start and len(keys) > 1:  # this key would never be valid
                     keys.pop()
                 if (role, _numbers(key)) != (keys[-1].role, _numbers(keys[-1])):
                     keys.append(replace(key, moment=start, role=role))

@@ -59,8 +59,8 @@ def moment_of_step(
 ) -> Scene:
     """Return the picture of a machine at the end of a step of ``trace.scans[scan]``.
 
-    Without a `scan`, the picture shows the end of the run. It shows `pair`, or as many columns as
-    fit on the sheet, but at least 3; in a long loop, near a slot that the step writes.
+    Without a `scan`, the picture shows the end of the run. Without a `pair`, it shows as many
+    columns as fit on the sheet, but at least 3. In a long loop, they are near a written slot.
     """
     around, last = None, len(events(trace))
     if scan is not None:

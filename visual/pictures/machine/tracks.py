@@ -205,7 +205,7 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
         turn = 0.5 if is_level else 0.3 if sheet.is_cramped else 0.4
     is_drawn = part.kind is not PartKind.FILL and (sheet.is_tall or start.row == to.row)
-    # A value starts below its number or its array, or above the cell if its line starts there.
+    # A value starts below its number or its array; above, if its line starts above the middle.
     shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
     shift = -CHIP / 2 if points[0][1] < start.y else shift
     return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)

@@ -264,7 +264,7 @@ class Wording:
             return ""
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
-            others = " The old value contains the contributions of the other readers."
+            others = f" The old value contains contributions of other readers of {quantity}."
             if np.array_equal(write.old, tape.initial[write.slot.row]):
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
@@ -280,7 +280,7 @@ class Wording:
 
 
 def _local_derivatives(write: Write, is_total: bool) -> str:
-    """Return the local derivatives of a sum as a sentence; "" without a name or 1, or for many."""
+    """Return a sentence with the local derivatives of a sum; "" for long or unnamed factors."""
     terms = [term for term in write.terms if term.factor is not None]
     # In a running total, the factor 1 can belong to the old value.
     named = (t for t in terms if leaves_of(t.expression) or (t.expression == ONE and not is_total))
