@@ -49,7 +49,8 @@ def go(page, moment):
 
 CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
     const box = cell.querySelector("rect").getBoundingClientRect();
-    return [box.x, box.y, cell.querySelector(".number").textContent, cell.dataset.role];
+    const { role, scan, tape, position } = cell.dataset;
+    return [box.x, box.y, cell.querySelector(".number").textContent, role, scan, tape, position];
 })"""
 SHOWN = """(css) => [...document.querySelectorAll(css)].filter((node) =>
     node.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
@@ -71,12 +72,15 @@ def test_cells_do_not_move_and_equal_the_run_and_a_still_picture(page, opened, n
     tenths, is_new = [*range(10 * machine.moments + 1), 20], []
     every = page.evaluate(EVERY, [tenth / 10 for tenth in tenths])
     arrangement = arrange(machine, WIDE if width > NARROW else PHONE)
+    rows = [(cell, machine.rows[cell.row]) for cell in machine.cells]
+    slots = [[str(row.scan), row.tape, str(cell.position)] for cell, row in rows]
     for tenth, (moment, now, height, names, boxes) in zip(tenths, every, strict=True):
         assert (moment, height) == (tenth // 10, every[0][2])
         assert [cell[:2] for cell in now] == [pytest.approx(cell[:2], abs=0.5) for cell in start]
         keys = [cell.at(moment) for cell in machine.cells]
         if tenth % 10 == 0:
-            assert [cell[2:] for cell in now] == [[key.text, key.role] for key in keys]
+            shown = [[key.text, key.role, *slot] for key, slot in zip(keys, slots, strict=True)]
+            assert [cell[2:] for cell in now] == shown
             is_new = [False for _ in now]
         # A cell first shows the old number, and then only the new number.
         for n, cell in enumerate(machine.cells):
@@ -212,16 +216,14 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
     page.keyboard.press("Escape")
     assert page.locator(".picked").count() == 0
-    page.locator(".legend input").focus()
-    page.keyboard.press("Space")  # a control keeps its key
+    page.locator(".legend input").press("Space")  # a control handles its keys
     assert page.locator(".legend input").is_checked()
     assert page.get_by_role("button", name="play").inner_text() == "▶"
 
 
 def test_reduced_motion_shows_each_sum(page, opened):
     opened(SQUARE.with_taps({"x": (-2, -1)}).trace(order=2))
-    sentence = "document.querySelector('.scantape-sentence').textContent"
-    sums = f"{FIND}.bar.stops.map((p) => ({FIND}.go(p), {sentence}))"
+    sums = f"{FIND}.bar.stops.map((p) => ({FIND}.go(p), {FIND}.words.sentence.textContent))"
     played = page.evaluate(sums)
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(sums) == played
@@ -381,13 +383,13 @@ def test_rotating_a_phone_preserves_the_moment(page, opened):
     machine = opened("square", 1, cost="sum", width=390, height=800)
     go(page, 7)
     boxes = page.evaluate(CELLS)
-    assert len({round(y) for _, y, _, _ in boxes}) == 2  # a row for each tape
-    assert all(0 <= x <= 390 for x, _, _, _ in boxes)
+    assert len({round(y) for _, y, *_ in boxes}) == 2  # a row for each tape
+    assert all(0 <= x <= 390 for x, *_ in boxes)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_selector(".scantape-machine:not(.narrow)")
-    boxes = page.evaluate(CELLS)
-    assert [text for _, _, text, _ in boxes] == [cell.at(7).text for cell in machine.cells]
+    texts = [text for _, _, text, *_ in page.evaluate(CELLS)]
+    assert texts == [cell.at(7).text for cell in machine.cells]
     assert page.locator(".scantape-machine").get_attribute("data-moment") == "7"
     page.evaluate("document.body.style.width = '400px'")  # for example, a sidebar opens
     page.wait_for_selector(".scantape-machine.narrow")

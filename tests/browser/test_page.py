@@ -123,7 +123,7 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
         assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
         expected = "#loop=square&taps.x=-2,-1&order=2&cost=last&at.x=0.5,0.75&moment=9"
         page.wait_for_url(lambda url: url.endswith(expected))
-        page.get_by_text("The link contains color=blue and at.y=1 and").wait_for()
+        page.get_by_text("The link contains color=blue, at.y=1,").wait_for()
         buffers = page.locator(".legend input")
         buffers.check()
         page.wait_for_url(lambda url: url.endswith("&contributor=True&moment=9"))
@@ -143,7 +143,7 @@ def test_a_link_restores_everything_and_a_note_lists_unknown_choices(browser, pa
             opened.page.get_by_text(note).wait_for()
     with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=0") as opened:
         assert opened.page.locator(".scan").first.text_content().startswith("1 square")
-        note = "loop=nothing and order=9 and taps.x=5, which this page does not have."
+        note = "loop=nothing, order=9, taps.x=5, which this page does not have."
         opened.page.get_by_text(f"The link contains {note}").wait_for()
         opened.page.get_by_label("order").select_option("2")
         opened.page.get_by_text(note).wait_for(state="hidden")

@@ -141,6 +141,7 @@ def _cell(machine: content.MachineContent, cell: content.SlotCell) -> dict[str, 
         "keys": [{**_plain(key), "values": _plain(shares(key), 4)} for key in cell.keys],
         "wrong_from": wrong_from,
         "scan": row.scan,
+        "tape": row.tape,
         "given": given,
         "is_faulty": bool(row.is_second and machine.mistake),
     }

@@ -80,8 +80,8 @@ class Picture {
 
   cell(cell, number) {
     const group = shape("g", {
-      "data-cell": number, "data-scan": cell.scan, "data-name": cell.name,
-      tabindex: number ? -1 : 0, role: "button",
+      "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
+      "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
       ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
       ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}), transform: `translate(${cell.x} ${cell.y})`,
     }, this.svg);
