@@ -7,7 +7,6 @@ values of a run.
 """
 
 from collections.abc import Container, Mapping
-from typing import TypeGuard
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -29,14 +28,16 @@ def is_empty(variable: Variable) -> bool:
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
-def is_set(node: Apply | None) -> TypeGuard[Apply]:
+def is_set(node: Apply | None) -> bool:
     """Return whether a node replaces entries of an array."""
-    return node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc
+    if node is None or not isinstance(node.op, IncSubtensor):
+        return False
+    return bool(node.op.set_instead_of_inc)
 
 
 def fills_new_buffer(node: Apply | None) -> bool:
-    """Return whether a node writes whole rows of a newly allocated buffer."""
-    return is_set(node) and is_empty(node.inputs[0]) and len(index_parts(node)[2]) == 1
+    """Return whether a node writes rows of a newly allocated buffer."""
+    return node is not None and is_set(node) and is_empty(node.inputs[0])
 
 
 def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
@@ -163,9 +164,10 @@ def rows_of(
     base = chain[-1].base if chain else variable
     rows = np.arange(_length(base, values))
     for link in reversed(chain):
-        if len(link.indices) > 1:  # the index also selects columns
+        try:
+            rows = select_rows(link.node, rows, values)
+        except IndexError:  # the index also selects columns
             return variable, np.arange(_length(variable, values))
-        rows = select_rows(link.node, rows, values)
     return base, rows
 
 

@@ -8,13 +8,12 @@ taps.  `axis_mover` applies a DimShuffle to several steps at once.
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.elemwise import DimShuffle
-from pytensor.tensor.subtensor import Subtensor
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 
 def axis_mover(op: DimShuffle, first: int = 0) -> Callable[[np.ndarray], np.ndarray]:
@@ -43,10 +42,10 @@ def constant_value(variable: Variable | None) -> int | None:
 def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
     """Return the base of a Subtensor or IncSubtensor, the written value or None, and the indices.
 
-    An index is a variable, or a `slice` of variables.  Advanced operations are included.
+    An index is a variable, or a `slice` of variables.
     """
     base, *rest = node.inputs
-    value = rest.pop(0) if hasattr(node.op, "set_instead_of_inc") else None
+    value = rest.pop(0) if isinstance(node.op, IncSubtensor) else None
     given = iter(rest)
 
     def bound(entry: object) -> Variable | None:
@@ -191,10 +190,10 @@ def _reverse_rows(base: Variable, step: int) -> Cut | None:
     return Cut(link.base, stop - 1, -1) if below.base is link.base else None
 
 
-def select_rows(node: Apply, rows: np.ndarray, values: Mapping[Variable, Any]) -> np.ndarray:
-    """Return the entries of `rows` that the first index of an operation selects."""
-    first = index_parts(node)[2][0]
-    if not isinstance(first, slice):
-        return np.atleast_1d(rows[values[first]])
-    bounds = first.start, first.stop, first.step
-    return rows[slice(*(None if bound is None else values[bound] for bound in bounds))]
+def select_rows(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
+    """Return the entries of `rows` that the indices of a Subtensor or IncSubtensor select."""
+    first = 1 if isinstance(node.op, Subtensor) else 2
+    reader = Subtensor(node.op.idx_list)
+    cell: list[np.ndarray | None] = [None]
+    reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
+    return np.atleast_1d(np.asarray(cell[0]))

@@ -8,12 +8,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.records import find_reachable
 from lab.scans.node import LoopVariable
 from lab.scans.operations import plain_name, unchanged_input
-from lab.scans.slices import index_parts, select_rows
+from lab.scans.slices import select_rows
 from lab.traces.loop_run import Computed, ScanRecording
 from lab.traces.trace import FedRow, Feed
 
@@ -27,17 +28,18 @@ NUMBERS = {
     "Subtensor": slice(0, 1),
 }
 
-PAIRS, FACTOR = 1 << 40, 1 << 62  # the smallest number of a pair; the bit of a factor
+
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # smallest numbers that identify a sum and a bundle
 
 
 class RowOrigins:
     """The origins of rows of the arrays of a graph.
 
     `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
-    contains the values of arrays.  An origin is a number, which identifies a row of an output or a
-    pair of origins.  The bit `FACTOR` marks an origin that is not a summand.  0 stands for no
-    contribution.  The origins of an array are a vector with a number for each row, or a
-    single number for all rows.
+    contains the values of arrays.  An origin is a number, which identifies a row of an output, a
+    sum of two origins, or a bundle of all origins that another operation combines.  The number 0
+    means that no Scan contributes.  The origins of an array are a vector with a number for each
+    row, or a single number for all rows.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class RowOrigins:
         self.starts: dict[Variable, int] = {}  # the number of the first row of each output
         self.next = 1
         self.pairs = np.zeros((2, 0), int)
+        self.bundles: list[np.ndarray] = []
 
     def _list(
         self, variable: Variable, count: int, first: int
@@ -63,12 +66,15 @@ class RowOrigins:
         numbers = numbers[first : first + count] if numbers.ndim else numbers.reshape(1)
         rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
         while np.any(numbers >= PAIRS):
-            is_summand, numbers = is_summand & (numbers < FACTOR), numbers & ~FACTOR
-            is_pair = numbers >= PAIRS
-            order = np.concatenate([np.flatnonzero(~is_pair), *[np.flatnonzero(is_pair)] * 2])
-            rows, is_summand = rows[order], is_summand[order]
-            sides = self.pairs[:, numbers[is_pair] - PAIRS]
-            numbers = np.concatenate([numbers[~is_pair], *sides])
+            plain = numbers < PAIRS
+            parts = [(rows[plain], numbers[plain], is_summand[plain])]
+            pairs = (numbers >= PAIRS) & (numbers < BUNDLES)
+            for side in self.pairs[:, numbers[pairs] - PAIRS]:
+                parts.append((rows[pairs], side, is_summand[pairs]))
+            for row, number in zip(rows[~plain & ~pairs], numbers[~plain & ~pairs], strict=True):
+                inside = self.bundles[number - BUNDLES]
+                parts.append((np.full(len(inside), row), inside, np.zeros(len(inside), bool)))
+            rows, numbers, is_summand = map(np.concatenate, zip(*parts, strict=True))
         return rows, numbers, is_summand
 
     def fed_rows(
@@ -112,7 +118,7 @@ class RowOrigins:
             exact = self._exactly(node, variable)
         except (AttributeError, LookupError, ValueError, TypeError):  # of generators and lists
             exact = None
-        return self._combined(inputs) if exact is None else exact
+        return self._bundle_inputs(inputs) if exact is None else exact
 
     def _recorded(self, output: Variable) -> tuple[ScanRecording, LoopVariable]:
         """Return the recording and the loop variable of an output of a Scan."""
@@ -120,70 +126,56 @@ class RowOrigins:
         return self.recordings[scan], self.recordings[scan].parts.variables[number]
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
-        """Return the origins if each row of `variable` has its own origins, otherwise None."""
-        name, array = plain_name(node), node.inputs[0]
-        if hasattr(node.op, "set_instead_of_inc"):
+        """Return the origins if the operation of `variable` only moves or adds rows, else None."""
+        if isinstance(node.op, Subtensor):
+            whole = self._of(node.inputs[0])
+            cut = select_rows(node, whole, self._constants(node)) if whole.ndim else whole
+            is_row = variable.type.ndim < node.inputs[0].type.ndim and cut.size == 1
+            return cut.reshape(()) if is_row else cut
+        if isinstance(node.op, IncSubtensor):
             return self._filled(node, variable)
-        if hasattr(node.op, "idx_list"):
-            whole, has_columns = self._of(array), len(index_parts(node)[2]) > 1
-            cut = select_rows(node, whole, self._node_values(node)) if whole.ndim else whole
-            is_row = variable.type.ndim < array.type.ndim and cut.size == 1
-            return _as_factors(cut.reshape(()) if is_row else cut, has_columns)
-        if name in ("Join", "Split"):
-            return self._joined(node, variable)
+        if plain_name(node) == "Add":
+            return self._added([self._operand_origins(v, variable) for v in node.inputs])
+        if plain_name(node) == "Join":
+            return self._joined(node)
         if isinstance(node.op, DimShuffle):
-            whole, order = self._of(array), node.op.new_order
+            whole, order = self._of(node.inputs[0]), node.op.new_order
             return whole if not whole.ndim or order[:1] == (0,) else None
-        if (same := unchanged_input(node, variable)) is not None:
-            return self._operand_origins(node.inputs[same], variable)
-        if name != "Add" and not isinstance(node.op, Elemwise):  # a sum of one row is an Add
-            return None
-        whole = self._added([self._operand_origins(v, variable) for v in node.inputs])
-        return _as_factors(whole, name != "Add")
+        same = unchanged_input(node, variable)
+        return None if same is None else self._operand_origins(node.inputs[same], variable)
 
-    def _joined(self, node: Apply, variable: Variable) -> np.ndarray:
-        """Return the origins of the rows of joined arrays, or of a part of split rows."""
-        known, inputs, is_split = (
-            self._node_values(node),
-            [*node.inputs],
-            plain_name(node) == "Split",
-        )
+    def _joined(self, node: Apply) -> np.ndarray:
+        """Return the origins of joined rows; raise ValueError for arrays that share their rows."""
+        known = self._constants(node) | {v: self.values[v] for v in node.inputs if v in self.values}
         is_input = not hasattr(node.op, "axis")  # PyTensor before 3.3
-        if (known[inputs.pop(is_split)] if is_input else node.op.axis) != 0:
+        if (known[node.inputs[0]] if is_input else node.op.axis) != 0:
             raise ValueError
-        if is_split:
-            ends = np.cumsum(known[inputs[1]])
-            return np.split(self._of(inputs[0]), ends)[node.outputs.index(variable)]
-        return np.concatenate([np.broadcast_to(self._of(v), len(known[v])) for v in inputs])
+        parts = node.inputs[is_input:]
+        return np.concatenate([np.broadcast_to(self._of(v), len(known[v])) for v in parts])
 
     def _operand_origins(self, part: Variable, whole: Variable) -> np.ndarray:
         """Return the origins of `part`; raise ValueError unless its rows are rows of `whole`."""
         number = self._of(part)
-        if number.size == 1:
-            return number.reshape(())
-        is_moved = plain_name(whole.owner) == "Reshape" and len(number) != len(self.values[whole])
-        if is_moved or part.type.ndim != whole.type.ndim:
+        if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError
-        return number
+        return number.reshape(()) if number.size == 1 else number
 
     def _filled(self, node: Apply, variable: Variable) -> np.ndarray:
         base, value = node.inputs[:2]
         size = len(np.asarray(self.values[variable]))
-        has_columns = len(index_parts(node)[2]) > 1
-        rows = select_rows(node, np.arange(size), self._node_values(node))
+        rows = select_rows(node, np.arange(size), self._constants(node))
         numbers = np.array(np.broadcast_to(self._of(base), size))
         added = self._of(value)
-        is_aligned = added.shape == rows.shape and value.type.ndim == base.type.ndim
-        if (added.ndim and not is_aligned) or len(np.unique(rows)) < len(rows):
+        if added.ndim and (len(added) != len(rows) or value.type.ndim != base.type.ndim):
             raise ValueError
-        is_set = node.op.set_instead_of_inc and not has_columns
-        whole = added if is_set else self._added([numbers[rows], added])
-        numbers[rows] = _as_factors(whole, has_columns)
+        is_set = node.op.set_instead_of_inc
+        numbers[rows] = added if is_set else self._added([numbers[rows], added])
         return numbers
 
-    def _node_values(self, node: Apply) -> Mapping[Variable, Computed]:
-        known = {v: self.values[v] for v in node.inputs if v in self.values}
-        return known | {v: v.data for v in node.inputs if isinstance(v, Constant)}
+    def _constants(self, node: Apply) -> dict[Variable, Computed]:
+        constants = {v: self.values[v] for v in node.inputs[1:] if v in self.values}
+        constants |= {v: v.data for v in node.inputs if isinstance(v, Constant)}
+        return constants
 
     def _added(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         whole, *others = np.broadcast_arrays(*parts)
@@ -195,19 +187,13 @@ class RowOrigins:
             whole[both] = PAIRS + start + np.arange(pairs.shape[1])
         return whole
 
-    def _combined(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Combine the origins of all inputs into a single origin, which is no summand."""
-        numbers = np.unique(np.concatenate([self._of(v).ravel() for v in inputs]))
-        while len(numbers) > 1:
-            half, odd = divmod(len(numbers), 2)
-            pairs = self._added([numbers[odd : odd + half], numbers[odd + half :]])
-            numbers = np.concatenate([numbers[:odd], pairs])
-        return _as_factors(numbers[0], True)
+    def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
+        """Combine the origins of all inputs into a new bundle, and return its number.
 
-
-def _as_factors(numbers: np.ndarray, are_factors: bool) -> np.ndarray:
-    """Return `numbers`; if they `are_factors`, mark them with the bit `FACTOR`."""
-    return np.where(numbers == 0, 0, numbers | FACTOR) if are_factors else numbers
+        The origins in a bundle do not count as summands.
+        """
+        self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
+        return np.array(BUNDLES + len(self.bundles) - 1)
 
 
 def feeds(

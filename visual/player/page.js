@@ -38,7 +38,7 @@ class Lesson {
     this.redoButton = button("↷", "redo", () => this.undo(true));
     this.resetButton = button("reset", "back to the given values", () => this.change({}));
     this.form.append(element("span", { class: "history" }, this.undoButton, this.redoButton, this.resetButton));
-    place.addEventListener("keydown", (event) => {
+    (hasLink ? globalThis : place).addEventListener("keydown", (event) => {
       const letter = event.key.toLowerCase();
       if (!(event.ctrlKey || event.metaKey) || event.target.type === "number" || !["z", "y"].includes(letter)) return;
       event.preventDefault();
@@ -120,9 +120,9 @@ class Lesson {
 
   /** A sentence that lists the choices of the link that the page did not accept. 1 and 1.0 count as equal. */
   get unknownChoices() {
-    const shown = linkPairs(`view=machine&${this.state}`), label = (key) => this.selects[key]?.selectedOptions[0]?.text;
-    const normal = (part) => part?.replace(NUMBER, (word) => (Number.isNaN(Number(word)) ? word : Number(word)));
-    const unknown = [...this.request].filter(([key, part]) => ![shown.get(key), label(key)].map(normal).includes(normal(part)));
+    const shown = linkPairs(`view=machine&${this.state}`), label = (key) => Object.hasOwn(this.selects, key) && this.selects[key].selectedOptions[0]?.text;
+    const normal = (part) => part && part.replace(NUMBER, (word) => (Number.isNaN(Number(word)) ? word : Number(word)));
+    const unknown = [...this.request].filter(([key, part]) => part && ![shown.get(key), label(key)].map(normal).includes(normal(part)));
     const parts = unknown.map((pair) => pair.join("=")).join(", ");
     return parts && `The link contains ${parts}, which this page does not have. `;
   }

@@ -90,7 +90,7 @@ class EventSequence(Sequence[Event]):
 
         The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
         quantity, role, old, and new.  The roles are "preserved", "overwritten", "written", and
-        "read".  The row of a value of a sequence is the step that reads it, not its index.
+        "read".  The row of a read value is its index in the sequence, or its row in the source.
         """
         return [row for event in self for row in event.rows()]
 

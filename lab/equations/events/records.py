@@ -196,6 +196,11 @@ class Event:
         """The slots that the step reads and then replaces, including restored slots."""
         return tuple(w.slot for w in self.writes if w.kind is not SlotRole.WRITTEN)
 
+    @property
+    def saved(self) -> tuple[Slot, ...]:
+        """The slots of other Scans that the event reads."""
+        return tuple(r.slot for r in self.reads if r.slot is not None and not r.is_own)
+
     def rows(self) -> list[dict[str, object]]:
         """Return a dictionary with the keys `COLUMNS` for each touched slot and each read value."""
 
@@ -212,8 +217,7 @@ class Event:
             rows.append(cells(write.slot, role, write.old, write.new))
         for read in self.reads:
             if read.role is SlotRole.READ:
-                row = self.step if read.index is not None else read.slot and read.slot.row
-                values = read.name, "read", read.value, read.value
-                rows.append((read.variable, None, row, *values))
+                row = read.index if read.slot is None else read.slot.row
+                rows.append((read.variable, None, row, read.name, "read", read.value, read.value))
         place = self.scan + 1, self.step
         return [dict(zip(COLUMNS, (*place, *row), strict=True)) for row in rows]

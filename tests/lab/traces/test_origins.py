@@ -10,31 +10,32 @@ import lab
 from lab import gallery
 
 SOME = np.array([2, 0])
-CASES = {  # by the shape of a row
-    (): (
-        lambda v: pt.concatenate([pt.zeros(2), v[::-1]])[1:4],
-        lambda v: pt.basic.split(v, [1, 3], n_splits=2)[1],
-        lambda v: v[SOME],
-        lambda v: pt.inc_subtensor(pt.zeros(6)[1::2], v[1:4])[2:],
-        lambda v: pt.inc_subtensor(pt.zeros(5)[SOME], v[:2])[:2],
-        lambda v: pt.inc_subtensor(pt.zeros(2)[np.array([0, 1, 1])], v[1:]).sum(),
-        lambda v: (v[1:] * v[:-1])[:2],
-        lambda v: pt.second(pt.zeros(3), v[1]) + pt.alloc(v[2:].sum(), 3),
-        lambda v: v[:, None].reshape((4, 1))[1:],
-    ),
-    (2,): (lambda v: v[-1, 0], lambda v: v[:, 0][1:3], lambda v: v.reshape((2, 4))),
-}
+EXACT = (  # operations that move or add rows
+    lambda v: pt.concatenate([pt.zeros(2), v[::-1]])[1:4],
+    lambda v: pt.inc_subtensor(pt.zeros(6)[1::2], v[1:4])[2:],
+    lambda v: pt.second(pt.zeros(3), v[1]) + pt.alloc(v[2:].sum(), 3),
+    lambda v: v[:, None].reshape((4, 1))[1:],
+)
+MIXED = (  # for other operations, all rows of an input count
+    lambda v: pt.basic.split(v, [1, 3], n_splits=2)[1],
+    lambda v: v[SOME],
+    lambda v: v[np.array([[0, 1], [1, 2]])],
+    lambda v: pt.inc_subtensor(pt.zeros(5)[SOME], v[:2])[:2],
+    lambda v: (v[1:] * v[:-1])[:2],
+    lambda v: pt.stack([v, 2 * v], axis=1)[1],
+)
 
 
-@pytest.mark.parametrize(("shape", "function"), [(s, f) for s in CASES for f in CASES[s]])
-def test_a_result_originates_from_the_rows_that_change_it(shape, function):
-    start, rows = pt.TensorType("float64", shape)("x0"), pt.TensorType("float64", (4, *shape))("v")
-    compute, values = pytensor.function([rows], function(rows)), np.full((4, *shape), 0.5)
-    changed = {row: np.where(np.indices(values.shape)[0] == row, 2, values) for row in range(4)}
+@pytest.mark.parametrize("function", [*EXACT, *MIXED])
+def test_a_result_originates_from_the_rows_that_change_it(function):
+    rows, start = pt.dvector("v"), pt.dscalar("x0")
+    compute, values = pytensor.function([rows], function(rows)), np.full(4, 0.5)
+    changed = {row: np.where(np.arange(4) == row, 2, values) for row in range(4)}
     expected = {n + 1 for n in changed if np.any(compute(changed[n]) != compute(values))}
     result = function(scan(lambda x: x * x, outputs_info=[start], n_steps=4))
-    trace = lab.trace(result, given={start: np.full(shape, 0.9)})
-    assert {o.row for origins in trace.origins[-1].values() for o in origins} == expected
+    origins = lab.trace(result, given={start: 0.9}).origins[-1].values()
+    found = {origin.row for each in origins for origin in each}
+    assert found == expected if function in EXACT else found >= expected
 
 
 @pytest.mark.parametrize(("order", "cost"), [(1, "C"), (2, "C′")])
