@@ -167,7 +167,7 @@ test_errors = error_test(
     (lambda: compare(XS[-1].owner), "expected a scalar cost or a loop"),
     (lambda: compare(XS[-1], order=0), "order = 0"),
     (lambda: compare(XS[-1], given=3), "given = 3"),
-    (lambda: compare(XS[-1], cost="sum"), "cost = 'sum': expected none"),
+    (lambda: compare(XS[-1], cost="sum"), "cost = 'sum': expected None"),
     (lambda: compare(XS[-1], "x0"), "wrt = 'x0': expected PyTensor variables"),
     (lambda: compare(XS[-1], K, {}), "expected a real floating-point variable"),
     (lambda: compare(XS[-1], [X, X]), "wrt: x0 occurs more than once"),
