@@ -358,7 +358,10 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     numbers = check_sequence("scans", scans, "some numbers, as in (1, 2)")
     if not numbers:
         raise argument_error("scans", scans, _listed(trace))
-    return tuple(sorted({scan_index(trace, number, "scans") for number in numbers}))
+    indices = {scan_index(trace, number, "scans") for number in numbers}
+    if len(indices) < len(numbers):
+        raise argument_error("scans", scans, "expected each Scan only once.")
+    return tuple(sorted(indices))
 
 
 def check_step(scan: ScanTrace, step: object) -> int:

@@ -138,10 +138,11 @@ class Loop(Declaration):
 
 
 def refuse_loop_options(**options: object) -> None:
-    """Raise ArgumentError if an option of a loop's cost or values is not None or "last"."""
+    """Raise ArgumentError for an option that only a loop has, other than its default value."""
     for name, value in options.items():
-        if not (value is None or (isinstance(value, str) and value == "last")):
-            raise argument_error(name, value, "expected None; only a lab.Loop has this option.")
+        default = "last" if name == "cost" else None
+        if not isinstance(value, str | None) or value != default:
+            raise argument_error(name, value, f"expected {default}; only loops have this option.")
 
 
 def _initial_values(variable: object) -> str:

@@ -63,6 +63,7 @@ UNROLLED = calls(
     ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
     ({"scans": "12"}, "scans = '12'"),
     ({"scans": (1, True)}, "scans = True"),
+    ({"scans": (1, 1)}, "only once"),
     ({"all_direct": True}, "unrolled.all_direct was removed in version 0.3: use `scantape"),
 )
 PICTURES = [

@@ -520,3 +520,9 @@ def test_reasons_name_the_values_of_an_initial_gradient_and_a_total_once():
     gradient = "Initial gradients: direct gradient of the cost C = your cost (computed from x₃)."
     total = "Step 2 of Scan 2 adds to dC/da. The old value is 0. Local derivative: 1."
     assert {gradient, total} <= reasons
+
+
+def test_the_initial_gradient_of_a_hidden_slot_is_the_origin_of_a_filled_tape():
+    trace = gallery.loops["square"].with_steps(40).trace(cost=[0] * 19 + [1] + [0] * 20)
+    (filled,) = (event for event in machine_of(trace).events if event.step is None)
+    assert filled.groups[0].reasons.startswith("Initial gradients: direct gradient")

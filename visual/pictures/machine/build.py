@@ -207,7 +207,8 @@ class Run:
             if event.step is not None or write.terms or np.any(write.new)
         }
         if event.step is None:
-            named, is_seeded = self.wording.named[event.scan], any(np.any(w.new) for w in parts)
+            is_seeded = any(np.any(write.new) for write in event.writes)
+            named = self.wording.named[event.scan]
             words, order = [named.seeds], named.scan.order
             if not named.seeded_by():
                 words += named.trace.names[order - 1 : order]
