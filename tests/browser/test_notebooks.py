@@ -318,6 +318,15 @@ def test_a_scan_is_opened_by_its_card(opened):
     opened.shows(tapes(order=2, scan=1))
 
 
+def test_a_click_counts_although_the_controls_change_meanwhile(opened):
+    opened.bench.get_by_role("button", name="order 2", exact=True).hover()
+    opened.page.mouse.down()
+    opened.tab("unrolled").evaluate("tab => tab.click()")
+    opened.shows(draw(gallery.loops["square"], "unrolled"))
+    opened.page.mouse.up()
+    opened.shows(draw(gallery.loops["square"], "unrolled", order=2))
+
+
 def test_a_picture_can_fill_the_screen(opened):
     opened.bench.get_by_label("more views").select_option("stepgraph")
     opened.shows(draw(gallery.loops["square"], "stepgraph"))

@@ -5,17 +5,15 @@ class Form {
   constructor(ask) {
     this.ask = (key, value) => [ask(key, value), key[0] === "loop" && value === "written" && (this.panel.open = true)];
     this.rows = new Map();
-    this.shape = "";
+    this.groups = new Map();
     const part = (label) => element("div", { class: `scantape-${label}`, role: "group", "aria-label": label });
     this.parts = { loop: part("loop"), taps: part("taps"), views: part("views"), more: part("more") };
     this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.parts.more);
   }
 
-  // Show the present values; build new controls only if their records differ.
+  // Show the present values.
   show({ controls, problem }, waiting) {
-    const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
-    if (shape !== this.shape) this.build(controls);
-    this.shape = shape;
+    this.arrange(controls);
     for (const control of controls) {
       const name = JSON.stringify(control.key), row = this.rows.get(name);
       const error = JSON.stringify(problem.key) === name ? problem.text : "";
@@ -27,31 +25,47 @@ class Form {
     }
   }
 
-  // Build new controls; preserve the focus, and texts that are not yet sent.
-  build(controls) {
-    const parts = Object.values(this.parts), fields = () => parts.flatMap((part) => [...part.querySelectorAll("[data-focus]")]);
-    const old = new Map(fields().map((field) => [field.dataset.focus, field]));
-    const focused = this.panel.getRootNode().activeElement;
-    this.rows.clear();
-    const groups = new Map([["about", group("about")]]); // the panel shows the description of the loop
+  // Let the parts contain these controls. A control that stays is not moved: its next click counts.
+  arrange(controls) {
+    const groups = new Map([["about", []]]), rows = new Map(); // the panel shows the description of the loop
     for (const control of controls) {
-      if (!groups.has(control.group)) groups.set(control.group, group(control.group));
-      const row = createControl(control, (value) => this.ask(control.key, value));
-      groups.get(control.group).append(row.root);
-      if ("about" in control) groups.get(control.group === "loop" ? "about" : control.group).append(row.about);
-      this.rows.set(JSON.stringify(control.key), row);
+      const row = this.rowOf(control), about = control.group === "loop" ? "about" : control.group;
+      if (!groups.has(control.group)) groups.set(control.group, []);
+      groups.get(control.group).push(row.root);
+      if ("about" in control) groups.get(about).push(row.about);
+      rows.set(JSON.stringify(control.key), row);
     }
-    for (const part of parts) part.replaceChildren();
-    for (const [name, group] of groups) (this.parts[name] || this.parts.more).append(group);
-    for (const field of fields()) {
-      const before = old.get(field.dataset.focus);
-      if (before && "typed" in before.dataset) {
-        field.value = before.value;
-        field.dataset.typed = "";
-      }
-      if (before && before === focused) field.focus();
+    this.rows = rows;
+    const inside = new Map(Object.values(this.parts).map((part) => [part, []]));
+    for (const [name, elements] of groups) {
+      if (!this.groups.has(name)) this.groups.set(name, group(name));
+      const parent = this.groups.get(name);
+      setChildren(parent, [...parent.querySelectorAll(":scope > summary"), ...elements]);
+      inside.get(this.parts[name] || this.parts.more).push(parent);
     }
+    for (const [part, elements] of inside) setChildren(part, elements);
   }
+
+  // Return the row of a control. A row whose record differs is replaced, and keeps the focus and texts that are not yet sent.
+  rowOf(control) {
+    const { value, about, ...rest } = control, shape = JSON.stringify(rest), old = this.rows.get(JSON.stringify(control.key));
+    if (old?.shape === shape) return old;
+    const row = Object.assign(createControl(control, (value) => this.ask(control.key, value)), { shape });
+    const focused = this.panel.getRootNode().activeElement;
+    old?.root.replaceWith(row.root);
+    for (const before of old?.root.querySelectorAll("[data-focus]") ?? []) {
+      const field = [...row.root.querySelectorAll("[data-focus]")].find(({ dataset }) => dataset.focus === before.dataset.focus);
+      if (field && "typed" in before.dataset) Object.assign(field, { value: before.value }).dataset.typed = "";
+      if (before === focused) field?.focus();
+    }
+    return row;
+  }
+}
+
+// Give an element these children, and move only children that have another position.
+function setChildren(parent, children) {
+  for (const child of [...parent.children]) if (!children.includes(child)) child.remove();
+  children.forEach((child, n) => parent.children[n] !== child && parent.insertBefore(child, parent.children[n] ?? null));
 }
 
 const HEADS = { written: "step as text", derivative: "derivative", rule: "rule", options: "this view", look: "look", values: "values" };
