@@ -61,10 +61,10 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, np.ndarray | np.generic)
 
 
-def broadcast_shape(primitive: str, arrays: Mapping[str, np.ndarray]) -> Shape:
-    """Return the shape to which all named arrays broadcast, or raise ArgumentError."""
+def check_broadcasting(primitive: str, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ArgumentError unless all named arrays broadcast to one shape."""
     try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
         shapes = listing(f"{name} has shape {array.shape}" for name, array in arrays.items())
         raise ArgumentError(

@@ -12,12 +12,22 @@ entries, to find the input entry that each output entry copies.  Source: "Struct
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from lab.errors import ArgumentError, check_type, listing
-from lab.structural.operands import Array, Shape, check_operands, read_only, unbroadcast
+from lab.records import cached_property
+from lab.structural.operands import (
+    COMPLEX,
+    REAL,
+    Array,
+    Shape,
+    check_operands,
+    read_only,
+    unbroadcast,
+)
 
 
 class LinearMap(Protocol):
@@ -50,10 +60,9 @@ class Adjoint:
 class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    `names` and `values` are the names of the inputs and the checked inputs, and `shape` is the
-    shape of the output.  `metadata` contains copies of the metadata.  `push` computes J v, and
-    `pull` computes J* g, for checked arguments; parts of J* g are summed over the broadcast axes of
-    an input.
+    `names` and `values` are the names of the inputs and the checked inputs.  `metadata` contains
+    copies of the metadata.  `push` computes J v, and `pull` computes J* g, for checked arguments;
+    parts of J* g are summed over the broadcast axes of an input.
 
     `nonsmooth` is a mask of the output entries without a derivative, which broadcasts to the
     output.  The linearization of these entries is a convention, which the primitive documents.
@@ -62,7 +71,6 @@ class Linearization(LinearMap):
     primitive: str
     names: tuple[str, ...]
     values: tuple[np.ndarray, ...]
-    shape: Shape
     metadata: Mapping[str, object]
     push: Callable[..., Array]
     pull: Callable[[Array], Sequence[Array]]
@@ -81,7 +89,7 @@ class Linearization(LinearMap):
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of each input, for a cotangent in the shape of the output."""
-        parts = self.pull(self._checked("cotangent", "the output", cotangent, self.shape))
+        parts = self.pull(self._checked("cotangent", "the output", cotangent, self.output.shape))
         pairs = zip(parts, self.values, strict=True)
         return tuple(read_only(unbroadcast(part, value.shape)) for part, value in pairs)
 
@@ -95,7 +103,7 @@ class Linearization(LinearMap):
             )
         return array
 
-    @property
+    @cached_property
     def output(self) -> Array:
         """The output f(inputs; metadata), which equals J(inputs), because f only moves entries."""
         return read_only(self.push(*self.values))
@@ -106,14 +114,15 @@ class Primitive:
     """A function of inputs and metadata, with its derivatives.
 
     `arguments` are the names of all arguments in PyTorch's order; `metadata` are the names of the
-    arguments without derivatives.  An argument named `inputs` is a list of inputs.  `rule`
-    checks names, inputs, and metadata, and returns the linearization.
+    arguments without derivatives.  An argument named `inputs` is a list of inputs.  The dtype of
+    all inputs is one of `kinds`.  `rule` checks the metadata, and returns the linearization.
     """
 
     name: str
     arguments: tuple[str, ...]
     metadata: tuple[str, ...]
     rule: Callable[..., Linearization]
+    kinds: tuple[str, ...] = REAL + COMPLEX
 
     def forward(self, *inputs: object, **metadata: object) -> Array:
         """Return f(inputs; metadata) as a read-only array."""
@@ -137,7 +146,9 @@ class Primitive:
             raise ArgumentError(
                 f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} inputs."
             )
-        return self.rule(names, inputs, **metadata)
+        values = check_operands(self.name, names, inputs, self.kinds)
+        build = partial(Linearization, primitive=self.name, names=names, values=values)
+        return self.rule(build, dict(zip(names, values, strict=True)), **metadata)
 
     def jvp(
         self, inputs: Sequence[object], tangents: Sequence[object], **metadata: object
