@@ -13,7 +13,7 @@ import numpy as np
 from lab.eager import records
 from lab.eager.records import Event, NodeRecord, RecordedValue, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
-from lab.errors import check_function, check_integer
+from lab.errors import check_function, check_integer, slice_text
 from lab.progress import set_context
 from lab.records import freeze
 
@@ -211,9 +211,7 @@ def _source_text(index: object) -> str:
     if isinstance(index, tuple) and not isinstance(index, Setter):
         return ", ".join(map(_source_text, index))
     if isinstance(index, slice):
-        parts = (index.start, index.stop, index.step)
-        text = ":".join("" if part is None else str(part) for part in parts)
-        return text.removesuffix(":") if index.step is None else text
+        return slice_text(index)
     if index is Ellipsis:
         return "..."
     plain = index.tolist() if isinstance(index, np.ndarray | np.generic) else index

@@ -101,33 +101,32 @@ def build_loop(loop: Declaration) -> LoopGraph:
     """Build a PyTensor graph with one Scan, also for a loop of one step."""
     inputs, given = make_inputs(loop, has_lengths=True)
     steps = inputs[loop.n_steps.name] if isinstance(loop.n_steps, Parameter) else loop.steps
-    arguments: dict[str, list[Variable]] = {}  # one variable for each tap
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
-        outer = inputs[sequence.name]
+        outer, name = inputs[sequence.name], sequence.name
         set_current_row(outer, sequence.start(0))
         row = TensorType(outer.type.dtype, shape=outer.type.shape[1:])
-        arguments[sequence.name] = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
-        for tap, inner in zip(sequence.taps, arguments[sequence.name], strict=True):
-            rows = outer[sequence.start(tap) :][:steps]
-            parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, ONE_READ, rows, (inner,)))
+        for tap in sequence.taps:
+            rows, inner = outer[sequence.start(tap) :][:steps], row(f"{name}[{tap}]")
+            parts.append(LoopVariable(Kind.SEQUENCE, name, ONE_READ, rows, (inner,)))
     for state in loop.states:
         initial = inputs[state.name]
         buffer = fresh_buffer(initial[None] if state.reach == 1 else initial, steps)
         row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
-        arguments[state.name] = [row(f"{state.name}[{tap}]") for tap in state.taps]
-        tape, taps = Tape(tuple(state.taps), (0,)), tuple(arguments[state.name])
+        taps = tuple(row(f"{state.name}[{tap}]") for tap in state.taps)
+        tape = Tape(tuple(state.taps), (0,))
         parts.append(LoopVariable(tape.kind, state.name, tape, buffer, taps))
     for random in loop.random:
         inner, tape = random_generator_type(random.name), Tape((-1,), (0,))
-        arguments[random.name] = [inner]
         parts.append(LoopVariable(Kind.UNTRACED, random.name, tape, inputs[random.name], (inner,)))
     for parameter in loop.parameters:
         outer = inputs[parameter.name]
         inner = outer.type(parameter.name)
-        arguments[parameter.name] = [inner]
         parts.append(LoopVariable(Kind.PARAMETER, parameter.name, ONE_READ, outer, (inner,)))
 
+    arguments = {part.name: list[Variable]() for part in parts}  # a variable for each tap
+    for part in parts:
+        arguments[part.name] += part.inner_inputs
     results, condition = _call_step(loop, arguments)
     n_steps = pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps)
     parts = [

@@ -56,21 +56,15 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
     shape = [next(iter(known), one) for known in lengths]
     opened = [_with_batch(variable, dims, shape) for variable in parts.variables]
     whole = _with_step(parts, opened, dims)
-    n_steps = (
-        _without_batch(steps, dims)
-        if steps.type.shape == (1,) * dims
-        else _common_steps(steps, label)
-    )
+    if steps.type.shape == (1,) * dims:
+        n_steps = _without_batch(steps, dims)
+    else:
+        first = steps.flatten()[0]
+        check = Assert(f"{label}: its entries run different numbers of steps. Trace one entry.")
+        n_steps = as_tensor(cast(Variable, check(first, pt.all(pt.eq(steps, first)))))
     name = f"batch of {parts.called}"
     batched = build_scan(replace(whole, n_steps=n_steps, name=name), kind=kind)
     return [pt.moveaxis(as_tensor(result), 0, dims) for result in batched.outputs]
-
-
-def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
-    """Return the number of steps, with an Assert that all entries run the same number."""
-    first = steps.flatten()[0]
-    different = Assert(f"{label}: its entries run different numbers of steps. Trace one entry.")
-    return as_tensor(cast(Variable, different(first, pt.all(pt.eq(steps, first)))))
 
 
 def _without_batch(values: TensorVariable, dims: int) -> TensorVariable:
