@@ -16,7 +16,7 @@ from lab.notation import Expression, Leaf, Number
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.names import unique_names
-from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node
+from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node, stops_by_itself
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import Cut, constant_value, current_row, cut_of
 from lab.tape import Kind
@@ -166,7 +166,7 @@ def _cut(part: LoopVariable) -> Cut:
     if maker is None or not maker[1].kind.is_state:
         return cut
     n_steps = constant_value(node.inputs[0])
-    if n_steps is None or node.op.info.as_while:  # an until condition can stop the loop earlier
+    if n_steps is None or stops_by_itself(node):
         return Cut(part.outer_input)
     return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
 
