@@ -104,7 +104,7 @@ class Words {
       [mistake?.first_read]: "first read of a wrong number",
     };
     this.more.textContent = [
-      many > 1 ? `sum ${at.group + 1} of ${many}` : "",
+      many > 1 ? `${at.event.step === null ? "part" : "sum"} ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 || group?.reads_wrong ? effects[at.number] : "",

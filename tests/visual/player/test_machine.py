@@ -215,6 +215,22 @@ def test_cells_and_the_lines_between_them_are_on_the_sheet(name, order, width):
         assert all(0 <= y <= arrangement.height for _, y in path.points)
 
 
+@pytest.mark.parametrize("name", gallery.loops)
+def test_few_lines_appear_together_and_a_filled_tape_shows_each_term_once(name):
+    """Only a single sum, such as two products of undefined, can have nine lines."""
+    trace = gallery.loops[name].trace(order=3)
+    arrangement = arrange(machine_of(trace))
+    filled = {e.number: sum(len(w.terms) for w in e.writes) for e in lab.events(trace)}
+    for event in arrangement.machine.events:
+        parts = [part_layouts(arrangement, group) for group in event.groups]
+        ways = [[way for part in group for way in part.tracks] for group in parts]
+        for group, own in zip(event.groups, ways, strict=True):
+            count = sum(1 + len(way.drops) for way in own)
+            assert count <= 8 + (len(group.parts) == 1), event.heading
+        if event.step is None:
+            assert sum(map(len, ways)) == filled[event.number], event.heading
+
+
 @pytest.mark.parametrize("width", [800, 840])
 @pytest.mark.parametrize(("name", "order"), [("newton", 1), ("newton", 2), ("coupled", 2)])
 def test_no_factor_covers_a_cell(name, order, width):

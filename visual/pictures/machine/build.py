@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -28,8 +28,10 @@ from visual.pictures.machine.columns import (
 from visual.pictures.machine.content import (
     MachineContent,
     MachineEvent,
+    Part,
     PartGroup,
     PartKind,
+    Phrase,
     ScanRows,
     SlotCell,
 )
@@ -39,6 +41,7 @@ from visual.pictures.machine.states import RESTING
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
+MOST_LINES = 8  # the maximum number of lines of sums that play together
 Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
@@ -206,28 +209,54 @@ class Run:
             for write in self.writes(event)
             if event.step is not None or write.terms or np.any(write.new)
         }
-        if event.step is None:
-            is_seeded = any(np.any(write.new) for write in event.writes)
-            named = self.wording.named[event.scan]
-            words, order = [named.seeds], named.scan.order
-            if not named.seeded_by():
-                words += named.trace.names[order - 1 : order]
-                words += ["(sum of entries)"] * bool(named.trace.outputs[order - 1].ndim)
-                reads = [*dict.fromkeys(read.name for read in event.reads)]
-                reads = reads if len(reads) < 4 else [reads[0], "…", reads[-1]]
-                words += [f"(computed from {listing(reads)})"] * bool(reads)
-            start = "Initial gradients" if is_seeded else "The steps add gradients"
-            reason, summary = f"{start}: {' '.join(words)}.", filling_sentence(self.wording, event)
-            yield PartGroup(tuple(parts.values()), (summary,), reason)
-            return
-        loud = [
-            write
-            for write in parts
-            if write.kind is not SlotRole.RESTORED
-            and (not write.terms or any(np.any(term.value) for term in write.terms))
-        ]
-        if quiet := [write for write in parts if write not in loud]:
-            zeros = sum(parts[write].kind is PartKind.SUM for write in quiet)
-            yield PartGroup(tuple(parts[write] for write in quiet), hides_factors=zeros > 1)
-        for write in loud:  # after `quiet`: the words of the final group end the event
-            yield PartGroup((parts[write],))
+        is_filling = event.step is None
+        quiet = [write for write in parts if _is_quiet(write, is_filling)]
+        groups = self._batches(parts, quiet)
+        groups += [[write] for write in parts if write not in quiet]
+        for writes in groups or [[]] * is_filling:  # the words of the final group end the event
+            summary, reason = tuple[tuple[Phrase, ...], ...](), ""
+            if is_filling:
+                reason, batch = self._origin(event), writes if groups[1:] else None
+                is_sum = not all(_is_quiet(w, True) or np.ndim(w.new) for w in writes)
+                summary = () if is_sum else (filling_sentence(self.wording, event, batch),)
+            own = tuple(parts[write] for write in writes)
+            sums = sum(part.kind is PartKind.SUM for part in own)
+            yield PartGroup(own, summary, reason, hides_factors=sums > 1)
+
+    def _origin(self, event: Event) -> str:
+        """Return a sentence about the origin of the initial values of a tape."""
+        is_seeded = any(np.any(write.new) for write in event.writes)
+        named = self.wording.named[event.scan]
+        words, order = [named.seeds], named.scan.order
+        if not named.seeded_by():
+            words += named.trace.names[order - 1 : order]
+            words += ["(sum of entries)"] * bool(named.trace.outputs[order - 1].ndim)
+            reads = [*dict.fromkeys(read.name for read in event.reads)]
+            reads = reads if len(reads) < 4 else [reads[0], "…", reads[-1]]
+            words += [f"(computed from {listing(reads)})"] * bool(reads)
+        start = "Initial gradients" if is_seeded else "The steps add gradients"
+        return f"{start}: {' '.join(words)}."
+
+    def _batches(self, parts: Mapping[Write, Part], writes: Iterable[Write]) -> list[list[Write]]:
+        """Divide writes into batches with at most `MOST_LINES` terms, or with a single write.
+
+        The lines of both runs of a machine appear together.
+        """
+        batches, count = list[list[Write]](), 0
+        most = MOST_LINES // 2 if self.wording.sign else MOST_LINES
+        for write in writes:
+            count += len(parts[write].terms)
+            if not batches or count > most:
+                batches, count = [*batches, []], len(parts[write].terms)
+            batches[-1].append(write)
+        return batches
+
+
+def _is_quiet(write: Write, is_filling: bool) -> bool:
+    """Return whether a write plays together with others, because the write adds nothing.
+
+    The write restores a value, adds zeros, or copies an initial value.
+    """
+    is_zero = write.terms and not any(np.any(term.value) for term in write.terms)
+    is_copy = is_filling and len(write.terms) < 2
+    return write.kind is SlotRole.RESTORED or bool(is_zero) or is_copy

@@ -4,7 +4,7 @@
 the title, the results, and the sentence about a filled tape.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
@@ -203,10 +203,15 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
     yield "]"
 
 
-def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
-    """Return the sentence of a filled tape: its first nonzero values and the count of others."""
+def filling_sentence(
+    wording: Wording, event: Event, batch: Sequence[Write] | None = None
+) -> tuple[Phrase, ...]:
+    """Return the sentence of a filled tape: the first values of the writes `batch`.
+
+    By default, the sentence contains the first nonzero values and the count of others.
+    """
     changing = [w for w in event.writes if not wording.is_zero(w.new)]
-    nonzero = [w for w in event.writes if np.any(w.new)] or changing
+    nonzero = batch or [w for w in event.writes if np.any(w.new)] or changing
     start = " ".join(filter(None, [wording.sign, f"Tape of Scan {event.scan + 1}:  "]))
     pieces, most = [Phrase(start, Ink.NAME)], 2 if wording.sign else 3  # two runs need two lines
     for n, write in enumerate(nonzero[:most]):
@@ -216,5 +221,5 @@ def filling_sentence(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     if not nonzero:
         return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(nonzero) - most} more" if len(nonzero) > most else ""
-    zeros = len(nonzero) < len(event.writes) and {*changing} <= {*nonzero}
+    zeros = not batch and len(nonzero) < len(event.writes) and {*changing} <= {*nonzero}
     return (*pieces, Phrase(rest + ("; all others are 0" if zeros else "")))

@@ -174,7 +174,7 @@ class Part(Equation):
 
 @dataclass(frozen=True)
 class PartGroup:
-    """Parts that play together: a single sum, or several initial values, restored values, or zeros.
+    """Parts that play together: a single sum, or copied initial values, restored values, or zeros.
 
     `summary` contains a sentence about all parts, or a sentence for each run. Without a summary,
     each part has a sentence. If `hides_factors`, the lines show no factors, because several

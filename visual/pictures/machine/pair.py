@@ -269,7 +269,8 @@ def _pairs(
 
     def paired_with(group: PartGroup | None, other: PartGroup) -> tuple[Part, ...]:
         """Return the parts of `other` that play with `group`; for None, the unpaired parts."""
-        is_filling, paired = other.summary and groups, list[Part]()  # both events fill tapes
+        paired = list[Part]()
+        is_filling = other.summary and len(groups) == len(others) == 1  # both events fill tapes
         for part in other.parts:
             twin = twins[part.target]
             owner, correct = owners.get(twin, (None, None))
@@ -294,7 +295,9 @@ def _pairs(
         both = [*zip(runs, (group, other), strict=True)]
         if value_of is None and other.reasons != group.reasons:
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
-        if [line[1:] for line in other.summary] != [line[1:] for line in summary]:  # without signs
-            summary = (*summary, *other.summary)
+        if not other.summary:  # a value that is copied in one run can be a sum in the other run
+            summary = ()
+        elif summary and [line[1:] for line in other.summary] != [line[1:] for line in summary]:
+            summary = (*summary, *other.summary)  # the lines differ, not only their signs
         parts = (*group.parts, *(part for _, added in paired for part in added))
         yield replace(group, parts=parts, summary=summary, reason=reason)
