@@ -77,10 +77,10 @@ class Words {
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
-    const [correct, faulty, symbols] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]", "   s[k]: slot k · g: contribution"] : ["", rule.change, ""];
-    this.rules.replaceChildren(correct && `✓ correct rule for a replaced value: ${correct}   `, element("span", { class: "wrong" }, `✗ ${rule.rule}: ${faulty}`), element("i", {}, symbols));
+    const [correct, faulty, symbols] = rule.lines.map((line) => line && `${line}   `);
+    this.rules.replaceChildren(element("span", {}, correct), element("span", { class: "wrong" }, faulty), element("i", {}, symbols));
     const show = rule.example && showExample?.(rule.example);
-    if (rule.example) this.rules.append("   It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
+    if (rule.example) this.rules.append("It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));

@@ -193,7 +193,8 @@ class Truth:
         if count < len(numbers):
             run = _trace(self, result, count)
         name = self.derivative.wrt.name or "the input"
-        return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
+        mistake = Mistake(rule.name, rule.title, rule.change, lines=rule.lines)
+        return Breakage(mistake, name, rows, true, run, contrast(true, run))
 
 
 @lru_cache(maxsize=8)  # all rules are compared with the same correct runs

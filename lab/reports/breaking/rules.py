@@ -7,7 +7,7 @@ The pullback follows any `PullbackRule`.  A faulty rule changes one choice of th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
@@ -20,11 +20,15 @@ from lab.tape import Kind
 
 @dataclass(frozen=True)
 class Mistake:
-    """The name of a faulty rule in `BROKEN`, its title, and its `change` of the correct rule."""
+    """The name of a faulty rule in `BROKEN`, its title, and its `change` of the correct rule.
+
+    `lines` are the assignments of both rules, and their symbols; or empty for your own rule.
+    """
 
     name: str
     title: str
     change: str
+    lines: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,6 @@ class BrokenRule(Mistake):
     """A faulty rule with its description."""
 
     rule: PullbackRule
-
-    @property
-    def mistake(self) -> Mistake:
-        """The description of the rule as plain data."""
-        return Mistake(self.name, self.title, self.change)
 
 
 def shortened(part: LoopVariable) -> TensorVariable:
@@ -53,6 +52,12 @@ def shortened(part: LoopVariable) -> TensorVariable:
     return part.filled[rows - 1 - (rows - 1 - pt.arange(rows)) % (part.tape.origin + 1)]
 
 
+# The symbols in the lines of the rules.
+SLOT = "s[k]: slot k · g: contribution"
+SLOTS = "s[j], s[k]: the first two slots that a step reads · v, w: the gradients that it uses"
+STEPS = "v: value that backward step t of n reads · f[t]: value of forward step t"
+BUFFER = "v: forward value in row k of its buffer · m: number of rows of the shortened buffer"
+
 # Like PyTensor's pullback, a faulty rule replays no step; a replay would correct some errors.
 _BROKEN = (
     BrokenRule(
@@ -61,18 +66,21 @@ _BROKEN = (
         "If a step overwrites a slot, the faulty rule adds the contribution of the step to the old "
         "gradient in the slot, instead of replacing the old gradient.",
         PullbackRule(accumulates=lambda tape: tape.reads, replays=False),
+        lines=("a replaced value: s[k] ← g", "s[k] ← g + s[k]", SLOT),
     ),
     BrokenRule(
         "never-accumulate",
         "never accumulate",
         "The faulty rule writes the contribution of a step and drops the old gradient in the slot.",
         PullbackRule(accumulates=lambda tape: (), replays=False),
+        lines=("a preserved value: s[k] ← g + s[k]", "s[k] ← g", SLOT),
     ),
     BrokenRule(
         "unreversed-sequences",
         "pass forward values in their original order",
         "The first backward step reads the forward values of the first step instead of the last.",
         PullbackRule(reverses=False, replays=False),
+        lines=("forward values: v ← f[n−1−t]", "v ← f[t]", STEPS),
     ),
     BrokenRule(
         "shortened-buffer",
@@ -80,12 +88,14 @@ _BROKEN = (
         "The faulty rule reads forward values from a buffer of only the last rows, as after "
         "scan_save_mem: later values have overwritten the earlier ones.",
         PullbackRule(recalls=shortened, replays=False),
+        lines=("forward values: v ← buf[k]", "v ← buf[k mod m]", BUFFER),
     ),
     BrokenRule(
         "swapped-taps",
         "swap two taps",
         "A backward step swaps the values of the first two slots of its tape.",
         PullbackRule(binds=lambda tape: (*tape.reads[1::-1], *tape.reads[2:]), replays=False),
+        lines=("two slots: v, w ← s[j], s[k]", "v, w ← s[k], s[j]", SLOTS),
     ),
 )
 BROKEN = Registry("rule", {rule.name: rule for rule in _BROKEN})

@@ -449,16 +449,29 @@ def test_a_number_is_red_if_it_differs_from_the_correct_number(arguments, hidden
     assert (hidden, "0" in reds) == (0, has_red_0)
 
 
+ASSIGNMENTS = {
+    "accumulate-overwritten": ("a replaced value: s[k] ← g", "s[k] ← g + s[k]"),
+    "never-accumulate": ("a preserved value: s[k] ← g + s[k]", "s[k] ← g"),
+    "unreversed-sequences": ("forward values: v ← f[n−1−t]", "v ← f[t]"),
+    "shortened-buffer": ("forward values: v ← buf[k]", "v ← buf[k mod m]"),
+    "swapped-taps": ("two slots: v, w ← s[j], s[k]", "v, w ← s[k], s[j]"),
+}
+
+
 @pytest.mark.parametrize("rule", lab.BROKEN)
 def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
     """Compare each derivative with finite differences of x⁴, which use no rule."""
-    machine = visual.machine(broken(POWER, 3, rule)).content
+    widget = visual.machine(broken(POWER, 3, rule))
+    machine = widget.content
     for row, exact in zip(machine.mistake.table, DERIVATIVES, strict=True):
         assert float(row[1]) == pytest.approx(exact, rel=1e-5)
         assert float(row[3]) == pytest.approx(exact, rel=1e-2)
     faulty = number_text(float(machine.mistake.table[-1][2]))
     last = {(c.name, c.at(machine.moments).text) for c in machine.cells if second(machine, c)}
     assert ("dC″/dx₀", faulty) in last
+    shown = {shape.content for shape in widget.scene(0).walk() if isinstance(shape, Text)}
+    correct, wrong = ASSIGNMENTS[rule]
+    assert {f"✓ correct rule for {correct}", f"✗ {rule}: {wrong}"} <= shown
     example = dict(EXAMPLES[rule])
     loop = gallery.loops[example["loop"]].with_taps(example.get("taps", {}))
     loop = loop.with_steps(example.get("steps", loop.steps))

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -28,10 +28,8 @@ from visual.pictures.machine.columns import (
 from visual.pictures.machine.content import (
     MachineContent,
     MachineEvent,
-    Part,
     PartGroup,
     PartKind,
-    Phrase,
     ScanRows,
     SlotCell,
 )
@@ -209,19 +207,31 @@ class Run:
             for write in self.writes(event)
             if event.step is not None or write.terms or np.any(write.new)
         }
-        is_filling = event.step is None
-        quiet = [write for write in parts if _is_quiet(write, is_filling)]
-        groups = self._batches(parts, quiet)
-        groups += [[write] for write in parts if write not in quiet]
-        for writes in groups or [[]] * is_filling:  # the words of the final group end the event
-            summary, reason = tuple[tuple[Phrase, ...], ...](), ""
+        is_filling, groups = event.step is None, [list[Write]()]
+        most = MOST_LINES // 2 if self.wording.sign else MOST_LINES  # two runs play together
+
+        def is_loud(write: Write) -> bool:
+            """Return whether a write plays alone: not a copied or restored value, and not zeros."""
+            is_sum = any(np.any(term.value) for term in write.terms)
             if is_filling:
-                reason, batch = self._origin(event), writes if groups[1:] else None
-                is_sum = not all(_is_quiet(w, True) or np.ndim(w.new) for w in writes)
-                summary = () if is_sum else (filling_sentence(self.wording, event, batch),)
+                return is_sum and len(write.terms) > 1
+            return write.kind is not SlotRole.RESTORED and (is_sum or not write.terms)
+
+        for write in sorted(parts, key=is_loud):  # the words of the final group end the event
+            lines = sum(len(parts[each].terms) for each in (*groups[-1], write))
+            if groups[-1] and (is_loud(write) or lines > most):
+                groups.append([])
+            groups[-1].append(write)
+        for writes in groups if parts or is_filling else ():
             own = tuple(parts[write] for write in writes)
-            sums = sum(part.kind is PartKind.SUM for part in own)
-            yield PartGroup(own, summary, reason, hides_factors=sums > 1)
+            if is_filling:
+                has_equation = any(is_loud(write) and not np.ndim(write.new) for write in writes)
+                sentence = filling_sentence(self.wording, event, writes if groups[1:] else None)
+                summary = () if has_equation else (sentence,)
+                yield PartGroup(own, summary, self._origin(event))
+            else:
+                sums = sum(part.kind is PartKind.SUM for part in own)
+                yield PartGroup(own, hides_factors=sums > 1)
 
     def _origin(self, event: Event) -> str:
         """Return a sentence about the origin of the initial values of a tape."""
@@ -236,27 +246,3 @@ class Run:
             words += [f"(computed from {listing(reads)})"] * bool(reads)
         start = "Initial gradients" if is_seeded else "The steps add gradients"
         return f"{start}: {' '.join(words)}."
-
-    def _batches(self, parts: Mapping[Write, Part], writes: Iterable[Write]) -> list[list[Write]]:
-        """Divide writes into batches with at most `MOST_LINES` terms, or with a single write.
-
-        The lines of both runs of a machine appear together.
-        """
-        batches, count = list[list[Write]](), 0
-        most = MOST_LINES // 2 if self.wording.sign else MOST_LINES
-        for write in writes:
-            count += len(parts[write].terms)
-            if not batches or count > most:
-                batches, count = [*batches, []], len(parts[write].terms)
-            batches[-1].append(write)
-        return batches
-
-
-def _is_quiet(write: Write, is_filling: bool) -> bool:
-    """Return whether a write plays together with others, because the write adds nothing.
-
-    The write restores a value, adds zeros, or copies an initial value.
-    """
-    is_zero = write.terms and not any(np.any(term.value) for term in write.terms)
-    is_copy = is_filling and len(write.terms) < 2
-    return write.kind is SlotRole.RESTORED or bool(is_zero) or is_copy

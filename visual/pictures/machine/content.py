@@ -262,13 +262,14 @@ class ScanRows:
 class RuleEffect:
     """The effect of a faulty rule: the first moments with wrong numbers, and the derivatives.
 
-    Each row of `table` contains the name of a derivative, its correct and faulty values, the
-    estimate by finite differences, and the ratio of the faulty to the correct value. `parts`
-    explains the ratio. Without a wrong value, `example` contains the options of a wrong derivative.
+    `lines` are the correct rule, the faulty rule, and their symbols; they can be empty. Each row of
+    `table` contains the name of a derivative, its correct and faulty values, the estimate by finite
+    differences, and the ratio of the faulty to the correct value. `parts` explains the ratio.
+    Without a wrong value, `example` contains the options of a wrong derivative.
     """
 
     rule: str
-    change: str
+    lines: tuple[str, ...]
     first_wrong: int | None  # the first moment with a wrong number
     first_read: int | None  # the first moment at which an event has read a wrong number
     table: tuple[tuple[str, ...], ...]

@@ -71,21 +71,23 @@ def _run_texts(trace: Trace) -> list[str]:
 
 def pair_of(breakage: Breakage) -> MachineContent:
     """Return a machine with the correct run and with the differing rows of the faulty run."""
-    runs = _run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])
+    rule, runs = breakage.rule, (_run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1]))
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     played = tuple(_ranked(machine.events, wrong))
     table, numbered = tuple(_table(breakage)), [*enumerate(played, start=1)]
     red = (moment for moment, event in numbered if any(map(_is_red, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
+    name, (correct, faulty, symbols) = rule.name, rule.lines or ("", rule.change, "")
+    correct = f"✓ correct rule for {correct}" if correct else ""
     mistake = RuleEffect(
-        breakage.rule.name,
-        breakage.rule.change,
+        name,
+        (correct, f"✗ {name}: {faulty}", symbols),
         first_wrong=min((*wrong.values(), *red), default=None),
         first_read=next(first_read, None),
         table=table,
         parts=breakage.parts,
-        example=EXAMPLES.get(breakage.rule.name) if breakage.visible is None else None,
+        example=EXAMPLES.get(name) if breakage.visible is None else None,
     )
     title, values = _title(breakage, table), tuple(results(runs[0].wording))
     return replace(machine, title=title, events=played, results=values, mistake=mistake)

@@ -110,12 +110,16 @@ def _scene(
             below.append(Text(sheet.margin, bottom + 11, line, 11, muted=True))
             bottom += 16
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
-    titles = (Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines))
+    above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]
     down = 11 + TITLE * len(lines)
+    for rule in filter(None, machine.mistake.lines if machine.mistake else ()):
+        for line in folded(rule, arrangement.width - 16, 12):
+            down += REASON
+            above.append(Text(8, down - 4, line, 12))
     return Scene(
         arrangement.width,
         bottom + down,
-        (*titles, *(moved(shape, 0, down) for shape in (*shapes, *below))),
+        (*above, *(moved(shape, 0, down) for shape in (*shapes, *below))),
         machine.title,
         f"{heading(machine, last)}.",
         twin=text_twin(machine, last),
@@ -227,6 +231,7 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         lines += [f"  {group.reasons}"] if group.reasons else []
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
+    lines += filter(None, machine.mistake.lines if machine.mistake else ())
     for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():
         lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {estimate}")
     lines += [machine.mistake.parts] if machine.mistake else []
