@@ -197,14 +197,14 @@ class _Run:
         others = dict.fromkeys(a for a in node.arguments if isinstance(a, int))
         reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
-        computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
+        computed = f"{node.operation}({', '.join(names)})" if node.operation else "the argument"
         slot, new, kind = self._slot(number, VALUES), self._value(number), plain.SlotRole.WRITTEN
         return plain.Write(slot=slot, new=new, kind=kind, right=computed, reads=reads)
 
     def _sent(self, sent: Sent) -> plain.Write:
         """Return the write that adds a received gradient to the gradient slot of its target."""
         value, number = self._array(sent.gradient, sent.target), sent.target
-        term, reads = plain.Term(value, label="1"), tuple[plain.Read, ...]()
+        term, reads = plain.Term(value, label="the seed"), tuple[plain.Read, ...]()
         if sent.source is not None:
             source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
             term, reads = _contribution(sent.source, number, source, value), (source,)
@@ -248,7 +248,7 @@ class _Run:
 def _contribution(sender: int, receiver: int, source: plain.Read, value: np.ndarray) -> plain.Term:
     """Return a sent gradient as a `Term`; for scalars, the factor is the local derivative."""
     if value.ndim or source.value.ndim or not np.isfinite(source.value) or not source.value:
-        return plain.Term(value, source, label=f"from {source.name}")
+        return plain.Term(value, source, label=f"the contribution from {source.name}")
     of, wrt = value_symbol("n", sender), value_symbol("n", receiver)
     factor, symbols = np.asarray(value / source.value), derivative_symbol(of, wrt, direct=True)
     label = f"{source.name}·{symbols}"

@@ -1,7 +1,8 @@
 // The words of a machine: the rules, the sentence of the event and its reason, the provenance of a
 // number, the table of results, and the legend.
 
-const START = "Press play, or drag the bar: each event is one step of one Scan.";
+const START = "Press play, or drag the bar: each event ";
+const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node to a tape, or adds a contribution to the gradient of a node." };
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
 const LEGEND = [
@@ -77,8 +78,8 @@ class Words {
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
-    const [correct, faulty, symbols] = rule.lines.map((line) => line && `${line}   `);
-    this.rules.replaceChildren(element("span", {}, correct), element("span", { class: "wrong" }, faulty), element("i", {}, symbols));
+    const kinds = { "✓": "correct", "✗": "wrong" }; // a line without a sign explains symbols
+    this.rules.replaceChildren(...rule.lines.map((line) => element("span", { class: kinds[line[0]] ?? "name" }, `${line}   `)));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
@@ -94,7 +95,7 @@ class Words {
     const sentences = parts.map((part) => [chosen(part), cells[part.target], part.by_entry[entry] ?? part]).map(([text, { name }, { sentence, exact }]) =>
       this.line(text ? [{ text: `entry ${entry} of ${name}:  ${text}; `, ink: "name" }, ...sentence] : sentence, exact));
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
-    this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START]));
+    this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START + UNITS[this.data.unit]]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     const values = mistake ? "" : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.reason.textContent = this.reason.title = group ? group.reasons : values;

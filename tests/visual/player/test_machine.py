@@ -72,6 +72,9 @@ AT_ALL_MOMENTS = {
     "window": lambda: visual.machine(run_of(2, "window")),
     "delay": lambda: visual.machine(run_of(4, "delay")),
     "eager": lambda: visual.machine(recording(grad(jump), 2.5)),
+    "eager-array": lambda: visual.machine(
+        recording(grad(lambda x: (x * x).sum()), np.array([1.5, -2.0]))
+    ),
 }
 AT_THE_END = {
     "entry": lambda: visual.machine(trace_of("rnn"), entry=0),
@@ -83,9 +86,6 @@ AT_THE_END = {
     "unchanged": lambda: visual.machine(broken(POWER, 2)),
     "faulty-entry": lambda: visual.machine(broken(TWO_TAPS.with_steps(2), 2)),
     "eager-2": lambda: visual.machine(recording(grad(grad(jump)), 2.5)),
-    "eager-array": lambda: visual.machine(
-        recording(grad(lambda x: (x * x).sum()), np.array([1.5, -2.0]))
-    ),
 }
 
 
@@ -222,13 +222,11 @@ def test_few_lines_appear_together_and_a_filled_tape_shows_each_term_once(name):
     arrangement = arrange(machine_of(trace))
     filled = {e.number: sum(len(w.terms) for w in e.writes) for e in lab.events(trace)}
     for event in arrangement.machine.events:
-        parts = [part_layouts(arrangement, group) for group in event.groups]
-        ways = [[way for part in group for way in part.tracks] for group in parts]
-        for group, own in zip(event.groups, ways, strict=True):
-            count = sum(1 + len(way.drops) for way in own)
-            assert count <= 8 + (len(group.parts) == 1), event.heading
-        if event.step is None:
-            assert sum(map(len, ways)) == filled[event.number], event.heading
+        layouts = [part_layouts(arrangement, group) for group in event.groups]
+        shown = [[way for part in parts for way in part.tracks] for parts in layouts]
+        for group, ways in zip(event.groups, shown, strict=True):
+            assert sum(1 + len(way.drops) for way in ways) <= 8 + (len(group.parts) == 1)
+        assert event.step is not None or sum(map(len, shown)) == filled[event.number]
 
 
 @pytest.mark.parametrize("width", [800, 840])

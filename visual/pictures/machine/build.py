@@ -213,9 +213,8 @@ class Run:
         def is_loud(write: Write) -> bool:
             """Return whether a write plays alone: not a copied or restored value, and not zeros."""
             is_sum = any(np.any(term.value) for term in write.terms)
-            if is_filling:
-                return is_sum and len(write.terms) > 1
-            return write.kind is not SlotRole.RESTORED and (is_sum or not write.terms)
+            is_new = write.kind is not SlotRole.RESTORED and (is_sum or not write.terms)
+            return is_sum and len(write.terms) > 1 if is_filling else is_new
 
         for write in sorted(parts, key=is_loud):  # the words of the final group end the event
             lines = sum(len(parts[each].terms) for each in (*groups[-1], write))
@@ -226,7 +225,7 @@ class Run:
             own = tuple(parts[write] for write in writes)
             if is_filling:
                 has_equation = any(is_loud(write) and not np.ndim(write.new) for write in writes)
-                sentence = filling_sentence(self.wording, event, writes if groups[1:] else None)
+                sentence = filling_sentence(self.wording, event, writes if groups[1:] else [])
                 summary = () if has_equation else (sentence,)
                 yield PartGroup(own, summary, self._origin(event))
             else:

@@ -203,13 +203,8 @@ def _pieces(wording: Wording, value: np.ndarray, most: int) -> Iterator[str]:
     yield "]"
 
 
-def filling_sentence(
-    wording: Wording, event: Event, batch: Sequence[Write] | None = None
-) -> tuple[Phrase, ...]:
-    """Return the sentence of a filled tape: the first values of the writes `batch`.
-
-    By default, the sentence contains the first nonzero values and the count of others.
-    """
+def filling_sentence(wording: Wording, event: Event, batch: Sequence[Write]) -> tuple[Phrase, ...]:
+    """Return the sentence of a filled tape: the first nonzero values, or the values of a batch."""
     changing = [w for w in event.writes if not wording.is_zero(w.new)]
     nonzero = batch or [w for w in event.writes if np.any(w.new)] or changing
     start = " ".join(filter(None, [wording.sign, f"Tape of Scan {event.scan + 1}:  "]))

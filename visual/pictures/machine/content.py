@@ -208,10 +208,7 @@ class PartGroup:
 
     @property
     def reasons(self) -> str:
-        """The reason of the group or, without one, the reasons of its shown parts in the first run.
-
-        If all these parts write back their old values, the reason of the first part is enough.
-        """
+        """The reason of the group, or of its shown parts (of the first, if all are restored)."""
         shown = [self.parts[n] for n in self.shown]
         shown = [part for part in shown if not part.is_second] or shown
         is_restored = all(part.kind is PartKind.RESTORED for part in shown)
@@ -262,10 +259,10 @@ class ScanRows:
 class RuleEffect:
     """The effect of a faulty rule: the first moments with wrong numbers, and the derivatives.
 
-    `lines` are the correct rule, the faulty rule, and their symbols; they can be empty. Each row of
-    `table` contains the name of a derivative, its correct and faulty values, the estimate by finite
-    differences, and the ratio of the faulty to the correct value. `parts` explains the ratio.
-    Without a wrong value, `example` contains the options of a wrong derivative.
+    `lines` are the correct rule, the faulty rule, and their symbols, or only the faulty rule. Rows
+    of `table` contain the name of a derivative, its correct and faulty values, finite differences,
+    and the ratio of the faulty to the correct value. `parts` explains the ratio. Without a wrong
+    value, `example` contains the options of a wrong derivative.
     """
 
     rule: str
@@ -290,6 +287,7 @@ class MachineContent:
     results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and values
     mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
+    unit: str = "Scan"  # or "node": an event of an eager recording belongs to a node
 
     @property
     def moments(self) -> int:

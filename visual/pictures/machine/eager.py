@@ -56,40 +56,39 @@ class _Wording(Wording):
     nodes: Mapping[Slot, NodeRecord]  # the node of each slot
 
     def equation(self, event: RunEvent, write: Write) -> Equation:
-        """Return the sentence of a write: a sum of gradients, or the operation of a node."""
-        if write.terms:
+        """Return the sentence of a write: a sum, an operation on numbers, or the origin."""
+        if any(term.factor is not None or write.adds_old for term in write.terms):
             return super().equation(event, write)
-        line = (*self._left(write), Phrase(" ← "), *self._call(write))
-        return Equation(line, (Phrase(write.formula),))
-
-    def _call(self, write: Write) -> Iterator[Phrase]:
-        """Yield the operation of a node with the numbers and the constants in its arguments."""
-        node = self.nodes[write.slot]
-        values = {self.nodes[r.slot].number: r.value for r in write.reads if r.slot is not None}
-        text = f"{node.operation}(" if node.operation else write.right
+        values = (write.new, *(read.value for read in write.reads))
+        if write.terms or not write.reads or any(map(np.ndim, values)):
+            return self._in_symbols(write)
+        node, line = self.nodes[write.slot], [*self._left(write), Phrase(" ← ")]
+        numbers = {self.nodes[read.slot].number: read.value for read in write.reads if read.slot}
         for n, argument in enumerate(node.arguments):
-            text += ", " * bool(n)
+            line.append(Phrase(", " if n else f"{node.operation}("))
             if isinstance(argument, str):
-                text += argument
+                line.append(Phrase(argument))
             else:
-                yield Phrase(text)
-                value = values[argument]
-                yield Number(self.number(value), Ink.PRESERVED, array=value)
-                text = ""
-        yield Phrase(text + ")" * bool(node.operation))
+                value = numbers[argument]
+                line.append(Number(self.number(value), Ink.PRESERVED, array=value))
+        return Equation((*line, Phrase(")")), (Phrase(write.formula),))
 
     def quantity(self, slot: Slot) -> str:
         """Return the name of the value or the gradient in a slot."""
         return slot.quantity
 
     def reason(self, event: RunEvent, write: Write) -> str:
-        """Return the formula of a write as a sentence."""
-        is_given = not write.terms and not self.nodes[write.slot].operation
-        return f"{write.slot} is an argument." if is_given else f"{write.formula}."
+        """Return the formula of a write as a sentence, or the origin of a seed."""
+        is_seed = any(term.source is None for term in write.terms)
+        origin = "The seed is the gradient of the result with respect to itself."
+        return origin if is_seed else f"{write.formula}."
 
     def _in_symbols(self, write: Write) -> Equation:
-        """Return the sentence of a sum of arrays, in symbols."""
-        return Equation((*self._left(write), Phrase(f" {write.sign} {write.right}")))
+        """Return the sentence of a write with names instead of numbers."""
+        bracket = self._bracket(write.new)
+        right = f"({write.right}){bracket}" if bracket else write.right
+        sign = " ← " if bracket or not np.ndim(write.new) else " is the norm of "
+        return Equation((*self._left(write), Phrase(sign), Phrase(right)))
 
 
 class _Builder:
@@ -106,6 +105,7 @@ class _Builder:
         names = ["gradients" if argument else "values" for _, argument in self.rows]
         return MachineContent(
             title=TITLE,
+            unit="node",
             scans=tuple(self._scans()),
             rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names, start=1)),
             cells=tuple(map(self._cell, self.events.slots)),

@@ -57,8 +57,7 @@ def _run(trace: Trace, sign: str, entry: int | None = None) -> Run:
 
 def _run_texts(trace: Trace) -> list[str]:
     """Return texts for the title: the name, taps, steps, order, and initial values of a run."""
-    loop = trace.scans[0]
-    tapes = [t for t in loop.tapes if t.tape.reads]
+    loop, tapes = trace.scans[0], [t for t in trace.scans[0].tapes if t.tape.reads]
     starts = [f"{t.name}₀ = {number_text(t.initial[0])}" for t in tapes if not t.initial[0].ndim]
     return [
         loop.name,
@@ -71,23 +70,22 @@ def _run_texts(trace: Trace) -> list[str]:
 
 def pair_of(breakage: Breakage) -> MachineContent:
     """Return a machine with the correct run and with the differing rows of the faulty run."""
-    rule, runs = breakage.rule, (_run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1]))
+    runs, rule = (_run(breakage.true, SIGNS[0]), _run(breakage.broken, SIGNS[1])), breakage.rule
     machine = _in_lockstep(*runs, is_faulty=True)
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     played = tuple(_ranked(machine.events, wrong))
     table, numbered = tuple(_table(breakage)), [*enumerate(played, start=1)]
     red = (moment for moment, event in numbered if any(map(_is_red, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
-    name, (correct, faulty, symbols) = rule.name, rule.lines or ("", rule.change, "")
-    correct = f"✓ correct rule for {correct}" if correct else ""
+    labels = ("✓ correct rule for ", f"✗ {rule.name}: ", "")[not rule.lines :]
     mistake = RuleEffect(
-        name,
-        (correct, f"✗ {name}: {faulty}", symbols),
+        rule.name,
+        tuple(map("".join, zip(labels, rule.lines or (rule.change,), strict=False))),
         first_wrong=min((*wrong.values(), *red), default=None),
         first_read=next(first_read, None),
         table=table,
         parts=breakage.parts,
-        example=EXAMPLES.get(name) if breakage.visible is None else None,
+        example=EXAMPLES.get(rule.name) if breakage.visible is None else None,
     )
     title, values = _title(breakage, table), tuple(results(runs[0].wording))
     return replace(machine, title=title, events=played, results=values, mistake=mistake)
@@ -146,8 +144,7 @@ def _table(breakage: Breakage) -> Iterator[tuple[str, ...]]:
     entry = _entry(breakage)
     index = f"[{', '.join(map(str, entry))}]" if entry else ""
     for row in breakage.rows:
-        estimate = None if row.differences is None else row.differences.value
-        values = (row.true, row.broken, estimate)
+        values = row.true, row.broken, row.differences.value if row.differences else None
         true, faulty, _ = shown = [None if each is None else each[entry] for each in values]
         ratio = ""
         if true and faulty is not None and np.isfinite(true) and np.isfinite(faulty):
@@ -271,8 +268,7 @@ def _pairs(
 
     def paired_with(group: PartGroup | None, other: PartGroup) -> tuple[Part, ...]:
         """Return the parts of `other` that play with `group`; for None, the unpaired parts."""
-        paired = list[Part]()
-        is_filling = other.summary and len(groups) == len(others) == 1  # both events fill tapes
+        paired, is_filling = list[Part](), other.summary and len(groups) == len(others) == 1
         for part in other.parts:
             twin = twins[part.target]
             owner, correct = owners.get(twin, (None, None))
@@ -297,9 +293,8 @@ def _pairs(
         both = [*zip(runs, (group, other), strict=True)]
         if value_of is None and other.reasons != group.reasons:
             reason = "  ".join(f"{run}: {each.reasons}" for run, each in both if each.reasons)
-        if not other.summary:  # a value that is copied in one run can be a sum in the other run
-            summary = ()
-        elif summary and [line[1:] for line in other.summary] != [line[1:] for line in summary]:
-            summary = (*summary, *other.summary)  # the lines differ, not only their signs
+        texts = [[line[1:] for line in lines] for lines in (summary, other.summary)]  # no signs
+        if texts[0] != texts[1]:  # a value that is copied in one run can be a sum in the other run
+            summary = (*summary, *other.summary) if all(texts) else ()
         parts = (*group.parts, *(part for _, added in paired for part in added))
         yield replace(group, parts=parts, summary=summary, reason=reason)

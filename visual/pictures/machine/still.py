@@ -112,7 +112,7 @@ def _scene(
     lines = folded(machine.title, arrangement.width - 16, 15, bold=True)
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]
     down = 11 + TITLE * len(lines)
-    for rule in filter(None, machine.mistake.lines if machine.mistake else ()):
+    for rule in machine.mistake.lines if machine.mistake else ():
         for line in folded(rule, arrangement.width - 16, 12):
             down += REASON
             above.append(Text(8, down - 4, line, 12))
@@ -222,8 +222,8 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         keys = [(cell.name, cell.at(moment.number)) for cell in cells]
         numbers = [f"{name} = {key.text or '—'} ({key.role})" for name, key in keys]
         scan = machine.scans[row.scan - 1]
-        place = f"Scan {scan.run}{scan.number} · {scan.name}, {row.name}"
-        lines.append(f"{place}: {'; '.join(numbers)}")
+        place = f"Scan {scan.run}{scan.number} · " if machine.unit == "Scan" else ""
+        lines.append(f"{place}{scan.name}, {row.name}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         sentences = group.summary or [part.sentence for part in group.parts]
@@ -231,8 +231,7 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         lines += [f"  {group.reasons}"] if group.reasons else []
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
-    lines += filter(None, machine.mistake.lines if machine.mistake else ())
-    for name, correct, faulty, estimate, _ in machine.mistake.table if machine.mistake else ():
-        lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {estimate}")
-    lines += [machine.mistake.parts] if machine.mistake else []
+    if mistake := machine.mistake:
+        texts = "{}: correct {}, faulty {}, finite differences {}".format
+        lines += [*mistake.lines, *(texts(*row) for row in mistake.table), mistake.parts]
     return "\n".join(lines).rstrip() + "\n"
