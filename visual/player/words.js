@@ -2,7 +2,7 @@
 // number, the table of results, and the legend.
 
 const START = "Press play, or drag the bar: each event ";
-const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node to a tape, or adds a contribution to the gradient of a node." };
+const UNITS = { Scan: "is one step of one Scan, or fills its tape.", node: "appends a node, or adds to a gradient." };
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const plain = (text) => ({ text, ink: "plain" }); // a phrase
 const LEGEND = [
