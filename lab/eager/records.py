@@ -211,7 +211,8 @@ class _Run:
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         self.gradients[number] = new = value if old is None else np.asarray(old + value)
         kind = plain.SlotRole.WRITTEN if old is None else plain.SlotRole.OVERWRITTEN
-        right = term.text if old is None else f"{term.text} + {slot}"
+        both = f"{slot} + {term.text}" if term.factor is None else f"{term.text} + {slot}"
+        right = term.text if old is None else both
         write = partial(plain.Write, slot=slot, old=old, new=new, kind=kind, sign=PLAIN.arrow)
         return write(right=right, reads=reads, terms=(term,), adds_old=old is not None)
 
