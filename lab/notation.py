@@ -65,18 +65,10 @@ SLICE = ":"
 
 
 @dataclass(frozen=True)
-class Binding:
-    """A named part of an expression."""
-
-    name: str
-    term: Term
-
-
-@dataclass(frozen=True)
 class Let:
-    """A term with named parts; a part refers only to later parts."""
+    """A term with named parts; `bindings` are pairs (name, part), which refer to later parts."""
 
-    bindings: tuple[Binding, ...]
+    bindings: tuple[tuple[str, Term], ...]
     body: Term
 
 
@@ -161,9 +153,7 @@ def parts_of(expression: Expression | None) -> Iterator[Term]:
     """Yield every part of an expression once, from left to right, each before its own parts."""
     if expression is None:
         return
-    named: dict[str, Term] = {}
-    if isinstance(expression, Let):
-        named = {binding.name: binding.term for binding in expression.bindings}
+    named = dict(expression.bindings) if isinstance(expression, Let) else {}
     seen, waiting = set[int](), [body_of(expression)]
     while waiting:
         part = waiting.pop()
@@ -192,8 +182,8 @@ def fold(
             return call(term.name, [*map(value, term.arguments)])
         return known[term.name]
 
-    for binding in reversed(expression.bindings) if isinstance(expression, Let) else ():
-        known[binding.name] = value(binding.term)  # each part refers only to later parts
+    for name, part in reversed(expression.bindings) if isinstance(expression, Let) else ():
+        known[name] = value(part)  # each part refers only to later parts
     return value(body_of(expression))
 
 
@@ -232,11 +222,11 @@ class _Writer:
     def write(self, expression: Expression) -> str:
         """Return the text of an expression."""
         pieces = [self._term(body_of(expression), COMPARISON)]
-        for binding in expression.bindings if isinstance(expression, Let) else ():
+        for name, part in expression.bindings if isinstance(expression, Let) else ():
             if not self.is_cut:
-                name = f"{binding.name} := " if self.remaining > 0 else ""
-                self.remaining -= len(self.style.behind) + len(name)
-                pieces.append(f"{name}{self._term(binding.term, COMPARISON)}")
+                head = f"{name} := " if self.remaining > 0 else ""
+                self.remaining -= len(self.style.behind) + len(head)
+                pieces.append(f"{head}{self._term(part, COMPARISON)}")
         text = self.style.behind.join(pieces)
         if not self.is_cut:
             return text

@@ -11,7 +11,6 @@ from itertools import count
 
 from lab.notation import (
     SLICE,
-    Binding,
     Call,
     Expression,
     Leaf,
@@ -82,12 +81,12 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
         return term
     names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
     replacements: dict[int, Term] = {}  # the name, or the part in terms of names, by id
-    bound: list[Binding] = []
+    bound: list[tuple[str, Term]] = []
     for part in order:
         tree = _with_parts(part, replacements)
         name = names.get(id(part))
         if name is not None:
-            bound.append(Binding(name, tree))
+            bound.append((name, tree))
         replacements[id(part)] = tree if name is None else SharedTerm(name)
     return Let(tuple(reversed(bound)), tree)
 

@@ -9,7 +9,6 @@ import pytest
 from lab.equations.factors import factor_of
 from lab.notation import (
     MAX_CHARACTERS,
-    Binding,
     Call,
     Leaf,
     Let,
@@ -61,7 +60,7 @@ A, B, X = Leaf("a", 0, 0), Leaf("b", 0, 1), Leaf("x", None, 2)
 TWO = Number("2")
 
 
-BOUND = (Binding("c", Call("Mul", (A, X))),)
+BOUND = (("c", Call("Mul", (A, X))),)
 FACTORS = [
     (A, "1"),
     (Call("Mul", (A, TWO, X)), "2·x"),

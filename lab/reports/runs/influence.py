@@ -111,11 +111,6 @@ class Influence:
         return int(self.index[-1] - self.index[0])
 
     @property
-    def is_sampled(self) -> bool:
-        """Whether the derivatives wrt some values are missing, because the loop is very long."""
-        return len(self.index) <= self.steps
-
-    @property
     def rate(self) -> float:
         """The factor by which the influence changes per step, as a geometric mean."""
         return float(abs(self.last[0]) ** (1 / self.steps)) if self.steps else 1.0
@@ -157,7 +152,7 @@ class Influence:
         if self.reach is not None:
             steps = counted(self.reach, "step")
             yield f"Values {steps} or more before the end change the last value by less than 1 %."
-        if self.is_sampled:
+        if len(self.index) <= self.steps:  # derivatives wrt some values are missing
             columns = f"{len(self.index):,} of {self.steps + 1:,} values of {self.by}"
             yield f"The loop is very long: derivatives wrt {columns} were computed."
 

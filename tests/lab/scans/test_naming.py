@@ -42,7 +42,7 @@ def test_parts_do_not_have_the_names_of_steps():
     leaves = [Leaf(f"v{number}", -1, 0) for number in range(60)]
     parts = [Call("exp", (Call("sin", (leaf,)),)) for leaf in leaves]
     term = name_parts(Call("Add", tuple(Call("Mul", (part, part, part)) for part in parts)))
-    names = {binding.name for binding in term.bindings}
+    names = {name for name, _ in term.bindings}
     assert len(names) == len(parts)
     assert {"a", "j", "m", "a2"} <= names
     assert not {name for name in names if name[0] in "kt"}

@@ -8,7 +8,7 @@ from graphs.programs import COMPUTED, compute, pairs
 import lab
 from lab.errors import GraphError
 from lab.loops import gallery
-from lab.notation import Binding, Call, Leaf, Let, Number, SharedTerm
+from lab.notation import Call, Leaf, Let, Number, SharedTerm
 from lab.traces.program import Instructions, program_of
 
 
@@ -67,7 +67,7 @@ def test_a_formula_is_computed_entry_by_entry():
     a, v = Leaf("a", None, -1), Leaf("v", None, -1)
     product = Call("Dot", (Call("transpose", (a,)), Call("Dot", (a, v))))
     total = Call("Add", (product, Call("Dot", (Number("2"), v))))
-    formula = Let((Binding("p", total),), Call("outer", (SharedTerm("p"), v)))
+    formula = Let((("p", total),), Call("outer", (SharedTerm("p"), v)))
     lines = Instructions()
 
     def read(leaf):

@@ -68,8 +68,8 @@ class StepNodes:
         whole = name_common_parts(results.values(), always)
         if not self.shared or len(whole.bindings) > MOST_SHARED:
             return terms | results
-        leaves = {b.name: Leaf(b.name, None, -1 - n) for n, b in enumerate(whole.bindings)}
-        terms |= {leaves[b.name]: _with_leaves(b.term, leaves) for b in whole.bindings}
+        leaves = {name: Leaf(name, None, -1 - n) for n, (name, _) in enumerate(whole.bindings)}
+        terms |= {leaves[name]: _with_leaves(part, leaves) for name, part in whole.bindings}
         bodies = (_with_leaves(term, leaves) for term in calls_of(whole.body)[0].arguments)
         return terms | dict(zip(results, bodies, strict=True))
 
