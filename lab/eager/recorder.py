@@ -68,7 +68,7 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that records when it opens and closes.
+    """A tape whose nodes record their events.
 
     `numbers` are the numbers of the tape's nodes in order.  `sender` is the number of the node that
     `grad` removed most recently.
@@ -80,15 +80,6 @@ class RecordedTape(Tape):
         recorder.tapes.append(self)
         self.numbers: list[int] = []
         self.sender: int | None = None
-
-    def __enter__(self) -> "RecordedTape":
-        super().__enter__()
-        self.recorder.events.append(records.Opened(self.number))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self.recorder.events.append(records.Closed(self.number))
 
 
 class RecordedNode(Node):

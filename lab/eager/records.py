@@ -80,19 +80,6 @@ class TapeRecord:
 
 
 @dataclass(frozen=True)
-class _OfTape:
-    tape: int
-
-
-class Opened(_OfTape):
-    """Event: a tape became active."""
-
-
-class Closed(_OfTape):
-    """Event: a tape ended and is empty."""
-
-
-@dataclass(frozen=True)
 class _OfNode:
     node: int
 
@@ -130,7 +117,7 @@ class Summed(_Totalled):
     """
 
 
-Event = Opened | Appended | Sent | Popped | PassedOn | Summed | Closed
+Event = Appended | Sent | Popped | PassedOn | Summed
 
 
 @record_of_arrays
