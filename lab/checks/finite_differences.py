@@ -97,12 +97,9 @@ def finite_differences(function: ScalarFunction, at: npt.ArrayLike) -> np.ndarra
     return np.reshape(entries, at.shape) / STEP
 
 
-def _units(at: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the unit vectors in the shape of `at`."""
-    for index in np.ndindex(at.shape):
-        unit = np.zeros_like(at)
-        unit[index] = 1.0
-        yield unit
+def _units(at: np.ndarray) -> np.ndarray:
+    """Return the unit vectors in the shape of `at`."""
+    return np.eye(at.size).reshape(at.size, *at.shape)
 
 
 def _extrapolate(

@@ -14,10 +14,9 @@ A tape stores the arguments of an operation without a copy.  After an operation 
 array, do not change the array in place until the gradient is computed.
 
 Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, and `products`
-contain the functions with their rules.  `rules` registers a rule for a function of numpy, `np`
-collects the registered functions, and `operators` defines the operators
-and methods of a node.  `recorder` records a run as the frozen data of `records`.  `checks` checks
-arguments and results.
+contain the functions with their rules.  `np` collects the registered functions of numpy, and
+`operators` defines the operators and methods of a node.  `recorder` records a run as the frozen
+data of `records`.  `checks` checks arguments and results.
 """
 
 from lab.eager import np as np

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy
 
-from lab.eager import rules
 from lab.eager.shaping import shape_of, unbroadcast
 from lab.eager.tape import (
+    REGISTERED,
     Function,
     Gradient,
     GradientMaker,
@@ -21,6 +21,7 @@ from lab.eager.tape import (
     Node,
     Value,
     primitive,
+    register,
     value_of,
 )
 from lab.errors import ArgumentError
@@ -28,7 +29,7 @@ from lab.errors import ArgumentError
 
 def _unary(name: str, rule: Callable[[Value, Value, Value], Value]) -> Function:
     """Return a differentiable NumPy function y = f(x) with dC/dx = rule(dC/dy, y, x)."""
-    return rules.rule(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
+    return register(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
 
 
 negative = _unary("negative", lambda g, y, x: -g)
@@ -100,13 +101,13 @@ def _part(x: Value, y: Value, z: Value) -> numpy.ndarray:
     return numpy.where(value_of(x) == value_of(y), 0.5, value_of(x) == value_of(z))
 
 
-add = rules.rule(numpy.add, _ADD)
-subtract = rules.rule(numpy.subtract, _SUBTRACT)
-multiply = rules.rule(numpy.multiply, MULTIPLY)
-divide = rules.rule(numpy.divide, _DIVIDE)
-power = rules.rule(numpy.power, _POWER)
-maximum = rules.rule(numpy.maximum, _EXTREME)
-minimum = rules.rule(numpy.minimum, _EXTREME)
+add = register(numpy.add, _ADD)
+subtract = register(numpy.subtract, _SUBTRACT)
+multiply = register(numpy.multiply, MULTIPLY)
+divide = register(numpy.divide, _DIVIDE)
+power = register(numpy.power, _POWER)
+maximum = register(numpy.maximum, _EXTREME)
+minimum = register(numpy.minimum, _EXTREME)
 
 
 # Python's operators compute the same values as numpy, many times faster for single numbers.
@@ -160,4 +161,4 @@ def clip(x: object, lo: object = None, hi: object = None) -> Value:
     return _limit(x, lo, hi)
 
 
-rules.REGISTERED.update({numpy.where: where, numpy.clip: clip})
+REGISTERED.update({numpy.where: where, numpy.clip: clip})

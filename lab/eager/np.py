@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from lab.eager import elementwise, operators, products, shaping
-from lab.eager.rules import REGISTERED
+from lab.eager.tape import REGISTERED
 
 # importing these modules registers their functions, and sets the methods of Node
 _MODULES = elementwise, products, shaping, operators

@@ -10,9 +10,8 @@ import numpy
 
 from lab.eager import elementwise, products, shaping
 from lab.eager.checks import name_of
-from lab.eager.rules import REGISTERED
 from lab.eager.shaping import take
-from lab.eager.tape import Function, Node, Plain, Value, value_of
+from lab.eager.tape import REGISTERED, Function, Node, Plain, Value, value_of
 from lab.errors import GradientError
 
 #: Functions of numpy whose derivative is zero wherever it exists.  Their results are plain values.

@@ -10,9 +10,8 @@ import operator
 import numpy
 
 from lab.eager.elementwise import MULTIPLY, multiply
-from lab.eager.rules import rule
 from lab.eager.shaping import reshape, shape_of, swapaxes, unbroadcast
-from lab.eager.tape import Gradients, Value, primitive
+from lab.eager.tape import Gradients, Value, primitive, register
 from lab.errors import GradientError
 
 
@@ -45,7 +44,7 @@ def _with_shape(x: Value, shape: tuple[int, ...]) -> Value:
     return x if shape_of(x) == shape else reshape(x, shape)
 
 
-matmul = rule(numpy.matmul, _matmul_gradient)
+matmul = register(numpy.matmul, _matmul_gradient)
 at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 
@@ -57,4 +56,4 @@ def _dot_gradient(c: Value, a: Value, b: Value) -> Gradients:
     return [*(_matmul_gradient if all(axes) else MULTIPLY)(c, a, b)]
 
 
-dot = rule(numpy.dot, _dot_gradient)
+dot = register(numpy.dot, _dot_gradient)

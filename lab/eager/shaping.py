@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from lab.eager.rules import rule
-from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
+from lab.eager.tape import Function, Gradients, Setter, Value, primitive, register, value_of
 
 Shape = tuple[int, ...]
 Axis = int | tuple[int, ...] | None  # None selects all axes
@@ -72,15 +71,17 @@ def _extreme_gradient(
     return [lambda g: reshape(g, kept) * shares]
 
 
-reshape: Function = rule(numpy.reshape, lambda y, a, shape: [lambda g: reshape(g, shape_of(a))])
-ravel = rule(numpy.ravel, lambda y, a: [lambda g: reshape(g, shape_of(a))])
-broadcast_to = rule(numpy.broadcast_to, lambda y, a, shape: [lambda g: unbroadcast(g, shape_of(a))])
-sum = rule(numpy.sum, sum_gradient)
-mean = rule(numpy.mean, _mean_gradient)
+reshape: Function = register(numpy.reshape, lambda y, a, shape: [lambda g: reshape(g, shape_of(a))])
+ravel = register(numpy.ravel, lambda y, a: [lambda g: reshape(g, shape_of(a))])
+broadcast_to = register(
+    numpy.broadcast_to, lambda y, a, shape: [lambda g: unbroadcast(g, shape_of(a))]
+)
+sum = register(numpy.sum, sum_gradient)
+mean = register(numpy.mean, _mean_gradient)
 for _theirs in (numpy.max, numpy.min, numpy.amax, numpy.amin):
-    rule(_theirs, _extreme_gradient)
-transpose: Function = rule(numpy.transpose, lambda y, a: [transpose])
-swapaxes: Function = rule(
+    register(_theirs, _extreme_gradient)
+transpose: Function = register(numpy.transpose, lambda y, a: [transpose])
+swapaxes: Function = register(
     numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]
 )
 

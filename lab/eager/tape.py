@@ -238,6 +238,19 @@ def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None =
     return lifted
 
 
+#: The registered functions of numpy, and their differentiable versions.
+REGISTERED: dict[object, Operand] = {}
+
+
+def register(theirs: Plain, gradient_maker: GradientMaker) -> Function:
+    """Register and return a differentiable version of the NumPy function `theirs`.
+
+    `primitive` describes gradient makers.
+    """
+    REGISTERED[theirs] = ours = primitive(theirs, gradient_maker)
+    return ours
+
+
 def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     """Return a function that computes the gradient of `function` wrt its argument `argnum`.
 
