@@ -375,6 +375,15 @@ def value_symbol(name: str, index: int | str | None = None, style: Style = PLAIN
     return symbol(base, style) + subscript(index, style)
 
 
+def weighted_sum(weights: Mapping[str, float]) -> str:
+    """Write the sum of symbols with weights as ``0.5·x₁ − x₂``, or as ``x₁ + … + x₄``."""
+    factors = {s: () if w == 1 else (Number(number_text(w)),) for s, w in weights.items()}
+    terms: list[Term] = [Call("Mul", (*f, Leaf(s, None, -1))) for s, f in factors.items()]
+    if len(terms) > 3:
+        terms[1:-1] = [SharedTerm("…")]
+    return render(Call("Add", tuple(terms)), lambda leaf: leaf.variable) or "0"
+
+
 def first_values(name: str, count: int, style: Style = PLAIN) -> str:
     """Write the first `count` values of a variable as ``x₀, x₁``, or as ``x₀, …, x₄``."""
     names = [value_symbol(name, index, style) for index in range(count)]
@@ -457,26 +466,27 @@ def is_whole(value: np.ndarray) -> bool:
     return value.dtype.kind in "biu" and abs(int(value)) < 1e7
 
 
-def number_text(value: object, digits: int = 4) -> str:
+def number_text(value: object, digits: int = 4, mark: str = "⚠ ") -> str:
     """Write a float with `digits` significant digits, and an integer below 10⁷ with all digits.
 
-    A rounded float includes final zeros.  A complex number has three digits per part.
+    A rounded float includes final zeros.  A complex number has three digits per part.  `mark`
+    precedes nan and infinity.
     """
     if isinstance(value, float):
-        return _float_text(value, digits)
+        return _float_text(value, digits, mark)
     array = np.asarray(value)
     kind = array.dtype.kind
     if is_whole(array):
         return str(array.item())
     if kind == "c":
         return f"{array.item():.3g}"
-    return _float_text(array.dtype.type(array), digits)
+    return _float_text(array.dtype.type(array), digits, mark)
 
 
 @lru_cache(maxsize=4096, typed=True)  # equal floats of different types can differ in their digits
-def _float_text(value: Any, digits: int) -> str:
+def _float_text(value: Any, digits: int, mark: str) -> str:
     if not isfinite(value):
-        return f"⚠ {float(value)}"
+        return f"{mark}{float(value)}"
     rounded = f"{float(value):.{digits}g}"
     if abs(float(rounded) - value) > NOISE * abs(value):
         rounded = f"{float(value):#.{digits}g}"

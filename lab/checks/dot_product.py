@@ -15,20 +15,12 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, check_choice, check_integer, check_type, quote
+from lab.errors import ArgumentError, check_choice, check_integer, check_type, quote
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward.pushforward import pushforward
-from lab.gradients.status import (
-    Disconnected,
-    Undefined,
-    is_continuous,
-    pytensor_gradients,
-    status_of,
-)
+from lab.gradients.status import gradients_or_zeros, is_continuous
 from lab.loops.declaration import OF
 from lab.loops.loop import Loop
 from lab.loops.text.source import choose_name, values_by_name
@@ -116,7 +108,7 @@ def dot_product(
     values, _ = run([output], graph.given, record=False)
     g = _given_or_random("cotangent", cotangent, values[output], rng)
     seeded = output.type(f"gradient of {of}")
-    gradients = _reverse_gradients(output, seeded, moved)
+    gradients = gradients_or_zeros({output: seeded}, [*moved.values()])
     titles = [f"gradient of {name}" for name in moved]
     backward = trace(gradients, {**graph.given, seeded: g}, names=titles)
 
@@ -145,17 +137,3 @@ def _given_or_random(
     if array.shape != form.shape:
         raise ArgumentError(f"{name}: the shape is {array.shape}, but should be {form.shape}.")
     return freeze(array)
-
-
-def _reverse_gradients(
-    output: Variable, g: Variable, moved: Mapping[str, Variable]
-) -> list[Variable]:
-    """Return J* g, computed by the pullback of the loop's Scan, wrt the variables `moved`."""
-    gradients = pytensor_gradients(None, [*moved.values()], {output: g})
-    for name, gradient in zip(moved, gradients, strict=True):
-        if isinstance(status := status_of(gradient), Undefined):
-            raise GradientError(f"wrt = {name}: the gradient is undefined. {status.reason}")
-    return [
-        pt.zeros_like(variable) if isinstance(status_of(gradient), Disconnected) else gradient
-        for variable, gradient in zip(moved.values(), gradients, strict=True)
-    ]

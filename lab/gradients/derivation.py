@@ -166,9 +166,10 @@ def _sequences(d: Derivation) -> Iterator[Item]:
         if not members:
             yield Item(str(group), "none", verdict=Verdict.ABSENT)
         for reading in members:
-            subject = whole = d.names.parts[reading.source]
-            if not subject.endswith("]"):
-                subject, whole = tap_symbol(subject, reading.tap), reading.variable.name
+            subject: str = (name := d.names.parts[reading.source])
+            whole = subject
+            if not name.ends_with_tap:
+                subject, whole = tap_symbol(name, reading.tap), reading.variable.name
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
             yield Item(subject, str(group), (f"{whole}{reading.slices}",), verdict)
 

@@ -31,14 +31,29 @@ from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value, links
 from lab.tape import Kind
 
-Names = dict[LoopVariable, str]
+
+class PartName(str):
+    """A name with a tap, as in ``x[t−2]``, or with a number, as in ``x[t−2] (2)``, if necessary."""
+
+    base: str
+    tap: int | None
+    ends_with_tap: bool
+
+    def __new__(cls, base: str, tap: int | None = None, number: int = 1) -> "PartName":  # noqa: D102
+        text = base if tap is None else tap_symbol(base, tap)
+        name = super().__new__(cls, text if number == 1 else f"{text} ({number})")
+        name.base, name.tap, name.ends_with_tap = base, tap, tap is not None and number == 1
+        return name
+
+
+Names = dict[LoopVariable, PartName]
 
 
 @dataclass(frozen=True, eq=False)
 class PartNames:
     """Names for the variables of both Scans of a derivation, and for the step's arguments."""
 
-    parts: Mapping[LoopVariable, str]
+    parts: Mapping[LoopVariable, PartName]
     arguments: Mapping[Variable, str]
 
     @classmethod
@@ -56,7 +71,7 @@ class PartNames:
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
         for part, name in renamed:
-            if name.endswith("]"):
+            if name.ends_with_tap:
                 arguments |= dict.fromkeys(part.inner_inputs, name)
         return cls(parts, arguments)
 
@@ -69,7 +84,7 @@ def _forward(d: Decisions) -> Names:
     """Return names for the variables of the forward Scan, which may be a derivative itself."""
     parts, own = d.forward.variables, decisions_of(d.parent.op)
     if own is None:
-        full = {part: tap_symbol(part.name, _start(part.outer_input)) for part in parts}
+        full = {part: PartName(part.name, _start(part.outer_input)) for part in parts}
         return _make_unique(parts, full)
     return dict(zip(parts, _backward(own).values(), strict=True))
 
@@ -77,12 +92,12 @@ def _forward(d: Decisions) -> Names:
 def _backward(d: Decisions) -> Names:
     """Return names for the variables of the backward Scan, with taps if variables share a name."""
     forward, parts = _forward(d), d.backward.variables
-    full = {part: part.name for part in parts}
+    full = {part: PartName(part.name) for part in parts}
     for reading in d.readings:
         name = forward[reading.source]
-        full[reading.variable] = name if name.endswith("]") else tap_symbol(name, reading.tap)
+        full[reading.variable] = name if name.ends_with_tap else PartName(name, reading.tap)
     for total in d.totals:
-        full[total.variable] += forward[total.source].removeprefix(total.source.name)
+        full[total.variable] = PartName(total.variable.name, forward[total.source].tap)
     return _make_unique(parts, full)
 
 
@@ -95,12 +110,12 @@ def _start(sequence: Variable) -> int:
 def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     """Return the name of each variable, or the `full` name if several variables share the name."""
     alike = Counter(part.name for part in parts)
-    names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}
+    names = {part: full[part] if alike[part.name] > 1 else PartName(part.name) for part in parts}
     seen: Counter[str] = Counter()
     for part, name in names.items():
         seen[name] += 1
         if seen[name] > 1:  # two reads of the same tap
-            names[part] = f"{name} ({seen[name]})"
+            names[part] = PartName(name.base, name.tap, seen[name])
     return names
 
 

@@ -155,6 +155,22 @@ def pytensor_gradients(
     return list(cast(Sequence[Variable], gradients))
 
 
+def gradients_or_zeros(
+    known: Mapping[Variable, Variable], wrt: Sequence[Variable]
+) -> list[Variable]:
+    """Return gradients as `pytensor_gradients`, with zeros for each disconnected gradient.
+
+    Raises GradientError if a gradient is undefined.
+    """
+    gradients = pytensor_gradients(None, wrt, known)
+    for n, (variable, status) in enumerate(zip(wrt, map(status_of, gradients), strict=True)):
+        if isinstance(status, Undefined):
+            raise GradientError(f"wrt = {variable}: the gradient is undefined. {status.reason}")
+        if isinstance(status, Disconnected):
+            gradients[n] = pt.zeros_like(variable)
+    return gradients
+
+
 def is_continuous(variable: Variable) -> bool:
     """Return whether `variable` is a tensor of real or complex floating-point numbers."""
     return isinstance(variable.type, TensorType) and variable.type.dtype in continuous_dtypes

@@ -30,7 +30,7 @@ from lab.gradients.status import is_real
 from lab.loops.declaration import BY, OF, Declaration, names_of_results
 from lab.loops.text.source import choose_name, identifier
 from lab.loops.variables import Parameter, call_step, results_of
-from lab.notation import counted, number_text, value_symbol
+from lab.notation import counted, value_symbol, weighted_sum
 from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -94,6 +94,7 @@ def make_inputs(
             inputs[name] = TensorType(value.dtype, shape=shape)(name)
         else:
             inputs[name] = random_generator_type(name)
+        inputs[name].tag.declared = name
     return inputs, {inputs[name]: value for name, value in values.items()}
 
 
@@ -251,12 +252,8 @@ def cost_label(loop: Declaration, graph: LoopGraph, cost: npt.ArrayLike, of: str
     if not isinstance(cost, str) or cost != "last":
         each = np.ones(loop.steps) if isinstance(cost, str) else as_weights(cost)
         weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
-    values = {
-        n: value_symbol(of, n) if is_number else f"sum({value_symbol(of, n)})" for n in weights
-    }
-    terms = [f"{number_text(weights[n])}·{values[n]}".removeprefix("1·") for n in weights]
-    terms = terms if len(terms) < 4 else [terms[0], "…", terms[-1]]
-    return " + ".join(terms).replace("+ -1·", "− ").replace("+ -", "− ") or "0"
+    symbols = {n: value_symbol(of, n) for n in weights}
+    return weighted_sum({s if is_number else f"sum({s})": weights[n] for n, s in symbols.items()})
 
 
 def as_weights(cost: object) -> np.ndarray:

@@ -137,12 +137,13 @@ class Loop(Declaration):
         return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else (), keep=keep)
 
 
-def refuse_loop_options(**options: object) -> None:
-    """Raise ArgumentError for an option that only a loop has, other than its default value."""
+def refuse_options(**options: object) -> None:
+    """Raise ArgumentError for an option of graphs (given) or of loops that is not the default."""
     for name, value in options.items():
         default = "last" if name == "cost" else None
         if not isinstance(value, str | None) or value != default:
-            raise argument_error(name, value, f"expected {default}; only loops have this option.")
+            why = "use loop.with_values(…)" if name == "given" else "only loops have this option"
+            raise argument_error(name, value, f"expected {default}; {why}.")
 
 
 def _initial_values(variable: object) -> str:

@@ -164,7 +164,8 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     received: list[tuple[str, ...]] = []
 
     def step(*values: Variable) -> object:
-        received.append(tuple(str(v.name or "unnamed").replace("-", "−") for v in values))
+        names = (str(v.name or "unnamed").rpartition("[t-") for v in values)  # as in x[t-1]
+        received.append(tuple(f"{n}[t−{tap}" if sign else tap for n, sign, tap in names))
         return function(*values)
 
     given = tuple(_argument_rows(arguments))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from itertools import count, groupby
 
 from pytensor.graph.basic import Constant, Variable
-from pytensor.scan.op import Scan
 from pytensor.tensor.basic import ScalarFromTensor
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, SpecifyShape
@@ -55,15 +54,16 @@ def split_name(name: str) -> tuple[list[str], str]:
 def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:
     """Return a name for each outer input of a Scan; `kinds` are the kinds of the inputs.
 
-    Only sequences can share a name.
+    Only sequences can share a name.  The tag `declared` of a variable stores a name that Scantape
+    knows, such as the name of the loop variable of which it is an input or a value.
     """
-    # The outer input of an output is its number of rows, whose name is not used.
-    names = [
-        None if kind is Kind.NIT_SOT else _readable_name(variable)
-        for kind, variable in zip(kinds, inputs, strict=True)
-    ]
-    for n, (kind, name) in enumerate(zip(kinds, names, strict=True)):
-        if kind.is_state and name and FIRST_VALUE.fullmatch(name) and name[:-1] not in names:
+    sources = [*map(named_source, kinds, inputs)]
+    declared = [getattr(getattr(source, "tag", None), "declared", "") for source in sources]
+    own = [printable(getattr(source, "name", "")) for source in sources]
+    names = [known or name or None for known, name in zip(declared, own, strict=True)]
+    for n, (kind, name) in enumerate(zip(kinds, own, strict=True)):
+        is_first = kind.is_state and not declared[n] and FIRST_VALUE.fullmatch(name)
+        if is_first and name[:-1] not in names:
             names[n] = name[:-1]
     sequences_end = kinds.count(Kind.SEQUENCE)
     others = unique_names(names[sequences_end:])
@@ -81,16 +81,19 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def _readable_name(variable: Variable) -> str | None:
-    """Return the name of a variable, or of the array from which it was cut or reshaped, or None."""
-    while variable is not None:
-        if isinstance(variable, Constant):
-            return None
-        if variable.name:
-            return printable(variable.name).split("[")[0] or None
+def named_source(kind: Kind, variable: Variable) -> Variable | None:
+    """Return the outer input of a Scan, or the array from which it was cut or reshaped, if named.
+
+    PyTensor names a slice of the sequence u ``u[1:]``; the result is u.  The outer input of an
+    output is its number of rows, whose name is not used.
+    """
+    while kind is not Kind.NIT_SOT and not isinstance(variable, Constant):
         node = variable.owner
-        if node is None or not isinstance(node.op, (Scan, *NAMED_LIKE_INPUT)):
-            return None
-        is_write = isinstance(node.op, IncSubtensor)
-        variable = node.inputs[1] if is_write and len(node.inputs) > 1 else node.inputs[0]
+        if node is None or not isinstance(node.op, NAMED_LIKE_INPUT):
+            return variable if variable.name else None
+        array = node.inputs[isinstance(node.op, IncSubtensor)]
+        is_slice = isinstance(node.op, Subtensor) and array.name
+        if variable.name and not (is_slice and variable.name.startswith(f"{array.name}[")):
+            return variable
+        variable = array
     return None

@@ -215,6 +215,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     for v in variables:
         for tap, argument in v.reads:
             argument.name = v.name if v.kind in UNINDEXED else tap_symbol(v.name, tap)
+            argument.tag.declared = v.name
     return ScanParts(
         name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),

@@ -39,6 +39,8 @@ def operation_name(node: Apply, output: Variable) -> str:
         return "transpose" if dimshuffle_index(node)[0] else name
     if name == "Cast":
         return output.type.dtype
+    if name == "Shape_i":
+        return f"shape[{node.op.i}]" if node.op.i else "len"
     if is_scan(node):
         name = node.op.name or "scan_fn"
     function = FUNCTIONS.get(name, name.removesuffix("RV").lower())

@@ -64,7 +64,7 @@ def slots(trace: Trace, kind: str) -> Iterator[Candidate]:
 def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> ExerciseTask:
     tape, is_overwritten = recorded.tape, kind == "overwritten"
     right = tape.positions(step, getattr(tape, kind))
-    verb = "overwrite" if is_overwritten else "preserve (read and not change)"
+    verb = "overwrite" if is_overwritten else "preserve"
     action = f"reads and {'writes' if is_overwritten else 'does not write'}"
     noun = "slot" if len(right) == 1 else "slots"
     touched = [tape.row(step, tap) for tap in tape.taps]
@@ -72,7 +72,8 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
     positions = (recorded.position(row) for row in rows)
     return ExerciseTask(
-        f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?",
+        f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}"
+        f"{'' if is_overwritten else ' (read and not change)'}?",
         "positions of slots, separated by commas",
         tuple(map(float, right)),
         hints=(
@@ -80,7 +81,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
             f"Tap t of a step is the slot at position step + t: here at {step} + t.",
         ),
         working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
-        f"{_places(tape, step, tape.writes)}. Therefore it {verb.split()[0]}s the {noun} at "
+        f"{_places(tape, step, tape.writes)}. Therefore it {verb}s the {noun} at "
         f"{integers_or_none(right)}.",
         otherwise=f"Step {step} neither reads nor writes that position.",
         mistakes={

@@ -26,7 +26,7 @@ from lab.errors import (
     listing,
 )
 from lab.gradients.forward.series import Coefficients, Jet, JetPropagation, coefficient
-from lab.gradients.status import is_continuous
+from lab.gradients.status import gradients_or_zeros, is_continuous
 from lab.scans.buffers import is_empty
 
 # Operations that accept an input without a tangent.  Other operations receive zeros.
@@ -121,10 +121,8 @@ def _transpose_pullback(
         # from x̄ of b, which therefore needs both gradients; the view of x̄ separates them.
         known[view_op.make_node(x_bar).outputs[0]] = dx
     real = [v for v in cotangents if not isinstance(v.type, DisconnectedType)]
-    pushed = gradient.grad(None, real, known_grads=known, disconnected_inputs="ignore")
-    assert isinstance(pushed, list)
-    by_cotangent = dict(zip(real, pushed, strict=True))
-    return [by_cotangent.get(v) for v in cotangents]
+    pushed = dict(zip(real, gradients_or_zeros(known, real), strict=True))
+    return [pushed.get(v) for v in cotangents]
 
 
 def _zero_tangent(node: Apply, variable: Variable) -> Variable:

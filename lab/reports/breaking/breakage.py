@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import takewhile
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from lab.equations.tables import ReportTable
 from lab.errors import ArgumentError, LabError, check_type, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.gradients.symbols import cost_symbol
-from lab.loops.loop import Loop, refuse_loop_options
+from lab.loops.loop import Loop, refuse_options
 from lab.notation import parenthesize
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
@@ -243,12 +242,12 @@ def break_rule(
     and values `given` for its inputs.  Raises ArgumentError for an invalid argument.
     """
     if isinstance(subject, Loop):
-        check_type("given", given, NoneType, "None for a loop; to change its values, use at={…}")
+        refuse_options(given=given)
         loop = subject if at is None else subject.with_values(at, "at")
         graph = loop.build()
         return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
     check_type("subject", subject, Variable, "a lab.Loop or a scalar PyTensor variable")
-    refuse_loop_options(cost=cost, of=of, at=at)
+    refuse_options(cost=cost, of=of, at=at)
     return Truth(derivative(subject, wrt, order), checked_values(given)).broken_by(rule)
 
 

@@ -21,7 +21,7 @@ from lab.checks.finite_differences import MOST_ENTRIES
 from lab.errors import ArgumentError, argument_error, check_integer, printable, quote
 from lab.gradients.derivative import check_scan_count, check_wrt
 from lab.gradients.status import is_real
-from lab.loops.loop import Loop, refuse_loop_options
+from lab.loops.loop import Loop, refuse_options
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
 from lab.reports.compare.sides import SideResult, differentiate_both, run_side
 from lab.scans.backtraces import without_backtraces
@@ -85,13 +85,12 @@ def read_subject(
 ) -> tuple[Variable, dict[Variable, np.ndarray], Values]:
     """Return the cost, the variables `wrt` with their values, and the values of all inputs."""
     if isinstance(subject, Loop):
-        if given is not None:
-            raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
+        refuse_options(given=given)
         graph = subject.build()
         wrt, known = [*graph.select_inputs(wrt).values()], dict(graph.given)
         target: Variable = subject.cost(graph, cost, of)
     else:
-        refuse_loop_options(cost=cost, of=of)
+        refuse_options(cost=cost, of=of)
         if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
             kind = getattr(subject, "type", type(subject).__name__)
             raise ArgumentError(

@@ -1,13 +1,14 @@
 """Describe the buffers of a rewritten Scan: the rows that the loop writes, and the stored rows."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors
 
 from lab.errors import LabError, shorten
 from lab.reports.canonical import index_text, outer_expression
@@ -98,13 +99,10 @@ def row_count(requested: int | Variable | None, n_steps: Variable, given: Values
     if known is not None:
         return Count(str(known), known)
     assert isinstance(requested, Variable)
-    n = n_steps if n_steps.owner is not None else None
-    expression = outer_expression(requested, n)
-    if n is not None:  # the graph may compute the same number twice
-        expression = expression.replace(outer_expression(n), "n")
+    same = [v for v in ancestors([requested]) if v.owner and equal_computations([v], [n_steps])]
+    (short,) = clone_replace([requested], {v: v.type("n") for v in same})
     value = _value(requested, given)
-    number = None if value is None else int(value)
-    return Count(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", expression), number)
+    return Count(outer_expression(short), None if value is None else int(value))
 
 
 def _value(requested: Variable, given: Values) -> np.ndarray | None:

@@ -12,7 +12,6 @@ for numbers of rows unreadable.
 without such a record is matched with the next buffer of equal kind and taps.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -22,13 +21,13 @@ import numpy as np
 import pytensor
 from pytensor.compile import Function
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.traversal import ancestors, toposort
+from pytensor.graph.traversal import toposort
 
 from lab.checks.check import value_at
 from lab.errors import ArgumentError, argument_error, first_line, listing, printable
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import check_differentiable, derivative, differentiate
-from lab.loops.loop import Loop
+from lab.loops.loop import Loop, refuse_options
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import read_buffer, row_count
@@ -44,6 +43,7 @@ from lab.reports.compile.rewriting import (
 )
 from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
+from lab.scans.names import named_source
 from lab.scans.node import LoopVariable, copy_graph, is_scan, read_node, variable_names
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans
@@ -69,7 +69,6 @@ PURPOSES = {  # the purpose of each rewrite, by a part of its name
     "sit_sot_to_untraced": "passes a state on without a buffer; it then has no gradient",
     "copy_graph": "rewrites the inner function; fused operations then have no gradient",
 }
-UNNAMED = re.compile(r"v\d*")  # names that `lab.scans.names` creates
 SHORTENING = ("reduce_trace", "save_mem")
 
 
@@ -94,7 +93,7 @@ def compiled(
         Compilation mode of PyTensor (default: PyTensor's default mode).
     given : mapping, optional
         Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
-        matched by name.  The values of a Loop are the default.
+        matched by name.  A Loop has its own values.
 
     Raises ArgumentError for an invalid argument, for `wrt` or `mode` with a compiled function, and
     for `wrt` with a subject that is not one real scalar.  Raises GraphError if a rewrite fails.
@@ -107,8 +106,9 @@ def compiled(
         rewriting = _rewriting_of(subject, values)
         return _report(rewriting.graph.outputs, rewriting, subject.maker.mode, values)
     if isinstance(subject, Loop):
+        refuse_options(given=given)
         loop = subject.build()
-        outputs, values = _listed([subject.cost(loop)]), {**loop.given, **values}
+        outputs, values = _listed([subject.cost(loop)]), dict(loop.given)
         wrt = None if wrt is None else next(iter(loop.select_inputs([wrt]).values()))
     else:
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
@@ -308,9 +308,7 @@ def _buffer_names(node: Apply, scan: str) -> Iterator[tuple[LoopVariable, Variab
     is_labeled = bool(variable_names(node.op))
     parts = [(v, v.outer_output) for v in read_node(node).variables if v.outer_output is not None]
     for number, (part, output) in enumerate(parts, start=1):
-        origins = ancestors([part.outer_input])
-        in_graph = any((v.name or "").partition("[")[0] == part.name for v in origins)
-        is_named = is_labeled or in_graph or not UNNAMED.fullmatch(part.name)
+        is_named = is_labeled or named_source(part.kind, part.outer_input) is not None
         unnamed = output.name or f"buffer {number} of {scan}"
         yield part, output, part.name if is_named else printable(unnamed)
 

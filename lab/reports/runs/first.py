@@ -453,7 +453,7 @@ def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) ->
 
 
 def _number(value: np.ndarray) -> str:
-    return number_text(value).removeprefix("⚠ ")
+    return number_text(value, mark="")
 
 
 def _value_text(value: np.ndarray) -> str:

@@ -72,7 +72,7 @@ def test_the_name_of_the_cost_is_its_formula(name, cost):
     trace = loop.trace(order=0, cost=cost)
     (tape, *_) = (t for t in trace.scans[0].held if t.name == next(iter(loop.states)).name)
     values = dict(zip(tape.axis.index.tolist(), tape.final, strict=True))
-    formula = trace.names[0].removeprefix("C = ").replace("− ", "+ -").replace("+ -sum", "+ -1·sum")
+    formula = trace.names[0].removeprefix("C = ").replace(" − ", " + -").replace("−", "-")
     total = 0.0
     for term in formula.split(" + "):
         factor, _, value = term.rpartition("·")

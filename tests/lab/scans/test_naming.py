@@ -8,10 +8,12 @@ from fuzzing.outcomes import error_test
 
 import lab
 from lab.equations.quantities import Quantities
+from lab.gradients.derivation import derivation_of
 from lab.gradients.symbols import cost_symbol
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, calls_of, leaves_of, render
 from lab.scans.names import readable
+from lab.scans.replacing import scan_nodes
 from lab.scans.shared_terms import MAX_DEPTH, name_parts
 
 X = Leaf("x", -1, 0)
@@ -122,6 +124,24 @@ test_too_many_scans_or_steps_raise_errors = error_test(
 )
 def test_readable_names(name, expected):
     assert readable(name) == expected
+
+
+def reports(name):
+    """Yield reports on a loop whose state has a `name` that the name of its parameter contains."""
+    variables = (lab.State(name, 0.7),), (lab.Sequence("u", [0.1, 0.2, 0.3]),)
+    parameters = (lab.Parameter(f"q{name}", 0.9),)
+    loop = lab.Loop(lambda **v: v[name] ** 2 * v["u"] + v[f"q{name}"], *variables, parameters)
+    yield from (lab.canonical(loop), lab.compiled(loop, wrt=name))
+    derived = loop.derivative(2, cost=[1, -2, -1])
+    yield derived.names
+    yield from (derivation_of(node) for node in scan_nodes([derived.value])[1:])
+    yield lab.explain(derived.values[0], derived.wrt)
+
+
+@pytest.mark.parametrize("name", ["a-b", "x = 1", "x[0]", "[id A]", "x0", "a + -1·b", "n[-1]"])
+def test_no_report_changes_a_name(name):
+    for text, same in zip(reports(name), reports("ж" * len(name)), strict=True):
+        assert str(text).split() == str(same).replace("ж" * len(name), name).split()
 
 
 def test_symbols_of_derivatives_of_the_cost():

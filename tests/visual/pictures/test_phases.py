@@ -5,6 +5,7 @@ from pictures import cells
 from strange_loops import LOOPS, derivations_of, loop_of
 from twins import assert_twin
 
+import lab
 import visual
 from lab.gradients.record import Verdict
 from lab.loops import gallery
@@ -53,3 +54,10 @@ def test_tooltips_contain_long_expressions_in_full():
     assert cut
     assert all(len(s.title) > len(s.content) for s in cut)
     assert max(s.left + s.width for s in scene.walk() if isinstance(s, Text)) < scene.width
+
+
+def test_a_name_is_not_split_at_its_operators():
+    parameter = lab.Parameter("p + q", 2.0)
+    start = {"states": [lab.State("x", 0.5)], "parameters": [parameter], "n_steps": 3}
+    scene = visual.draw(lab.Loop(lambda **v: v["x"] * v["p + q"], **start), "phases")
+    assert "·p + q" in [s.content for s in scene.walk() if isinstance(s, Text)]

@@ -21,7 +21,7 @@ from visual.scene.theme import Role
 SMALL, MONO, LINES = 12, 11.5, 5  # font sizes of words and formulas; maximum lines of a formula
 LINE, CHIP, EDGE, INSIDE, APART, ARROW = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0
 MIN_SLOT, HIGH = 86.0, 36.0  # the minimum width and the height of a slot
-Word = list[tuple[str, Role | None]]  # texts with their roles
+Word = list[tuple[str, Role | None, bool]]  # texts with their roles; names are not split
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
 
 
@@ -123,7 +123,7 @@ class Pieces:
 
     def formula(self, parts: Sequence[str], room: float) -> Piece:
         """Draw a formula in at most `LINES` lines, with variables in boxes."""
-        texts = [(part, self.roles.get(part) if n % 2 else None) for n, part in enumerate(parts)]
+        texts = [(p, self.roles.get(p) if n % 2 else None, n % 2 > 0) for n, p in enumerate(parts)]
         pieces = list[Piece]()
         for word in _split(texts, "( [+−] | )"):  # a word with the next operator
             fits = self.word(word, inf).envelope.width <= room
@@ -138,7 +138,7 @@ class Pieces:
         """Draw a part of a formula, with variables in boxes if the boxes fit."""
         shapes, x, whole = list[Box | Text](), 0.0, ""
         for role, same in groupby(texts, lambda text: text[1]):
-            part = "".join(content for content, _ in same)
+            part = "".join(content for content, _, _ in same)
             width, inside = _wide(part), INSIDE if role is not None else 0.0
             if role is not None:
                 shapes.append(Box(x, 1, width + 2 * inside, CHIP, role))
@@ -220,11 +220,11 @@ def _wide(content: str) -> float:
 
 
 def _split(texts: Word, end: str) -> Iterator[Word]:
-    """Split texts that have no role after each match of the group `end`."""
+    """Split texts that are not names after each match of the group `end`."""
     word = Word()
-    for content, role in texts:
-        for number, part in enumerate([content] if role else re.split(end, content)):
-            word += [(part, role)] if part else []
+    for content, role, is_name in texts:
+        for number, part in enumerate([content] if is_name else re.split(end, content)):
+            word += [(part, role, is_name)] if part else []
             if number % 2:
                 yield word
                 word = Word()

@@ -172,6 +172,7 @@ test_errors = error_test(
     (lambda: lab.compiled(COST, mode="FASTEST"), "mode = 'FASTEST'"),
     (lambda: lab.compiled(COST, given={X0: "much"}), "x0 = 'much': expected a number"),
     (lambda: lab.compiled(COST, given=3), "given = 3: expected a dict"),
+    (lambda: lab.compiled(SQUARE, given={}), "given = {}: expected None; use loop.with_values"),
     (lambda: lab.compiled(COST, wrt=pt.dscalar("other")), GraphError, "does not depend"),
     (lambda: lab.compiled(COMPLEX, wrt=X0), GradientError, "wrt = x0: .* not build derivative 1"),
     (lambda: lab.compiled([COST, COST], wrt=X0), "one scalar"),
