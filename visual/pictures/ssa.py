@@ -137,8 +137,9 @@ class Ssa(Table):
                 cell = self.slots.cell(tape, row, step)
                 role = Role.SEED if cell.role is Role.SEED else Role.INPUT
                 role = Role.INTERMEDIATE if value in self.writes else role
-                if value == self._chain(tape, row)[-1] and self.named.is_passed_on(tape):
-                    role = Role.RESULT if row in self.named.wanted_rows(tape) else role
+                last = self.slots.cell(tape, row, self.scan.steps).role
+                if last is Role.RESULT and value == self._chain(tape, row)[-1]:
+                    role = last
                 look = replace(cell, role=role, old=None, label=self._name(value), id=value)
                 values.append(replace(look, column=key))
         blocks = sorted({block for block, _ in self.columns}) if step < 0 else ()

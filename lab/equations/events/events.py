@@ -176,6 +176,18 @@ class Events(EventSequence):
         """
         return self.timeline.role(slot, self.check_moment(moment))
 
+    def tap_role(self, scan: int, step: int, argument: int, tap: int) -> SlotRole:
+        """Return the role of the slot at `tap` of a tape in a step.
+
+        A running total counts as a single slot, although the Scan stores the totals of all steps
+        until PyTensor compiles the Scan.
+        """
+        tape = self._tape(scan, argument)
+        if tape.is_total:
+            return SlotRole.OVERWRITTEN
+        slot = self.slot(scan, argument, tape.tape.row(step, tap))
+        return self.role(slot, self.timeline.event_number(scan, step))
+
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
         filling = self.timeline.filling(slot.scan)

@@ -110,35 +110,37 @@ class Timeline:
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
-        touches = self.touches(slot)
-        now = next((t.role for t in touches if t.event == moment and t.role is not None), None)
-        if now is not None:
-            return now
-        before = [touch for touch in touches if touch.event <= moment]
-        later = [touch for touch in touches if touch.event > moment]
-        scan = self.trace.scans[slot.scan]
-        tape = scan.tape(slot.argument)
-        assert tape is not None, f"{slot}: a slot of this trace has a tape"
+        roles = (touch.role for touch in self.touches(slot) if touch.event == moment)
+        return next(filter(None, roles), None) or self.resting_role(slot, moment)
+
+    def resting_role(self, slot: Slot, moment: int) -> SlotRole:
+        """Return the role of a slot after event `moment` and before the next event."""
+        touches, scan = self.touches(slot), self.trace.scans[slot.scan]
+        before = [touch.role for touch in touches if touch.event <= moment]
+        later = [touch.role for touch in touches if touch.event > moment]
         saved = (touch.event for touch in touches if touch.role is SlotRole.SAVED)
-        is_result = not any(touch.role in CHANGES for touch in later) and (
-            (slot.scan, slot.argument, slot.row) in self._results
-            or any(self.locate(event)[1] is None for event in saved)
-        )
-        if any(touch.role in (*CHANGES, SlotRole.RESTORED) for touch in before):
+        is_used = (slot.scan, slot.argument, slot.row) in self._results
+        is_used |= any(self.locate(event)[1] is None for event in saved)
+        is_result = is_used and not any(role in CHANGES for role in later)
+        if any(role in (*CHANGES, SlotRole.RESTORED) for role in before):
             if is_result:
                 return SlotRole.RESULT
             return SlotRole.INTERMEDIATE if later else SlotRole.DONE
+        tape = scan.tape(slot.argument)
+        assert tape is not None, f"{slot}: a slot of this trace has a tape"
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return SlotRole.EMPTY
-        if self.filled[slot.scan] and all(touch.role is not None for touch in before):
+        if self.filled[slot.scan] and None not in before:
             return SlotRole.EMPTY
-        if scan.parent is None:
-            return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT
-        if is_result and np.any(tape.initial[slot.row]):
+        has_arrived = slot.row in scan.arrived(tape)  # written by steps that were not recorded
+        if scan.parent is None and not has_arrived:
+            return SlotRole.INPUT
+        is_zero = not np.any(tape.initial[slot.row])
+        if is_result and not (later and is_zero):
             return SlotRole.RESULT
-        if not later:
-            return SlotRole.DONE
-        return SlotRole.SEED if np.any(tape.initial[slot.row] != 0) else SlotRole.PENDING
+        if has_arrived or not later:
+            return SlotRole.INTERMEDIATE if later else SlotRole.DONE
+        return SlotRole.PENDING if is_zero else SlotRole.SEED
 
     @cached_property
     def _results(self) -> frozenset[Key]:

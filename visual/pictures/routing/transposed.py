@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.equations.events.events import events
+from lab.equations.events.records import SlotRole
 from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import TapeTrace, Trace
@@ -22,6 +23,7 @@ from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
+from visual.pictures.tapes.slots import ROLES
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
@@ -122,12 +124,15 @@ class StepTable(Table):
         self.gradient_after = reverse.contents(self.back - 1)[::-1]
         before = tape.contents(step - 1)[: len(self.gradient_after)]  # shorter after an early stop
         written = np.stack([access.values[step] for access in tape.writes])
-        event = events(trace).step(later, self.back)
+        run = events(trace)
+        event, number = run.step(later, self.back), self.named.number
+        roles = (run.tap_role(number, step, tape.argument, tap) for tap in taps.reads)
+        self.used = dict(zip(reads, map(ROLES.__getitem__, roles), strict=True))
         gradient_read = np.zeros((len(reads), *before.shape[1:]), before.dtype)
-        for n, tap in enumerate(taps.reads):
+        for n, (row, tap) in enumerate(zip(reads, taps.reads, strict=True)):
             write = event.write(reverse.argument, -tap)
             total = sum(term.value for term in write.terms)
-            gradient_read[n] = write.new if tap in taps.overwritten else total
+            gradient_read[n] = write.new if self.used[row] is Role.OVERWRITTEN else total
         results, pullback = structural.vjp(structural.tape_step(taps, step), [before, written])
         zeros = np.zeros_like(gradient_read)
         rest, gradient_written = pullback(np.concatenate([zeros, self.gradient_after]))
@@ -139,10 +144,13 @@ class StepTable(Table):
         self.written = dict(zip(writes, written, strict=True))
         self.gradient_read = dict(zip(reads, gradient_read, strict=True))
         self.gradient_written = dict(zip(writes, gradient_written, strict=True))
-        self.traced, unread = reverse.contents(self.back)[::-1], {*taps.writes} - {*taps.reads}
-        self.spent = {taps.row(n, tap) for n in range(step, steps) for tap in unread}
-        self.used = dict.fromkeys(reads, Role.PRESERVED)
-        self.used |= dict.fromkeys({*reads} & {*writes}, Role.OVERWRITTEN)
+        self.traced = reverse.contents(self.back)[::-1]
+        self.spent = {
+            taps.row(n, tap)
+            for n in range(step, steps)
+            for tap in taps.writes
+            if run.tap_role(later, steps - 1 - n, reverse.argument, -tap) is SlotRole.PRESERVED
+        }
 
     def _initialized(self, values: np.ndarray, steps: int) -> Values:
         """Return the values by row, with None for slots that `steps` steps leave uninitialized."""

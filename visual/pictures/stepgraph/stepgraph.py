@@ -11,11 +11,11 @@ from textwrap import shorten
 
 import numpy as np
 
+from lab.equations.events.events import events
 from lab.equations.numbers import equation
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Expression, Leaf, leaves_of, render
 from lab.reports.runs.first import nan_notes
-from lab.tape import Kind
 from lab.traces.faults import values_of
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, StepResult, TapeTrace, Trace
 from visual.layout.canvas import EVERY_ROLE, FormulaLine, formula_lines, heading, scene_with_legend
@@ -25,6 +25,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import check_step, selected_scan
 from visual.pictures.stepgraph.nodes import StepNode, StepNodes
+from visual.pictures.tapes.slots import ROLES
 from visual.scene.combinators import Piece, above, gap, over, piece, shifted
 from visual.scene.fonts import MONO_WIDTH, text_width
 from visual.scene.shapes import Box, Group, Scene, Text, TextLook, fitted, picture_function
@@ -112,6 +113,7 @@ class StepCards(StepNodes):
     def __init__(self, named: NamedScan, step: int, sheet: Sheet, shared: bool) -> None:
         super().__init__(named, shared)
         self.named, self.step, self.sheet = named, step, sheet
+        self.run = events(named.trace)
 
     def draw(self, node: StepNode, number: int) -> Piece:
         """Draw an argument with its value, or a formula in symbols and in numbers."""
@@ -171,7 +173,8 @@ class StepCards(StepNodes):
         if isinstance(place, StepResult):
             if place.target is None:
                 return Role.RESULT, "until", "the loop stops if this is true"
-            role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
+            role = self._role(place.target)
+            role = role if role is Role.OVERWRITTEN else Role.RESULT
             return role, self._name(place.target), self._quantity(place.target, False)
         if not node.is_argument:
             return Role.INTERMEDIATE, place.variable, ""
@@ -183,12 +186,8 @@ class StepCards(StepNodes):
         if not isinstance(variable, TapeTrace) or place.tap is None:
             untraced = "untraced state" if place.variable in scan.untraced else ""
             return Role.INPUT, name, untraced if variable is None else "parameter"
-        if is_forward and variable.kind is not Kind.MIT_MOT:
-            if variable.tape.row(self.step, place.tap) < variable.tape.origin:
-                return Role.INPUT, name, "initial value"
-            return Role.INTERMEDIATE, name, ""
-        role = Role.OVERWRITTEN if self._is_overwritten(place) else Role.PRESERVED
-        return role, name, self._quantity(place, True)
+        is_initial = is_forward and variable.tape.row(self.step, place.tap) < variable.tape.origin
+        return self._role(place), name, "initial value" * is_initial or self._quantity(place, True)
 
     def _name(self, leaf: Leaf) -> str:
         return self.named.leaf_at(leaf, self.step)
@@ -206,16 +205,12 @@ class StepCards(StepNodes):
             whole = self.named.whole_label(tape, None)
             return f"{'old' if reads else 'new'} total of {whole}{part}"
         label = self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
-        return f"{label} so far" if reads and self._is_overwritten(leaf) else label
+        return f"{label} so far" if reads and self._role(leaf) is Role.OVERWRITTEN else label
 
-    def _is_overwritten(self, leaf: Leaf) -> bool:
-        """Return whether the step replaces the value in a slot.
-
-        A running total counts as a single slot, as in the picture `tapes`, although the Scan stores
-        the totals of all steps until PyTensor compiles the Scan.
-        """
-        tape = self.named.scan.variable(leaf)
-        return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
+    def _role(self, leaf: Leaf) -> Role:
+        """Return the role of the slot that the step reads or writes at the tap of a leaf."""
+        number = self.named.number
+        return ROLES[self.run.tap_role(number, self.step, leaf.argument, leaf.tap or 0)]
 
 
 def _is_listed(value: np.ndarray, room: float) -> bool:

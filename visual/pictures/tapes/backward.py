@@ -191,7 +191,7 @@ class Backward(Table):
     def _output(self, output: TapeTrace, step: int) -> Cell:
         """Return the cell of the gradient wrt a sequence value, in the column of the value."""
         cell = self.slots.cell(output, step, self.scan.steps)
-        role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
+        role = Role.UNNEEDED if cell.role is Role.SPENT else cell.role
         column = cell.column if self.slots.time.knows(output.axis) else (0, step)
         return replace(cell, role=role, label=cell.name, id=None, column=column)
 
@@ -208,15 +208,16 @@ class Backward(Table):
             return [self.named.direct_label(tape, None), self.named.seeds]
         if not 0 <= step < self.scan.steps:
             return names
-        read, written = (integers(*each) or "none" for each in self.slots.positions(tape, step))
-        return [*names, (f"pos {read}", f"→ {written}")]
+        preserved, overwritten, written = self.slots.positions(tape, step)
+        before, after = (integers(*each) or "none" for each in (preserved or overwritten, written))
+        return [*names, (f"pos {before}", f"→ {after}")]
 
     def _explain_positions(self, step: int) -> Iterator[str]:
         """Yield an explanation of the positions next to a step, if the Scan has a tape."""
         for tape in self.slots.tapes[:1]:
-            read, written = self.slots.positions(tape, step)
-            verb = "preserves" if tape.tape.preserved else "reads"
-            change = "overwrites" if tape.tape.overwritten else "writes"
+            preserved, overwritten, written = self.slots.positions(tape, step)
+            read, verb = preserved or overwritten, "preserves" if preserved else "reads"
+            change = "overwrites" if overwritten else "writes"
             slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
             changed = listing(map(integers, written))
             positions = " ".join(self._notes(tape, step)[-1])

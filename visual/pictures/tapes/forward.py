@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from lab.equations.events.events import Events
+from lab.equations.events.records import SlotRole
 from lab.notation import counted, value_symbol
+from lab.traces.trace import TapeTrace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import heading
 from visual.layout.columns import numbers, timeline, touched_columns
@@ -21,8 +24,8 @@ MOST_PARAMETERS = 5
 class Forward(Table):
     """The values of a loop over time. `all` shows all parameters and the kinds of all tapes."""
 
-    def __init__(self, named: NamedScan, all: bool = False) -> None:
-        self.named, self.scan, self.all = named, named.scan, all
+    def __init__(self, named: NamedScan, events: Events, all: bool = False) -> None:
+        self.named, self.scan, self.run, self.all = named, named.scan, events, all
         self.time = timeline(named.root.scan)
         self.reached = {  # the values with a nonzero direct gradient of the cost
             named.row_key(tape, row) for tape in self.scan.held for row in reached_rows(named, tape)
@@ -79,8 +82,15 @@ class Forward(Table):
             yield name, [(index, Role.INPUT, known[index]) for index in sorted(known)]
         for tape in self.scan.held:
             indices = range(len(tape.final)) if tape.axis is None else tape.axis.index.tolist()
-            roles = [Role.INPUT] * tape.tape.origin + [Role.INTERMEDIATE] * len(tape.final)
+            roles = (self._role(tape, row) for row in range(len(tape.final)))
             yield tape.name, zip(indices, roles, tape.final, strict=False)
+
+    def _role(self, tape: TapeTrace, row: int) -> Role:
+        """Return the role of a value: an input, or an intermediate value that a step computes."""
+        timeline, number = self.run.timeline, self.named.number
+        last = timeline.event_number(number, self.scan.steps - 1)
+        role = timeline.resting_role(self.run.slot(number, tape.argument, row), last)
+        return Role.INPUT if role is SlotRole.INPUT else Role.INTERMEDIATE
 
     def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> Cell:
         key = self.named.cell_key(name, index, 0)

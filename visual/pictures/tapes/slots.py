@@ -51,15 +51,13 @@ class Slots:
             return 1, [total.argument for total in self.totals].index(tape.argument)
         return 0, column_of(tape, row, self.time)
 
-    @staticmethod
-    def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the positions that a step reads, and the positions that the step writes.
-
-        If the step preserves slots, only the preserved slots count as read.
-        """
-        taps = tape.tape
-        read = taps.positions(step, taps.preserved or taps.reads)
-        return read, taps.positions(step, taps.writes)
+    def positions(self, tape: TapeTrace, step: int) -> Iterator[list[int]]:
+        """Yield the positions that a step preserves, overwrites, and writes."""
+        event, number = self.run.step(self.named.number, step), tape.argument
+        for role in (SlotRole.PRESERVED, SlotRole.OVERWRITTEN):
+            reads = (r.slot for r in event.reads if r.role is role and r.argument == number)
+            yield [slot.position for slot in reads if slot is not None]
+        yield [write.slot.position for write in event.writes if write.slot.argument == number]
 
     def cell(self, tape: TapeTrace, row: int, step: int) -> Cell:
         """Return the cell of a slot after a step (see `state`)."""
@@ -72,32 +70,20 @@ class Slots:
     def state(self, tape: TapeTrace, row: int, step: int) -> State:
         """Return the role, the value, and the old value of a slot after a step.
 
-        Step -1 is the time before the first step. Step `scan.steps` is the time after the Scan:
-        values that are used outside the Scan are then results.
+        Step -1 is the time before the first step. Step `scan.steps` is the time after the Scan.
         """
-        number, timeline = self.named.number, self.run.timeline
-        slot = self.run.slot(number, tape.argument, row)
+        run, timeline, number = self.run, self.run.timeline, self.named.number
+        slot, moment = run.slot(number, tape.argument, row), timeline.event_number(number, step)
         if step == self.named.scan.steps:
-            if tape.is_total or row in self.named.wanted_rows(tape):
-                return Role.RESULT, tape.final[row], None
-            last = timeline.event_number(number, step - 1)
-            role = Role.SPENT
-            if max(self.run.moments(slot), default=0) > last:  # a later Scan reads the value
-                before, _, _ = self.state(tape, row, step - 1)
-                role = before if before in (Role.SEED, Role.WAITING) else Role.INTERMEDIATE
-            return role, tape.final[row], None
-        if tape.is_total:
-            if step < 0:
-                return Role.INTERMEDIATE, tape.initial[row], None
-            return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
-        moment = timeline.event_number(number, step)
-        role = ROLES[self.run.role(slot, moment)]
+            return ROLES[timeline.resting_role(slot, moment - 1)], tape.final[row], None
+        if tape.is_total and step >= 0:
+            role = ROLES[run.tap_role(number, step, tape.argument, 0)]
+            return role, tape.writes[0].values[step], tape.reads[0].values[step]
+        role = ROLES[run.role(slot, moment)]
         if role is Role.UNWRITTEN:
             return role, None, None
-        if role in (Role.SEED, Role.WAITING) and row in self.named.scan.arrived(tape):
-            role = Role.INTERMEDIATE  # written by steps that were not recorded
-        old = self.run.value(slot, moment - 1) if role is Role.OVERWRITTEN else None
-        return role, self.run.value(slot, moment), old
+        old = run.value(slot, moment - 1) if role is Role.OVERWRITTEN else None
+        return role, run.value(slot, moment), old
 
 
 def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:

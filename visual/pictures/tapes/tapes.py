@@ -53,8 +53,9 @@ def tapes(
         parts.append(overview(trace, number, sheet=sheet))
     numbers = [*range(len(trace.scans))] if all else [number]
     for named in (NamedScan(trace, n) for n in numbers):
-        loop, has_tape = Forward(named.root) if is_pair and not all else None, _has_tape(named.scan)
-        table = Backward(named, run, all, loop) if has_tape else Forward(named, all)
+        loop = Forward(named.root, run) if is_pair and not all else None
+        has_tape = _has_tape(named.scan)
+        table = Backward(named, run, all, loop) if has_tape else Forward(named, run, all)
         parts.append(lay_out(table, sheet, requested, all))
     part = above(*parts, apart=30 if all else 20)
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
