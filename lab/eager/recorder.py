@@ -136,16 +136,11 @@ class RecordedNode(Node):
         tape.recorder.events.append(records.Sent(tape.sender, self.number, stored))
 
     def sum_outgrads(self) -> Value:
-        """Return the sum of the gradients that the node received.
-
-        Append a `PassedOn` event for a single gradient other than a `Setter`, otherwise a `Summed`
-        event.
-        """
-        lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
-        total = super().sum_outgrads()
-        kind = records.PassedOn if lone else records.Summed
-        recorder = self.home.recorder
-        recorder.events.append(kind(self.number, record_value(total, recorder)))
+        """Return the sum of the gradients that the node received, and append a `Totaled` event."""
+        total, recorder = super().sum_outgrads(), self.home.recorder
+        is_sum = all(total is not gradient for gradient in self.outgrads)
+        stored = record_value(total, recorder)
+        recorder.events.append(records.Totaled(self.number, stored, is_sum))
         return total
 
 

@@ -102,22 +102,18 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class _Totalled(_OfNode):
-    total: RecordedValue
+class Totaled(_OfNode):
+    """Event: a node has its total gradient.
 
-
-class PassedOn(_Totalled):
-    """Event: the total of a node is its single gradient, without a copy."""
-
-
-class Summed(_Totalled):
-    """Event: the total of a node is the sum of its gradients, which were added to zeros.
-
-    A single `Setter` is also added to zeros.
+    If `is_sum`, its gradients were added to zeros, also a single `Setter`. Otherwise, the total is
+    its single gradient, without a copy.
     """
 
+    total: RecordedValue
+    is_sum: bool
 
-Event = Appended | Sent | Popped | PassedOn | Summed
+
+Event = Appended | Sent | Popped | Totaled
 
 
 @record_of_arrays

@@ -320,11 +320,8 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
 
 def _may_repeat(index: object) -> bool:
     """Return whether `index` can select an entry twice, because it contains an integer sequence."""
-    for part in index if isinstance(index, tuple) else (index,):
-        single = part is None or part is Ellipsis or isinstance(part, int | slice)
-        if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":
-            return True
-    return False
+    parts = map(np.asarray, index if isinstance(index, tuple) else (index,))
+    return any(part.ndim > 0 and part.dtype.kind != "b" for part in parts)
 
 
 #: The differentiable version of `add_into`: both arguments receive the gradient of the sum.

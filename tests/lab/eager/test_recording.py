@@ -9,7 +9,7 @@ from eager.programs import CALLS, RUNS, squares
 import lab
 from lab.checks import check
 from lab.eager import grad, np, recording
-from lab.eager.records import Appended, PassedOn, Popped, Sent, SparseValue, Summed
+from lab.eager.records import Appended, Popped, Sent, SparseValue, Totaled
 from lab.notation import subscript
 
 RESULTS = {
@@ -44,7 +44,7 @@ def test_the_last_event_of_a_node_writes_its_total_gradient(name):
     events = lab.events(recorded)
     assert len(events) == len(select(recorded, Appended, Sent))
     last = {str(write.slot): write.new for event in events for write in event.writes}
-    for total in select(recorded, PassedOn, Summed):
+    for total in select(recorded, Totaled):
         value = total.total.value
         if isinstance(value, numpy.ndarray) and (name := f"∇n{subscript(total.node)}") in last:
             numpy.testing.assert_allclose(last[name], value, rtol=1e-14)
@@ -62,10 +62,10 @@ def test_the_records_are_consistent(name):
             if event.source is not None:
                 assert event.target in recorded.nodes[event.source].parents
             lists[event.target].append(event.gradient)
-        elif isinstance(event, PassedOn):
-            assert [event.total] == lists[event.node]
-        elif isinstance(event, Summed):
+        elif isinstance(event, Totaled) and event.is_sum:
             assert_sum(recorded.nodes[event.node], lists[event.node], event.total)
+        elif isinstance(event, Totaled):
+            assert [event.total] == lists[event.node]
         else:  # Appended
             node = recorded.nodes[event.node]
             assert all(recorded.nodes[parent].tape == node.tape for parent in node.parents)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from lab.eager.records import Recording, Sent, Summed
+from lab.eager.records import Recording, Sent
 from lab.equations.events.events import events
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted, number_text
@@ -179,7 +179,7 @@ class EagerTable(Table):
                 yield self._received(node, item, *node.received[item])
         if node.end is not None:
             number, total, label = node.record.number, node.end.total, "gradient"
-            if isinstance(node.end, Summed):
+            if node.end.is_sum:
                 label = f"sum of {len(node.received):,}" if node.received else "zeros"
             role = Role.RESULT if node.is_start else Role.INTERMEDIATE
             title = f"gradient of the result wrt {node.name}, {label}"
@@ -200,7 +200,7 @@ class EagerTable(Table):
             (term,) = self.events[moment[0] - 1].writes[0].terms
             if term.factor is not None and term.factor != 1:
                 factor = f" · {number_text(term.factor)}"
-        if node.end is None or isinstance(node.end, Summed):
+        if node.end is None or node.end.is_sum:
             key += f", part {number}"
         cell = value_cell(role, sent.gradient, title, label + factor, key, "dC/dn")
         id, short = ("received", moment), label if factor else ""

@@ -9,16 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from lab.eager.records import (
-    Appended,
-    NodeRecord,
-    PassedOn,
-    Popped,
-    RecordedValue,
-    Recording,
-    Sent,
-    Summed,
-)
+from lab.eager.records import Appended, NodeRecord, Popped, RecordedValue, Recording, Sent, Totaled
 from lab.notation import number_text, value_symbol
 from visual.layout.arrows import Moment
 from visual.layout.cells import MOST_ENTRIES, full_text
@@ -43,7 +34,7 @@ class NodeEvents:
     received: list[tuple[tuple[int, str], Sent]] = field(default_factory=list)
     sent: list[Moment] = field(default_factory=list)
     ended: Moment = (None, "")
-    end: PassedOn | Summed | None = None
+    end: Totaled | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +61,7 @@ class NodeEvents:
                         nodes[source].sent.append(moment)
                 case Popped(node):
                     nodes[node].ended = moment
-                case PassedOn(node) | Summed(node):
+                case Totaled(node):
                     nodes[node].ended, nodes[node].end = moment, event
         return nodes
 
@@ -101,7 +92,7 @@ class NodeEvents:
     @property
     def digits(self) -> int:
         """The smallest number of digits, 4 or 5, that makes the printed sum exact; otherwise 4."""
-        if not isinstance(self.end, Summed):
+        if self.end is None or not self.end.is_sum:
             return 4
         values = [*(sent.gradient.value for _, sent in self.received), self.end.total.value]
         numbers = [v for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "fiu"]

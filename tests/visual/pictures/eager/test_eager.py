@@ -15,7 +15,7 @@ from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording
-from lab.eager.records import Appended, PassedOn, Sent, Summed
+from lab.eager.records import Appended, Sent, Totaled
 from lab.loops.gallery import loops
 from visual.layout.cells import full_text
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -63,7 +63,7 @@ def wrong_moments(run, scene):
                     expected[f"gradient of node {event.target}", text_of(event.gradient)] += 1
                     if event.source is not None:
                         starts[f"gradient of {event.source}"] += 1
-                case PassedOn(node) | Summed(node):
+                case Totaled(node):
                     expected[f"gradient of node {node}", text_of(event.total)] += 1
         groups = [group for group, event_moment in cells if event_moment == moment]
         actual = Counter((g.cell.split(", part")[0], value_in(g.title)) for g in groups)
