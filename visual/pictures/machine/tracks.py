@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from math import dist
 
 from lab.notation import parenthesize
@@ -10,7 +10,7 @@ from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox, Po
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Polyline, Text
+from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
 
 TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)  # other positions of a factor on its line
@@ -94,14 +94,28 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
 
 
 def _hidden(arrangement: Arrangement, part: Part, tracks: Sequence[Track]) -> tuple[int, ...]:
-    """Return the cells whose names are behind a factor or a line from a saved value."""
-    covers = list[Envelope]()
+    """Return the cells whose names are behind a factor or a line."""
+    covers, lines = list[Envelope](), dict[Envelope, tuple[Point, Point]]()
     for term, way in zip(part.terms, tracks, strict=True):
         if way.chip is not None and term.label:
             covers.append(envelope_of(factor_pill(arrangement, term, way.chip)[0]))
-        covers += (envelope_of(Polyline(line)) for drop in way.drops for line in pairwise(drop))
-    names = arrangement.names if covers else {}
-    return tuple(number for number, area in names.items() if any(map(area.meets, covers)))
+        for a, b in chain.from_iterable(map(pairwise, (way.points, *way.drops))):
+            span = Envelope(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1]))
+            lines[span] = a, b
+    covers += lines
+    return tuple(
+        number
+        for number, area in (arrangement.names if covers else {}).items()
+        if any(c.meets(area) and (c not in lines or _crosses(lines[c], area)) for c in covers)
+    )
+
+
+def _crosses(line: tuple[Point, Point], area: Envelope) -> bool:
+    """Return whether the corners of a rectangle are on both sides of a straight line."""
+    (x0, y0), (x1, y1) = line
+    corners = product((area.left, area.right), (area.top, area.bottom))
+    sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in corners]
+    return min(sides) < 0 < max(sides)
 
 
 def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, ...], ...]:
@@ -177,13 +191,10 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         x, length = (to.x, 14.0) if sheet.is_tall else (to.x - 0.42 * to.width, 7.0)
         return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
     side = _side(sheet, to)
-    if term.source is None:
+    if term.source in (None, part.target):
         entrance = _entrance(sheet, to, side)
         return Track(entrance, entrance[0], 0.3)
     start = sheet.boxes[term.source]
-    if term.source == part.target:
-        high = 14.0 if sheet.is_tall else 6.0  # below the name of the cell
-        return Track(((to.x, to.area.top - high), (to.x, to.area.top)), (side, to.y))
     way, low = 1 if to.column > start.column else -1, start.area.bottom
     apart, is_level = abs(to.column - start.column), start.row == to.row
     points: tuple[Point, ...]
@@ -212,7 +223,7 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
 
 
 def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
-    """Return the line of a value without a cell. The line starts beside or below the target."""
+    """Return the line of a value without another cell, which starts beside or below the target."""
     if not sheet.is_cramped:
         return (x, to.y), (to.area.left if x < to.x else to.area.right, to.y)
     low, edge = to.area.bottom + sheet.density.under, to.x + (0.2 if x > to.x else -0.2) * to.width
