@@ -194,6 +194,7 @@ COMMANDS = [  # the command line, and parts of the message
     ("draw taps --loop squre -o -", "did you mean square?"),
     ("draw tapes --loop math:sqrt -o x.svg", "math:sqrt", "TypeError"),
     (f"{SQUARE_TAPES} --taps=a -o x.svg", "--taps a", "-2,-1"),
+    (f"{SQUARE_TAPES} --taps 0 -o x.svg", "--taps 0: state x: expected taps below 0"),
     (f"{SQUARE_TAPES} --cost 1,a -o x.svg", "--cost 1,a", "a weight for each step"),
     (f"{SQUARE_TAPES} --at x -o x.svg", "--at x", "NAME=NUMBER"),
     (f'{SQUARE_TAPES} --at x="a" -o x.svg', "x", "'a'", "number"),
@@ -289,8 +290,9 @@ def test_an_output_that_is_full_or_closed_is_an_error_message(folder):
     check_closed_output(scantape(*TAPS, *OUT, preexec_fn=lambda: os.close(1)))
     reader, writer = os.pipe()
     os.close(reader)
-    result = scantape(*TAPS, *OUT, stdout=writer)
-    assert (result.returncode, result.stderr) == (141, "")  # as after the signal SIGPIPE
+    for words in ([*TAPS, *OUT], ["--help"]):
+        result = scantape(*words, stdout=writer)
+        assert (result.returncode, result.stderr) == (141, "")  # as after the signal SIGPIPE
 
 
 def test_an_ascii_terminal_shows_replacements():

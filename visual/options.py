@@ -9,6 +9,7 @@ import json
 import re
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
@@ -166,16 +167,11 @@ def check_entries(name: str, value: object) -> Mapping[str, Value]:
 
 
 def _read_entry(text: str) -> tuple[str, Value]:
-    """Return the name and the value in ``x=0.95`` or ``x=[1,2]``."""
+    """Return the name and the value in ``x=0.95``, ``x=[1,2]``, or, as in a link, ``x=nan``."""
     name, _, value = text.partition("=")
-    return name.strip(), json.loads(value, parse_float=_finite, parse_constant=_finite)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not is_finite_number(number):
-        raise ValueError
-    return number
+    with suppress(json.JSONDecodeError):
+        return name.strip(), json.loads(value)
+    return name.strip(), float(value)
 
 
 def _check_taps_by_name(argument: str, value: object) -> Mapping[str, Value]:
@@ -295,7 +291,7 @@ AT = Choice(
     metavar="NAME=VALUE",
     checker=check_entries,
     reader=_read_entry,
-    expected="NAME=NUMBER or NAME=[NUMBER,…], with finite numbers",
+    expected="NAME=NUMBER or NAME=[NUMBER,…]",
     action="append",
 )
 MODE = Choice(

@@ -36,11 +36,13 @@ def as_value(value: object, argument: str) -> np.ndarray:
 
 def check_name(name: object) -> str:
     """Return the normalized name of a variable; raise ArgumentError if it is not valid."""
-    if not isinstance(name, str) or not name.isprintable() or not name:
-        raise argument_error("name", name, "expected a nonempty text of printable characters.")
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+        expected = f"expected a text of 1 to {LONGEST_NAME} printable characters."
+        raise argument_error("name", name, expected)
     return identifier(name)
 
 
+LONGEST_NAME = 500  # pictures of much longer names need minutes
 Takes = int | tuple[int, ...] | None
 
 
@@ -62,7 +64,9 @@ def check_variable_taps(variable: "State | Sequence", taps: Iterable[int]) -> tu
         noun = "tap" if takes == 1 else "taps"
         why = f"the step of this loop takes exactly {quote(takes)} {noun}."
     if why:
-        raise argument_error(argument, list(taps), why)
+        error = argument_error(argument, list(taps), why)
+        error.argument, error.reason = "taps", f"{variable.label}: {why}"
+        raise error
     return taps
 
 

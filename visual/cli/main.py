@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from lab.errors import ArgumentError, LabError, check_choice, closest_match, printable, shorten
 from visual.cli.draw import EXAMPLES as DRAWING
+from visual.cli.shared import show
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
 # The commands of each file; `add_commands` in the file adds these commands to the parser.
@@ -111,6 +112,12 @@ class _Parser(argparse.ArgumentParser):
             advice = f"did you mean {like}?" if like else advice
             self.error(f"{shorten(option)}: unknown option; {advice}")
         return options, unknown
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stdout:
+            show(message, end="")  # a closed pipe has the same status as for a report
+        else:
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""

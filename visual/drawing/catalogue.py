@@ -113,7 +113,7 @@ def of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 def _machine(
     study: Study, scan: Value = None, step: Value = None, rule: Value = None, sheet: Sheet = SCREEN
 ) -> Scene:
-    trace, pair = study.trace, None
+    trace, pair = study.playable().trace, None
     if rule is not None:
         breakage = Truth(study.derivative, study.given).broken_by(rule)
         trace, pair = breakage.true, pair_of(breakage)

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
 
 from lab.errors import ArgumentError, LabError, check_integer, check_type, listing
 from lab.gradients.derivative import Derivative, derivative
@@ -23,6 +24,7 @@ from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 from visual.options import AT, DERIVATIVE, KEEP, MODE, ORDER, Choice, Value, Whole
+from visual.pictures.machine.build import check_row_count
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,13 @@ class Study:
             return self._run(self.differentiate(1))
         except LabError:  # the cost has no derivative
             return self.trace
+
+    def playable(self) -> "Study":
+        """Return the study; raise GraphError, before a run, if a machine has too many tapes."""
+        used = {*ancestors(self.derivative.values)}
+        results = (v for node in self.scans for v in node.outputs if v in used)
+        check_row_count(sum(hasattr(v.type, "dtype") for v in results))
+        return self
 
     @property
     def scans(self) -> list[Apply]:

@@ -149,14 +149,13 @@ def _study(combination: Combination) -> Study:
 def _run(combination: Combination) -> dict[str, Any]:
     """Return the data of a machine, with instructions and sliders if its values can be dragged."""
     loop, taps, order, cost, rule = combination
-    loop = loop.with_taps(taps)
+    study, loop = _study(combination).playable(), loop.with_taps(taps)
     if rule != CORRECT:
         pair = pair_of(break_rule(loop, rule, max(order, 1), cost=cost))
         if pair.mistake and pair.mistake.example:  # a link of the page contains no number of steps
             example = {k: v for k, v in pair.mistake.example.items() if k != "steps"}
             pair = replace(pair, mistake=replace(pair.mistake, example=example))
         return {"why": BY_BOTH, "machine": as_data(pair)}
-    study = _study(combination)
     try:
         program = program_of(study.derivative.values, study.given, study.also)
         machine = as_data(machine_of(study.trace, program=program))

@@ -179,6 +179,7 @@ class Bench(ABC):
         if self.state.rule is None:
             return None
         order = max(1, self.state.order)
+        self.study(order).playable()
         return _broken(_truth(self.study(max(order, LEAST))), self.state.rule, order)
 
     @cached_property
@@ -205,7 +206,7 @@ class Bench(ABC):
         return _data(self.study(self.state.order)) if self.state.view == "machine" else {}
 
 
-_data = lru_cache(maxsize=AHEAD)(lambda study: as_data(machine_of(study.trace), study.trace))
+_data = lru_cache(maxsize=AHEAD)(lambda s: as_data(machine_of(s.playable().trace), s.trace))
 _pair = lru_cache(maxsize=REMEMBERED)(pair_of)
 _data_of_rule = lru_cache(maxsize=REMEMBERED)(lambda breakage: as_data(_pair(breakage)))
 _truth = lru_cache(maxsize=REMEMBERED)(lambda study: Truth(study.derivative, study.given))

@@ -226,7 +226,7 @@ def _visible(rows: Sequence[OrderRow]) -> int | None:
 
 
 def break_rule(
-    subject: Loop | Variable,
+    loop: Loop | Variable,
     rule: BrokenRule | str,
     order: int = 3,
     wrt: Any = None,
@@ -238,17 +238,17 @@ def break_rule(
     """Compare derivatives by a faulty rule with the correct derivatives.
 
     `rule` is a `BrokenRule`, or its name in `BROKEN`.  For a loop, the arguments `wrt` to `at` have
-    the same meaning as in `Loop.trace`.  A graph has a scalar cost as `subject`, a variable `wrt`,
+    the same meaning as in `Loop.trace`.  A graph has a scalar cost as `loop`, a variable `wrt`,
     and values `given` for its inputs.  Raises ArgumentError for an invalid argument.
     """
-    if isinstance(subject, Loop):
+    if isinstance(loop, Loop):
         refuse_options(given=given)
-        loop = subject if at is None else subject.with_values(at, "at")
+        loop = loop if at is None else loop.with_values(at, "at")
         graph = loop.build()
         return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given).broken_by(rule)
-    check_type("subject", subject, Variable, "a lab.Loop or a scalar PyTensor variable")
+    check_type("loop", loop, Variable, "a lab.Loop or a scalar PyTensor variable")
     refuse_options(cost=cost, of=of, at=at)
-    return Truth(derivative(subject, wrt, order), checked_values(given)).broken_by(rule)
+    return Truth(derivative(loop, wrt, order), checked_values(given)).broken_by(rule)
 
 
 def _parts_of(trace: Trace) -> dict[int, float]:

@@ -195,6 +195,8 @@ def _parse_search(value: object) -> tuple[str, Look]:
         if written[:1] not in (">", "="):
             raise ValueError
         number = float(written[1:])
+        if np.isnan(number):  # no comparison with nan is true
+            raise ValueError
     except ValueError:
         raise argument_error("value", value, f"expected {WHAT}.") from None
     if written.startswith(">"):

@@ -146,7 +146,7 @@ test_errors = error_test(
     (lambda: Truth(SQUARE.derivative(1), {}), "expected a value for x"),
     (lambda: lab.break_rule(GRAPH.outputs["x"][-1], "swapped-taps"), "wrt = None: expected a PyT"),
     (lambda: lab.break_rule(SQUARE, "swapped-taps", given={}), "given = {}: expected None"),
-    (lambda: lab.break_rule(5, "swapped-taps"), "subject = 5: expected a lab.Loop or a scalar"),
+    (lambda: lab.break_rule(5, "swapped-taps"), "loop = 5: expected a lab.Loop or a scalar"),
 )
 
 

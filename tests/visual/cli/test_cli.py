@@ -17,13 +17,13 @@ def test_every_option_changes_the_picture(capsys):
 
     options = (
         *("", "--order 2", "--wrt birth", "--steps 4", "--cost sum", "--cost 0,1,0.5"),
-        *("--of hunters", "--at prey=1.7", "--at hunters=0.5 --at birth=1"),
+        *("--of hunters", "--at prey=nan", "--at hunters=0.5 --at birth=1"),
     )
     assert len({draw(*words.split()) for words in options}) == len(options)
 
 
 def test_an_invalid_word_is_named(folder, capsys):
-    for words in ("x=inf", "x=1e400", "x=NaN", "x=[1, -Infinity]"):
+    for words in ("x=", "x=1 2", "x=[nan", "x=[1, inf"):
         assert main(["draw", "tapes", "--loop", "square", "-o", "-", "--at", words]) == 2
         assert f"--at {words}: expected NAME=NUMBER" in capsys.readouterr().err
     assert main(["explain", "../mine:my"]) == 2

@@ -23,6 +23,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
 from visual.player.grid import pattern_text, tap_patterns
+from visual.workbench.state import LoopBench
 
 
 def numerals(data):
@@ -117,8 +118,18 @@ def test_limits_of_machines_and_pages_have_a_reason(monkeypatch):
     reasons = {key: run["reason"] for key, run in data["runs"].items() if "reason" in run}
     assert list(reasons) == ["loop=coupled&taps.prey=-1,&taps.hunters=-1,&order=2&cost=sum"]
     assert "plays at most 8" in next(iter(reasons.values()))
-    with pytest.raises(LabError, match=r"plays at most 8"):
-        visual.Page(["coupled"], orders=[2], costs=["sum"]).page()
+    monkeypatch.setattr("visual.drawing.study.trace", None)  # a refusal does not wait for a run
+    loop = gallery.loops["coupled"].with_steps(5)
+    monkeypatch.setattr("visual.pictures.machine.build.MOST_ROWS", 6)
+    for refused in (
+        lambda: visual.Page([loop], orders=[2], costs=["sum"]).page(),
+        lambda: visual.draw(loop, "machine", order=2),
+        lambda: LoopBench.from_loop(loop).changed(order=2).machine,
+        lambda: LoopBench.from_loop(loop).changed(order=3, rule="swapped-taps").machine,
+    ):
+        with pytest.raises(LabError, match=r"plays at most 6"):
+            refused()
+    monkeypatch.undo()
     monkeypatch.setattr("visual.player.page.LARGEST", 1000)
     with pytest.raises(ArgumentError, match="Choose fewer loops, taps, or orders"):
         visual.Page("square", orders=1).page()

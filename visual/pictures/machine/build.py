@@ -75,6 +75,15 @@ def machine_of(
     )
 
 
+def check_row_count(count: int) -> None:
+    """Raise GraphError if a machine has more than `MOST_ROWS` tapes."""
+    if count > MOST_ROWS:
+        raise GraphError(
+            f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. Choose a "
+            "lower order, or draw the tapes of one Scan."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The cells and the events of a run, for a machine of this run or of two runs.
@@ -88,11 +97,7 @@ class Run:
     def __post_init__(self) -> None:
         if not any(scan.steps for scan in self.columns.trace.scans):
             raise GraphError("trace: expected a run with at least one step of a Scan.")
-        if len(self.columns.rows) > MOST_ROWS:
-            raise GraphError(
-                f"trace: the run has {len(self.columns.rows):,} tapes; the machine plays at most "
-                f"{MOST_ROWS}. Choose a lower order, or draw the tapes of one Scan."
-            )
+        check_row_count(len(self.columns.rows))
 
     @cached_property
     def ticks(self) -> dict[Tick, Event]:

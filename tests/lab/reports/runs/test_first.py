@@ -161,7 +161,7 @@ def test_uninitialized_memory_is_no_cause(monkeypatch):
 test_errors = error_test(
     *(
         (lambda condition=condition: lab.first(growing(2).trace(order=0), condition), "value = ")
-        for condition in ("Nan", "1e6", ">much", True, None, [1])
+        for condition in ("Nan", "1e6", ">much", ">nan", np.nan, True, None, [1])
     )
 )
 
