@@ -184,17 +184,14 @@ class Numbering:
     _seen: dict[object, int] = field(default_factory=dict)
 
     def number_of(self, variable: Variable) -> int:
-        """Return the number of a variable; an unknown variable receives a new number."""
+        """Return the number of a variable; in a deep graph, number the inputs of results first."""
         if variable not in self.known:
-            key = variable.signature() if isinstance(variable, Constant) else variable
+            key: object = variable.signature() if isinstance(variable, Constant) else variable
+            if (node := variable.owner) is not None:
+                inputs = tuple(map(self.number_of, node.inputs))
+                key = node.op, inputs, node.outputs.index(variable)
             self.known[variable] = self._seen.setdefault(key, len(self._seen))
         return self.known[variable]
-
-    def add_result(self, variable: Variable) -> None:
-        """Number a result; equal operations on inputs with equal numbers receive equal numbers."""
-        node = variable.owner
-        key = node.op, tuple(self.number_of(v) for v in node.inputs), node.outputs.index(variable)
-        self.known[variable] = self._seen.setdefault(key, len(self._seen))
 
 
 def reuse(
@@ -212,10 +209,9 @@ def reuse(
     numbers, stored = Numbering(), list(replacements)
     hits: dict[Variable, Variable] = {}
     for variable in (v for node in toposort(stored) for v in node.outputs):
-        numbers.add_result(variable)
+        numbers.number_of(variable)
     targets = {numbers.number_of(result): result for result in reversed(stored)}
     for variable in (v for node in toposort(expressions) for v in node.outputs):
-        numbers.add_result(variable)
         if (number := numbers.number_of(variable)) in targets:
             hits[variable] = targets[number]
     if not hits:

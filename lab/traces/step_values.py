@@ -86,14 +86,14 @@ def step_values(
     fixed, unwritten = set[Variable](), set[Variable]()
     for number, (variable, values) in enumerate(recording.inside.items()):
         node = variable.owner
-        numbers.add_result(variable)
         if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
             fixed.add(variable)  # a value that is constant over steps is no repetition
         name = plain_name(node)  # uninitialized memory repeats no value
         if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
             unwritten.add(variable)
             values = np.empty(0)
-        repeats = None if variable in fixed else known.get(numbers.number_of(variable))
+        own = numbers.number_of(variable)
+        repeats = None if variable in fixed else known.get(own)
         readings.append(
             StepValue(
                 operation_name(node, variable),
