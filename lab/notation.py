@@ -7,7 +7,6 @@ The caller determines the text of a leaf: a value, a tap, a position, or a numbe
 occurs more than once has a name and a definition at the end: ``a·cos(a); a := …``.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -353,11 +352,15 @@ def _without_minus(term: Term) -> Term | None:
 BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k: step, n: number of steps
 
 
+ESCAPES = {ord(character): f"\\{character}" for character in " _%&#${}"}
+ESCAPES |= str.maketrans({"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "-": r"\text{-}"})
+
+
 def symbol(name: str, style: Style = PLAIN) -> str:
-    """Write a name as a symbol; in LaTeX, escape or remove special characters."""
+    """Write a name as a symbol; in LaTeX, escape special characters."""
     if not style.latex:
         return name
-    safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
+    safe = name.translate(ESCAPES)
     return safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
 
 

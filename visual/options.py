@@ -168,7 +168,7 @@ def check_entries(name: str, value: object) -> Mapping[str, Value]:
 
 def _read_entry(text: str) -> tuple[str, Value]:
     """Return the name and the value in ``x=0.95``, ``x=[1,2]``, or, as in a link, ``x=nan``."""
-    name, _, value = text.partition("=")
+    name, _, value = text.rpartition("=")
     with suppress(json.JSONDecodeError):
         return name.strip(), json.loads(value)
     return name.strip(), float(value)

@@ -8,6 +8,7 @@ import pytest
 
 from lab.equations.factors import factor_of
 from lab.notation import (
+    LATEX,
     MAX_CHARACTERS,
     Call,
     Leaf,
@@ -17,6 +18,7 @@ from lab.notation import (
     number_text,
     ranges_text,
     render,
+    symbol,
 )
 
 
@@ -30,6 +32,19 @@ def test_consecutive_numbers_are_written_as_a_range():
         assert numbers == list(expected)
     assert ranges_text([1, 33, 34, 35, 37]) == "1, 33–35, 37"
     assert ranges_text([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "latex"),
+    [
+        ("a-b", r"a\text{-}b"),
+        ("x = 1", r"x\ =\ 1"),
+        ("a^b", r"a\wedge b"),
+        ("a{\\", r"a\{\backslash "),
+    ],
+)
+def test_latex_contains_all_characters_of_a_name(name, latex):
+    assert symbol(name, LATEX) == rf"\mathrm{{{latex}}}"
 
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])

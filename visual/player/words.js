@@ -91,9 +91,11 @@ class Words {
   describe(at, entry, withBuffers) {
     const { cells, events, mistake, results } = this.data, group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
     const parts = group?.shown.map((n) => group.parts[n]) ?? [];
-    const chosen = ({ target, by_entry }) => !by_entry[entry] && keyAt(cells[target], at.number).entries[entry];
-    const sentences = parts.map((part) => [chosen(part), cells[part.target], part.by_entry[entry] ?? part]).map(([text, { name }, { sentence, exact }]) =>
-      this.line(text ? [{ text: `entry ${entry} of ${name}:  ${text}; `, ink: "name" }, ...sentence] : sentence, exact));
+    const sentences = parts.map((part) => {
+      const { sentence, exact } = part.by_entry[entry] ?? part, cell = cells[part.target];
+      const chosen = part.by_entry[entry] ? "" : keyAt(cell, at.number).entries[entry]; // not explained by a sentence of its own
+      return this.line([...(chosen ? [{ text: `entry ${entry} of ${cell.name}:  ${chosen}; `, ink: "name" }] : []), ...sentence], exact);
+    });
     const lines = group?.summary.length ? group.summary.map((line) => this.line(line)) : sentences;
     this.sentence.replaceChildren(...(group ? lines : [at.event?.heading ?? START + UNITS[this.data.unit]]));
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
