@@ -7,6 +7,7 @@ dark. The style sheet in a picture file depends only on the screen.
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed, shades
 
@@ -44,28 +45,24 @@ def dark_colors() -> dict[Key, str]:
     the higher contrast.
     """
     colors: dict[Key, str] = {}
-    for key, dark in _pairs():
+    for key, (*_, dark) in zip(_colors(LIGHT), _colors(DARK), strict=True):
         choices = (colors.get(key, dark), dark)
         colors[key] = max(choices, key=lambda color: contrast(color, DARK.background))
     return colors
 
 
-def _pairs() -> Iterator[tuple[Key, str]]:
-    yield (BOX, "fill", LIGHT.background), DARK.background
-    for role in Role:
-        for faded in (False, True):
-            light, dark = LIGHT.look(role, faded), DARK.look(role, faded)
-            yield (BOX, "fill", light.fill), dark.fill
-            yield (BOX, "stroke", light.stroke), dark.stroke
-            yield (LETTERS, "fill", light.text), dark.text
-            yield (LINE, "stroke", light.text), dark.text  # the line through a struck text
-    for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
-        yield (LETTERS, "fill", light_ink), dark_ink
-        yield (LINE, "fill", light_ink), dark_ink
-        yield (LINE, "stroke", light_ink), dark_ink
-    for light_shade, dark_shade in zip(shades(LIGHT), shades(DARK), strict=True):
-        yield (LINE, "fill", light_shade), dark_shade
-
-
-def _inks(theme: Theme) -> tuple[str, ...]:
-    return theme.text, theme.muted, theme.arrow, mixed(theme.text, theme.background, 0.7)
+def _colors(theme: Theme) -> Iterator[Key]:
+    """Yield (CSS selector, attribute, color) for each use of a color in a picture."""
+    yield BOX, "fill", theme.background
+    for role, faded in product(Role, (False, True)):
+        look = theme.look(role, faded)
+        yield BOX, "fill", look.fill
+        yield BOX, "stroke", look.stroke
+        yield LETTERS, "fill", look.text
+        yield LINE, "stroke", look.text  # the line through a struck text
+    for ink in (theme.text, theme.muted, theme.arrow, mixed(theme.text, theme.background, 0.7)):
+        yield LETTERS, "fill", ink
+        yield LINE, "fill", ink
+        yield LINE, "stroke", ink
+    for shade in shades(theme):
+        yield LINE, "fill", shade
