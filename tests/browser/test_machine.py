@@ -403,6 +403,20 @@ def test_headings_stay_in_view_while_a_machine_scrolls(page, opened):
     assert all(20 <= head.bounding_box()["x"] < 40 for head in page.locator(".scan").all())
 
 
+@pytest.mark.parametrize(("name", "width"), [("gap", 960), ("gap", 390), ("coupled", 360)])
+def test_all_results_can_be_read_at_the_end(page, opened, name, width):
+    """The words and their last line are inside the description, perhaps after a scroll."""
+    machine = opened(name, 3, width=width)
+    go(page, machine.moments)
+    words, more = page.locator(".description"), page.locator(".more")
+    words.evaluate("(node) => { node.scrollTop = 1000; }")
+    assert more.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    assert more.evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
+    area, box = words.bounding_box(), more.bounding_box()
+    assert box["y"] + box["height"] <= area["y"] + area["height"] + 1
+    assert all("".join(value) in more.inner_text() for _, value in machine.results)
+
+
 OVERLAPS = """(count) => {
     const { machine } = document.querySelector(".scantape-machine"), overlaps = [];
     for (let n = 0; n < count; n += 1) {

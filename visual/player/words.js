@@ -106,12 +106,14 @@ class Words {
       [mistake?.first_wrong]: `first wrong number; first read: ${reader?.heading ?? "none"}`,
       [mistake?.first_read]: "first read of a wrong number",
     };
+    const isEnd = at.number === this.data.moments && at.group === many - 1;
+    this.description.classList.toggle("ended", isEnd);
     this.more.textContent = [
+      isEnd ? `end of the run${values && `: ${values}`}` : "",
       many > 1 ? `${at.event.step === null ? "part" : "sum"} ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 || group?.reads_wrong ? effects[at.number] : "",
-      at.number === this.data.moments && at.group === many - 1 ? `end of the run${values && `: ${values}`}` : "",
     ].filter(Boolean).join(" · ");
   }
 
