@@ -492,8 +492,8 @@ def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, opened):
         inner = {"outputs_info": [x], "non_sequences": [a], "n_steps": 3, "name": "inner"}
         return scan(lambda y, a: a * y, **inner)[-1]
 
-    loop = scan(outer, outputs_info=[x], non_sequences=[a], n_steps=2, name="outer")
-    opened(lab.trace(lab.derivative(loop[-1], x), {x: 0.5, a: 1.1}))
+    loop = scan(outer, outputs_info=[x], non_sequences=[a], n_steps=20, name="outer")
+    opened(lab.trace(lab.derivative(loop[-1], x), {x: 0.5, a: 1.1}), width=390)
     details = page.locator("details.inside").first
     numbers = details.locator('.scantape-machine [data-scan="1"] .number')
     details.locator("summary").first.click()
@@ -505,7 +505,8 @@ def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, opened):
         expected = [float(f"{start * 1.1**n:.4g}") for n in range(4)]
         assert values[: len(expected)] == expected
     go(page, 0)
-    page.get_by_text("Scans inside steps: go to a step").wait_for()
+    steps = "0–2, 15–19 of Scan 1; 0–2, 15–19 of Scan 2"
+    page.get_by_text(f"Scans inside the shown steps ({steps}): go to a step").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

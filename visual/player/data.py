@@ -10,11 +10,13 @@ for each cell, and `parts`, which contain a `PartLayout` for each part of the ev
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from lab.equations.events.records import SlotRole
 from lab.errors import listing
-from lab.notation import integers
+from lab.notation import integers, ranges_text
 from lab.traces.trace import Trace
 from visual.pictures.machine import content
 from visual.pictures.machine.arrange import CHIP, DENSE, Arrangement, arrange
@@ -27,7 +29,6 @@ from visual.player.state import as_text
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 
-MOST_NESTED = 12  # for a Scan with more steps, the data omit the Scans inside its steps
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
     content.MachineContent: ("moments",),
     content.MachineEvent: ("weight",),
@@ -40,7 +41,7 @@ WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
 def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict[str, Any]:
-    """Return a machine, its layouts, and the machines inside the steps of `trace` as plain data.
+    """Return a machine, its layouts, and the machines inside the shown steps of `trace` as data.
 
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
     first: the first wrong number, else the first filled tape, or 0.
@@ -60,6 +61,7 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
             group |= {"start": start, "end": end}
     if mistake is not None and (example := mistake.example):
         data["mistake"] |= {"example": as_text(example), "offer": _offer(example)}
+    shown = {(event.scan, event.step) for event in machine.events}
     data["inside"] = [
         {
             "scan": number,
@@ -68,10 +70,12 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
             "data": as_data(machine_of(run), run),
         }
         for number, scan in enumerate(trace.scans if trace else (), start=1)
-        if len(scan.nested) <= MOST_NESTED
         for step, run in enumerate(scan.nested)
-        if any(inner.steps for inner in run.scans)
+        if (number, step) in shown and any(inner.steps for inner in run.scans)
     ]
+    groups = groupby(data["inside"], itemgetter("scan"))
+    steps = (f"{ranges_text(each['step'] for each in group)} of Scan {n}" for n, group in groups)
+    data["steps"] = "; ".join(steps)
     return data
 
 
