@@ -34,15 +34,10 @@ def test_consecutive_numbers_are_written_as_a_range():
     assert ranges_text([]) == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "latex"),
-    [
-        ("a-b", r"a\text{-}b"),
-        ("x = 1", r"x\ =\ 1"),
-        ("a^b", r"a\wedge b"),
-        ("a{\\", r"a\{\backslash "),
-    ],
-)
+LATEX_NAMES = [("a-b", r"a\text{-}b"), ("x = 1", r"x\ =\ 1"), ("{^\\", r"\{\wedge \backslash ")]
+
+
+@pytest.mark.parametrize(("name", "latex"), LATEX_NAMES)
 def test_latex_contains_all_characters_of_a_name(name, latex):
     assert symbol(name, LATEX) == rf"\mathrm{{{latex}}}"
 

@@ -64,7 +64,7 @@ def slots(trace: Trace, kind: str) -> Iterator[Candidate]:
 def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> ExerciseTask:
     tape, is_overwritten = recorded.tape, kind == "overwritten"
     right = tape.positions(step, getattr(tape, kind))
-    verb = "overwrite" if is_overwritten else "preserve"
+    verb, meaning = ("overwrite", "") if is_overwritten else ("preserve", " (read and not change)")
     action = f"reads and {'writes' if is_overwritten else 'does not write'}"
     noun = "slot" if len(right) == 1 else "slots"
     touched = [tape.row(step, tap) for tap in tape.taps]
@@ -72,8 +72,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
     positions = (recorded.position(row) for row in rows)
     return ExerciseTask(
-        f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}"
-        f"{'' if is_overwritten else ' (read and not change)'}?",
+        f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}{meaning}?",
         "positions of slots, separated by commas",
         tuple(map(float, right)),
         hints=(

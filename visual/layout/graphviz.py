@@ -37,8 +37,7 @@ def draw_graph(
         from pygraphviz import AGraph
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    way = "LR" if rightwards else "TB"
-    source = dot_source(boxes, edges, ranks, way, labeled=False)
+    source = dot_source(boxes, edges, ranks, rightwards, labeled=False)
     output = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(output["bb"])
     centers = {item["name"]: item["pos"] for item in output.get("objects", ()) if "pos" in item}
@@ -50,7 +49,7 @@ def draw_graph(
         x, y = _numbers(centers[f"n{number}"])
         left, top = x - box.envelope.width / 2, height - y - box.envelope.height / 2
         placed.append(shifted(box, left, top))
-    return over(sized(width, height, *arrows), *placed), dot_source(boxes, edges, ranks, way)
+    return over(sized(width, height, *arrows), *placed), dot_source(boxes, edges, ranks, rightwards)
 
 
 def quote_label(label: str) -> str:
@@ -64,15 +63,12 @@ def dot_source(
     boxes: Mapping[str, Piece],
     edges: Sequence[GraphEdge],
     ranks: Mapping[str, str],
-    way: str,
+    rightwards: bool,
     labeled: bool = True,
 ) -> str:
-    """Return the graph in the DOT language; `way` is TB (from top to bottom) or LR (to the right).
-
-    If `labeled`, the texts in a box are its label.
-    """
+    """Return the graph in the DOT language. If `labeled`, the texts in a box are its label."""
     names = {key: f"n{number}" for number, key in enumerate(boxes)}
-    lines = ["digraph {", HEAD.format(way)]
+    lines = ["digraph {", HEAD.format("LR" if rightwards else "TB")]
     lines += ["node [shape=box];"] if labeled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for key, box in boxes.items():
         size = f"width={box.envelope.width / INCH:.4f} height={box.envelope.height / INCH:.4f}"
