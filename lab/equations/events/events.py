@@ -91,6 +91,8 @@ class EventSequence(Sequence[Event]):
         The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
         quantity, role, old, and new.  The roles are "preserved", "overwritten", "written", and
         "read".  The row of a read value is its index in the sequence, or its row in the source.
+        If a step reads a sequence at several taps, the tapes of its gradients share a name; the
+        column quantity distinguishes them, as ∂₁C/∂u₀ and ∂₂C/∂u₁.
         """
         return [row for event in self for row in event.rows()]
 

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections import Counter, defaultdict
 from dataclasses import replace
 from operator import itemgetter
 
@@ -114,6 +115,74 @@ def check_sums(trace, events):
                     np.testing.assert_allclose(term.source.value * term.factor, term.value)
 
 
+def accesses(trace):
+    """Yield the event, the slot, and the kind of each access, from positions and feeds only.
+
+    A slot is a Scan, an argument, and a row. A "copy" is a write of the value that was read, and a
+    "source" is a value from which the tapes of another Scan are filled. Each value that a step
+    reads from another Scan must affect the outputs.
+    """
+    event = 0
+    for number, run in enumerate(trace.scans):
+        states = {tape.argument for tape in run.tapes}
+        fed = [(f.into, row, (f.scan, f.variable, n)) for f in run.feeds for row, n, _ in f.rows]
+        if run.parent is not None or any(into in states for into, _, _ in fed):
+            event += 1
+            filled = [(t.argument, row) for t in run.tapes for row in np.flatnonzero(~t.unwritten)]
+            yield from ((event, (number, *place), "fill") for place in filled)
+            yield from ((event, slot, "source") for into, _, slot in fed if into in states)
+        copies = [f.target for f in run.formulas if f.expression == f.target]
+        copied = {(target.argument, target.tap) for target in copies}
+        for step in range(run.steps):
+            event += 1
+            for tape in run.held:
+                place, start = (number, tape.argument), tape.tape.origin + step
+                yield from ((event, (*place, start + tap), "read") for tap in tape.tape.reads)
+                for tap in tape.tape.writes:
+                    kind = "copy" if (tape.argument, tap) in copied else "write"
+                    yield event, (*place, start + tap), kind
+            read = (slot for into, row, slot in fed if into not in states and row in (None, step))
+            yield from ((event, slot, "saved") for slot in read)
+
+
+def expected_role(trace, slot, moment, touched):
+    """Return the role of a slot at a moment, from all accesses to the slot."""
+    now = {kind for event, kind in touched if event == moment}
+    past = {kind for event, kind in touched if event <= moment}
+    later = {kind for event, kind in touched if event > moment}
+    if now & {"copy", "write"}:
+        role = "restored" if "copy" in now else "overwritten"
+        return role if "read" in now else "written"
+    if now - {"fill"}:
+        return "preserved" if "read" in now else "saved"
+    outputs = {(f.scan, f.variable, row.source) for f in trace.feeds for row in f.rows}
+    is_result = (slot in outputs or "source" in past | later) and "write" not in later
+    run, (_, argument, row) = trace.scans[slot[0]], slot
+    tape = run.tape(argument)
+    if past & {"write", "copy"}:
+        return "result" if is_result else "intermediate" if later else "done"
+    if tape.unwritten[row] or "fill" in later:
+        return "empty"
+    if run.parent is None:
+        return "input"
+    if not later:
+        return "result" if is_result else "done"
+    is_seed = np.any(tape.initial[row])
+    return "pending" if not is_seed else "result" if is_result else "seed"
+
+
+def check_roles(trace, role):
+    """Compare the `role` of each slot at each moment with the role from positions and feeds."""
+    events, touched = lab.events(trace), defaultdict(list)
+    for event, slot, kind in accesses(trace):
+        touched[slot].append((event, kind))
+    for slot in events.slots:
+        key = slot.scan, slot.argument, slot.row
+        moments = range(len(events) + 1)
+        expected = [expected_role(trace, key, moment, touched[key]) for moment in moments]
+        assert [role(slot, moment) for moment in moments] == expected, key
+
+
 def raw_rows(trace):
     """Return the role and the new value of every row in every step, from the taps only."""
     rows = []
@@ -138,6 +207,16 @@ def check_rows(trace, rows):
     columns = itemgetter("scan", "step", "tape", "row", "role", "new")
     actual = [columns(row) for row in touched if row["step"] is not None]
     np.testing.assert_equal(sorted(actual, key=str), raw_rows(trace))
+    places = Counter(itemgetter("scan", "step", "tape", "row", "quantity")(row) for row in touched)
+    assert set(places.values()) <= {1}  # the gradients of a sequence at several taps share a tape
+
+
+def check_events(trace):
+    events = lab.events(trace)
+    check_replay(trace, events)
+    check_sums(trace, events)
+    check_rows(trace, events.rows())
+    check_roles(trace, events.role)
 
 
 @settings(deadline=None, max_examples=15)
@@ -146,10 +225,22 @@ def test_events_of_random_loops_replay_the_run(data):
     loop = data.draw(loops())
     of, cost = data.draw(costs(loop))
     trace = loop.trace(order=data.draw(st.integers(0, 2)), of=of, cost=cost)
-    events = lab.events(trace)
-    check_replay(trace, events)
-    check_sums(trace, events)
-    check_rows(trace, events.rows())
+    check_events(trace)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.data())
+def test_events_of_chained_loops_replay_the_run(data):
+    """A second loop starts at a value of the first loop, or reads all its values, or both."""
+    steps, order = data.draw(st.integers(1, 3)), data.draw(st.integers(0, 2))
+    x0, xs = squares(steps)
+    start = data.draw(st.sampled_from([x0, xs[0], xs[-1], x0 + xs[steps // 2]]))
+    sequences = [xs] * data.draw(st.integers(0, 1))
+    read = {"sequences": sequences, "outputs_info": [start]}
+    ys = scan(lambda *values: pt.sin(sum(values)) * values[0], **read, n_steps=steps)
+    cost = ys[-1] + data.draw(st.sampled_from([0, 2])) * xs[0]
+    trace = lab.trace(lab.derivative(cost, x0, order=order) if order else cost, given={x0: 0.9})
+    check_events(trace)
 
 
 def test_the_checkers_notice_a_wrong_event():
@@ -174,6 +265,11 @@ def test_the_checkers_notice_a_wrong_event():
     for wrong in ([rows[index] | {"role": "overwritten"}], []):
         with pytest.raises(AssertionError):
             check_rows(trace, [*rows[:index], *wrong, *rows[index + 1 :]])
+    second = gallery.loops["gap"].trace(order=2)
+    role = lab.events(second).role
+    for each in (each for each in SlotRole if each is not SlotRole.READ):
+        with pytest.raises(AssertionError):
+            check_roles(second, lambda *at, each=each: None if role(*at) is each else role(*at))
     read = event.reads[0]
     tampered[-1] = replace(event, reads=(replace(read, value=read.value + 1),))
     with pytest.raises(AssertionError):
@@ -205,11 +301,7 @@ def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
     assert "7 more" in printed
     shown = re.findall(r"(?m)^[\d…]+", printed)
     assert shown == [*map(str, range(1, 21)), "…", *map(str, range(28, 48))]
-    forward = gallery.loops["coupled"].trace(order=0)
-    assert {w.kind for e in lab.events(forward) for w in e.writes} == {SlotRole.WRITTEN}
-    check_replay(forward, lab.events(forward))
-    window = gallery.loops["window"].trace()  # three tapes of this trace are named du
-    check_rows(window, lab.events(window).rows())
+    check_events(gallery.loops["window"].trace())  # three tapes of this trace are named du
 
 
 def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
