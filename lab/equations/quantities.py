@@ -24,7 +24,6 @@ from lab.notation import (
     tap_symbol,
     value_symbol,
 )
-from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
@@ -60,12 +59,12 @@ class Quantities(ScanOf):
 
     def place(self, tape: TapeTrace, row: int) -> str:
         """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
-        return slot_symbol(buffer_name(tape.name, self._buffers), tape.position(row))
+        return slot_symbol(self.buffer(tape), tape.position(row))
 
-    @cached_property
-    def _buffers(self) -> int:
-        """The number of tapes of the Scan, running totals excluded."""
-        return sum(not tape.is_total for tape in self.scan.tapes)
+    def buffer(self, tape: TapeTrace) -> str:
+        """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
+        states = [each for each in self.scan.tapes if not each.is_total]
+        return buffer_name(tape.name, len(states) if tape in states else 2)
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""

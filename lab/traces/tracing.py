@@ -178,6 +178,7 @@ def build_trace(
                 first=first,
                 carries=above is None and _carries(parts),
                 id=(ids or {}).get(node, ""),
+                printed=str(node.op),
             )
         )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}

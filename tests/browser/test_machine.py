@@ -529,3 +529,10 @@ def test_a_saved_page_has_the_view_of_contributors(page, tmp_path):
         assert page.locator(".legend input").is_checked() == contributor
         assert page.locator(".position").first.is_visible() == contributor
         assert ("buf[" in page.locator(".more").inner_text()) == contributor
+        printed = page.locator(".tape", has_text="Scan{grad_of_square, while_loop=False")
+        assert printed.is_visible() == contributor
+        page.get_by_label("buffers").click()  # the cells move, and the moment remains
+        assert (printed.count(), page.locator(".counter").inner_text()) == (
+            not contributor,
+            "6 / 9",
+        )

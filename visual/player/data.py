@@ -2,8 +2,8 @@
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
 A cell also contains the fields of `_cell`, an event its `near_scans`, and a group its `start` and
-`end`. `layouts` are an arrangement for wide pages and an arrangement for phones. A layout has a box
-for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
+`end`. `layouts` are arrangements for wide pages and for phones, and both for contributors. A layout
+has a box for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
 `widths` are the widths of letters of moving numbers, as multiples of the font size.
 """
 
@@ -46,7 +46,7 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
     first: the first wrong number, else the first filled tape, or 0.
     """
-    layouts = [arrange(machine, width) for width in (WIDE, PHONE)]
+    layouts = [arrange(machine, width, n > 1) for n, width in enumerate((WIDE, PHONE) * 2)]
     letters = {x for p in machine.parts() for t in p.terms for x in LETTERS + t.label + t.value}
     mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
     first = None if mistake is None else mistake.first_wrong

@@ -24,7 +24,7 @@ const MARKUP = `
       <output class="counter"></output>
     </div>
   </div>
-  <div class="legend"><p></p><label title="positions in buffers, and formulas in buf[…]"><input type="checkbox">buffers</label></div>
+  <div class="legend"><p></p><label title="Scans and ids as in pytensor.dprint, taps (t: the step), positions in buffers, and formulas in buf[…]"><input type="checkbox">buffers</label></div>
   <details class="inside"><summary></summary><div></div></details>`;
 
 // Return a record with further fields. The record is the prototype, because a page defines properties in it.
@@ -84,9 +84,9 @@ class Machine {
     this.go(Math.min(moment, data.moments));
   }
 
-  /** The machine in the layout for the present width. */
+  /** The machine in the layout for the present width and view. */
   fittingData() {
-    const { layouts } = this.whole, room = this.stage.clientWidth, index = Number(room && room < layouts[0].width);
+    const { layouts } = this.whole, room = this.stage.clientWidth, index = Number(room && room < layouts[0].width) + 2 * Number(this.buffers.checked);
     return this.placed[index] ??= placed(this.whole, index);
   }
 
@@ -102,10 +102,7 @@ class Machine {
   fit() {
     if (!this.root.isConnected) return;
     this.width = this.root.offsetWidth;
-    if (this.fittingData() !== this.data) {
-      this.draw(this.fittingData());
-      this.refresh();
-    }
+    if (this.fittingData() !== this.data) return this.refresh();
     const { width, height } = this.data;
     const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight - this.inner.offsetHeight));
     const scale = clamp(Math.min((this.stage.clientWidth || width) / width, room / height), 1, 1.45);
@@ -252,9 +249,13 @@ class Machine {
     if (cost(best.cell) < Infinity) best.group.focus();
   }
 
-  /** Show recomputed numbers; positions stay. @param {boolean=} isContributor  whether to show the positions in buffers */
+  /** Show recomputed numbers; cells stay unless the layout changes. @param {boolean=} isContributor  whether to show buffers */
   refresh(isContributor = this.buffers.checked) {
     this.buffers.checked = isContributor;
+    if (this.fittingData() !== this.data) {
+      this.draw(this.fittingData());
+      this.fit();
+    }
     this.picture.forget();
     this.go(this.p);
     if (this.picked !== null) this.explain(this.picked);

@@ -68,10 +68,10 @@ class Picture {
     this.lines = shape("g", { class: "over" }, this.svg); // below all headings, factors, and values
     this.strips = shape("g", {}, this.svg);
     for (const { scan, label: text, is_second, ground } of data.headings) {
-      const parent = ground ? this.strips : this.under, { printed, taps } = data.scans[scan - 1];
+      const parent = ground ? this.strips : this.under, { about, taps } = data.scans[scan - 1];
       if (ground) shape("rect", { ...ground, class: "strip" }, parent);
       const node = label(text, parent, `${text.bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`);
-      shape("title", {}, node, text.bold ? `${printed}\n${taps}` : text.title);
+      shape("title", {}, node, text.bold ? `${about}\n${taps}` : text.title);
     }
     for (const gap of data.gaps) label(gap, this.under, "tape");
     this.over = shape("g", { class: "over" }, this.svg);
@@ -89,10 +89,10 @@ class Picture {
     shape("rect", { x, y, width, height, rx: 5 }, group);
     shape("rect", { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 3, class: "inner" }, group);
     if (cell.corner.length) shape("path", { d: path(cell.corner), class: "corner" }, group);
-    const [mark, value, name] = cell.anchors.map(([x, y], n) => shape("text", { x, y, class: ["mark", "number", "name"][n] }, group));
+    const [mark, value, name, position] = cell.anchors.map(([x, y], n) => shape("text", { x, y, class: ["mark", "number", "name", "position"][n] }, group));
     value.setAttribute("font-size", cell.letters);
     name.textContent = cell.label;
-    shape("text", { x: x - 3, y: y + height + 1, class: "position" }, group, `${cell.position}`);
+    position.textContent = `${cell.position}`.replace("-", "−");
     return { cell, group, name, value, mark, list: shape("g", { class: "entries" }, group), title: shape("title", {}, group), shown: "" };
   }
 

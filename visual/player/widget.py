@@ -74,7 +74,7 @@ def machine(
     With a `moment` k, the result is a `Scene`: the machine at the end of event k, or for 0 the
     machine before all events. Without a moment, the result is a widget that plays. A machine with
     more than twelve columns also shows the columns around the step `around`. Cells of arrays show
-    the entry `entry` instead of norms. `contributor` shows positions, and formulas in ``buf[…]``.
+    the entry `entry` instead of norms. `contributor` shows printed Scans, taps, and positions.
 
     Raises LabError if the run has no steps, has too many tapes, or lacks the `moment`; for a `rule`
     together with a second run; or for a `rule` with a trace from another process.
@@ -151,7 +151,8 @@ class Machine(SavedAsPage, Widget):
         Raises ArgumentError for an unknown moment or theme.
         """
         event_number = self.moment if moment is None else self._check_moment({"value": moment})
-        return still(arrange(self.content, width), event_number, self.trace).themed(theme)
+        sheet = arrange(self.content, width, self.contributor)
+        return still(sheet, event_number, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine to a file, and return the path. A .html file plays without Python.

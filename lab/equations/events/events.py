@@ -230,9 +230,8 @@ class Events(EventSequence):
         label = label_of_row if in_time else named.place(tape, row)
         label = tape.name if tape.is_total else label
         name, position, quantity = tape.name, tape.position(row), total or label_of_row
-        return Slot(
-            scan, argument, row, tape=name, position=position, quantity=quantity, label=label
-        )
+        names = {"quantity": quantity, "label": label, "place": named.place(tape, row)}
+        return Slot(scan, argument, row, tape=name, position=position, **names)
 
 
 def _table(events: Sequence[Event]) -> ReportTable:

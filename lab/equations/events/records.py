@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from lab.notation import Call, Expression, Leaf, body_of, render
+from lab.notation import Call, Expression, Leaf, body_of, leaves_of, render
 from lab.records import cached_property
 from lab.traces.trace import Trace
 
@@ -51,6 +51,7 @@ class Slot:
     position: int = field(compare=False)
     quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
     label: str = field(compare=False)  # the name in formulas: buf[2], or x₂
+    place: str = field(compare=False, default="")  # the name in formulas of buffers: buf[2]
 
     def __str__(self) -> str:
         return self.label
@@ -152,6 +153,15 @@ class Write:
     def formula(self) -> str:
         """The write in symbols, such as ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
         return f"{self.slot} {self.sign} {self.right}" if self.right else ""
+
+    @property
+    def in_buffers(self) -> str:
+        """The formula with slots of the buffers of the Scan: ``buf[2] = buf[1]²``."""
+        if self.expression is None or not self.slot.place:
+            return self.formula
+        reads = zip(leaves_of(self.expression), self.reads, strict=True)
+        names = {leaf: r.slot.place if r.slot and r.is_own else r.name for leaf, r in reads}
+        return f"{self.slot.place} {self.sign} {render(self.expression, names.__getitem__)}"
 
     @property
     def equation(self) -> str:

@@ -4,11 +4,13 @@ from functools import cache
 from itertools import chain, pairwise
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from eager.programs import jump
 from graphs import scan
 from oracles import is_true
+from pytensor.scan.op import Scan
 from strange_loops import loop_of, trace_of
 from twins import assert_twin
 
@@ -23,7 +25,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Ink, PartKind
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.tracks import part_layouts
+from visual.pictures.machine.tracks import factor_pill, part_layouts
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Polyline, Text, walk
@@ -259,6 +261,64 @@ def test_no_addition_covers_a_cell_of_another_row(name, order, width):
     assert boxes or name == "coupled"  # its sums have too many terms
     for area, row in boxes:
         assert all(are_apart(area, cell.area) for cell in arrangement.boxes if cell.row != row)
+
+
+BUFFERS = [("square", 1), ("square", 3), ("gap", 2), ("coupled", 2), ("rnn", 1), ("window", 1)]
+
+
+@pytest.mark.parametrize(("name", "order"), BUFFERS)
+def test_pytensor_prints_the_scans_and_evaluates_the_buffers_of_contributors(name, order):
+    derived, ids, buffers = gallery.loops[name].derivative(order=order), {}, {}
+    printed = pytensor.dprint([*derived.values], file="str", used_ids=ids)
+    scans = {f"{n.op} {i}": n for n, i in ids.items() if isinstance(getattr(n, "op", 0), Scan)}
+    assert all(label in printed or label.replace("} ", "}.0 ") in printed for label in scans)
+    machine, given = machine_of(lab.trace(derived)), {v.name: n for v, n in derived.given.items()}
+    assert len(machine.scans) == len(scans)
+    for number, each in enumerate(machine.scans, start=1):
+        about, _, slices = each.about.partition(" · sequences: ")
+        node, info = scans[about], scans[about].op.info
+        count, inputs = 1 + info.n_seqs, [*derived.given]
+        run = pytensor.function(inputs, [*node.inputs[1:count], *node.outputs], mode="FAST_COMPILE")
+        values = run(*given.values())
+        taps = [*zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)]
+        taps = taps or [(reads, (0,)) for reads in info.mit_sot_in_slices + info.sit_sot_in_slices]
+        own, rows = {}, ((n, row) for n, row in enumerate(machine.rows) if row.scan == number)
+        for (n, row), value, each in zip(rows, values[count - 1 :], taps, strict=False):
+            buffer, *accesses = row.access.removeprefix("= ").split(" · ")
+            steps = [", ".join(f"t{tap:+}".replace("+0", "") for tap in taps) for taps in each]
+            assert accesses == "reads {}; writes {}".format(*steps).replace("-", "−").split("; ")
+            own |= {row.tape: value, buffer.partition("[")[0]: value}
+            cells = sorted((c for c in machine.cells if c.row == n), key=lambda c: c.column)
+            np.testing.assert_allclose(eval(buffer, {}, own), [c.keys[-1].array for c in cells])
+        buffers[f"{number}"] = own
+        groups = (group.partition(" of Scan ") for group in slices.split("; ") if group)
+        names = [(each, buffers.get(n, given)) for g, _, n in groups for each in g.split(", ")]
+        shown = [eval(each, {}, known) for each, known in names]
+        assert all(any(np.array_equal(v, each) for each in shown) for v in values[: count - 1])
+
+
+@pytest.mark.parametrize("width", [320, 344, 800, 840])
+@pytest.mark.parametrize(("name", "order"), BUFFERS)
+def test_no_text_of_contributors_is_behind_a_line_a_factor_or_a_cell(name, order, width):
+    sheet = arrange(machine_of(gallery.loops[name].trace(order=order)), width, contributor=True)
+    labels = [heading.label for heading in sheet.headings]  # on strips, which cover lines
+    for box in sheet.boxes:
+        (x, y), text = box.anchors[3], str(box.position)
+        labels.append(Text(box.x + x, box.y + y, text, 11, "middle"))
+        assert (x, y > box.height / 2) == (0, True)
+    areas = [Envelope(t.left, t.y - 0.74 * t.size, t.left + t.width, t.y + 2) for t in labels]
+    terms = [(term, way) for _, term, way in tracks(sheet)]
+    shown = [(term, way.chip) for term, way in terms if way.chip is not None and term.label]
+    factors = [envelope_of(factor_pill(sheet, *each)[0]).padded(-1, 0) for each in shown]
+    for n, area in enumerate(areas):
+        assert 0 <= area.left < area.right <= sheet.width
+        others = *areas[:n], *factors, *(box.area for box in sheet.boxes)
+        assert all(are_apart(area, other) for other in others)
+    for line in chain.from_iterable((way.points, *way.drops) for _, way in terms):
+        for points in (np.linspace(*ends, 99) for ends in pairwise(line)):
+            dots = [Envelope(x - 1, y - 1, x + 1, y + 1) for x, y in points]
+            below = areas[len(sheet.headings) :]
+            assert all(are_apart(area, dot) for dot in dots for area in below)
 
 
 @pytest.mark.parametrize("width", [320, 344, 840])

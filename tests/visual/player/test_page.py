@@ -98,7 +98,7 @@ def unpacked(packed):
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
-def test_a_page_has_each_combination_in_both_arrangements():
+def test_a_page_has_each_combination_in_all_arrangements():
     taps = {"square": [(-1,), (-2, -1)], "coupled": [{"hunters": (-2,)}]}
     page = visual.Page(["square", "coupled"], taps, [1, 2], ["last", "sum"], ["correct"])
     data = json.loads(page.data)
@@ -106,7 +106,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
     for run in (unpacked(run["packed"]) for run in data["runs"].values()):
         assert {"machine", "lines", "base", "sliders"} < set(run)
         assert run["why"].startswith("Drag a given value")
-        assert len(run["machine"]["layouts"]) == 2
+        assert len(run["machine"]["layouts"]) == 4
         places = [cell["given"] for cell in run["machine"]["cells"] if cell["given"] is not None]
         assert all(run["lines"][place][0] == "input" for place in places)
 

@@ -10,20 +10,20 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import accumulate, pairwise
 
+from lab.notation import integers
 from lab.records import cached_property
 from visual.layout.columns import Gap
 from visual.pictures.machine.content import (
     LISTED,
     MachineContent,
     Movement,
-    Part,
     PartKind,
     SlotCell,
 )
 from visual.pictures.machine.states import states
-from visual.scene.combinators import Envelope
+from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Text, TextLook, fitted
+from visual.scene.shapes import Box, Text, TextLook, fitted, folded
 from visual.scene.theme import Role
 
 Point = tuple[float, float]
@@ -54,7 +54,6 @@ OUTPUT = Density(box=18, name=1, below=3, letters=11)
 MOST_TALL, MOST_COMPACT = 3, 6  # the maximum numbers of such rows; low rows do not count
 LABELS = 166.0  # the width of the column with the names of rows, in pixels
 NARROW = 600.0  # on a narrower sheet, the names of rows are above the rows
-HEAD = 18.0  # the height of a heading, in pixels
 CHIP, FACTOR = 16.0, 52.0  # the height and the minimum width of a factor, in pixels
 ENTRY = 13.0  # the height of an entry of an array
 NARROWEST = 56.0  # the minimum distance between columns
@@ -63,6 +62,7 @@ LOW, LEAST = 11.0, 2.0  # the minimum space below lines under boxes, and below a
 GAP_COLUMN = 0.55  # the width of hidden columns, as a fraction of a column
 NAME, SMALLEST = 11.0, 11.0  # the font size of names, and the smallest font size of numbers
 MARGIN = 3.0  # the minimum space between a number and the edges of its box
+POSITION = 13.0  # the height of a position below a cell
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class CellBox(SlotCell):
 
     `keys` are the result of `states`, which adds keys between the moments. If `is_listed`, the cell
     lists the numbers of its array; otherwise, it shows a strip of bars. All cells of a row have the
-    same `is_listed`.
+    same `is_listed`. `below` is the height of the position below the cell, or 0 without a position.
     """
 
     _: KW_ONLY
@@ -82,6 +82,7 @@ class CellBox(SlotCell):
     letters: float
     label: str
     is_listed: bool
+    below: float
 
     @cached_property
     def area(self) -> Envelope:
@@ -91,9 +92,9 @@ class CellBox(SlotCell):
 
     @property
     def anchors(self) -> tuple[Point, ...]:
-        """The points of the ↺ of a restored value, the number, and the name, from the center."""
+        """The points of ↺ (a restored value), number, name, and position, from the center."""
         right, top = self.width / 2, -self.height / 2
-        return (right - 3, top + 11), (0, 0.36 * self.letters), (0, top - 4)
+        return (right - 3, top + 11), (0, 0.36 * self.letters), (0, top - 4), (0, 10 - top)
 
     @property
     def corner(self) -> tuple[Point, ...]:
@@ -115,7 +116,7 @@ class CellBox(SlotCell):
 
 @dataclass(frozen=True)
 class Heading:
-    """The name of the Scan `scan` or of one of its rows."""
+    """A text about the Scan `scan` or about one of its rows."""
 
     scan: int
     label: Text
@@ -157,11 +158,24 @@ class Arrangement:
             if (wide := text_width(box.label, NAME))
         }
 
+    @cached_property
+    def texts(self) -> list[Envelope]:
+        """The rectangles of positions, and of texts on strips above cells with positions."""
+        cells = [box for box in self.boxes if box.below]
+        middles = ((box.x, box.y + box.anchors[3][1], integers(box.position)) for box in cells)
+        texts = [Text(*middle, NAME, "middle") for middle in middles]
+        return [envelope_of(text) for text in (*texts, *(h.label for h in self.headings if texts))]
 
-def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
-    """Return the positions of a machine on a sheet that is at least `width` pixels wide."""
-    is_narrow = width < NARROW
-    left = 6.0 if is_narrow else LABELS
+
+def arrange(
+    machine: MachineContent, width: float = 840.0, contributor: bool = False
+) -> Arrangement:
+    """Return the positions of a machine on a sheet that is at least `width` pixels wide.
+
+    For a `contributor`, there is space for positions below cells, printed Scans, and taps.
+    """
+    is_narrow, least = contributor or width < NARROW, POSITION * contributor
+    left, most = 6.0 if is_narrow else LABELS, (width - 12) * contributor
     hidden = [time.hidden if isinstance(time, Gap) else 0 for time in machine.times]
     shares = [GAP_COLUMN if count else 1.0 for count in hidden]
     pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
@@ -170,8 +184,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     rows = sum(not row.is_low for row in machine.rows)
     is_tall = rows <= MOST_TALL
     usual = TALL if is_tall else COMPACT if rows <= MOST_COMPACT else DENSE
-    level = (t.label for p, t, n in _level_terms(machine) if p.kind is PartKind.SUM and n == 1)
-    factors = (text_width(label, usual.factor, bold=True) + 10 for label in level)
+    terms = [*_terms(machine)]
+    sums = (term for _, kind, term, *way in terms if kind is PartKind.SUM and way == [0, 1])
+    factors = (text_width(term.label, usual.factor, bold=True) + 10 for term in sums)
     widest, gap = _widest_number(machine), max([FACTOR, *factors])
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
@@ -179,8 +194,9 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     if is_cramped:
         box_width = (0.86 if is_narrow else 0.76) * pitch
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    # The rows in which a line passes over other cells.
-    bows = {machine.cells[p.target].row for p, _, apart in _level_terms(machine) if apart > 1}
+    # The rows in which a line passes over other cells, and those with factors on lines below.
+    bows = {row for row, _, _, down, n in terms if not down and n > 1}
+    leaps = {row - max(down, 0) for row, _, term, down, _ in terms if term.label and down}
     densities, listed = list[Density](), set[int]()
     for number, row in enumerate(machine.rows):  # a cell of arrays has space for all listed numbers
         density = OUTPUT if row.is_low and not is_tall else usual
@@ -192,13 +208,15 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             density = replace(usual, below=max(usual.under + LOW, usual.below))
         arrays = [key.entries for c in machine.cells if c.row == number for key in c.keys]
         lines = max((len(array) for array in arrays if len(array) <= LISTED), default=0)
-        densities.append(replace(density, box=max(density.box, ENTRY * lines + 5 if lines else 0)))
+        below = density.below + least + (2 * CHIP if contributor and number in leaps else 0)
+        high = max(density.box, ENTRY * lines + 5 if lines else 0)
+        densities.append(replace(density, box=high, below=below))
         widths = [text_width(text, SMALLEST, bold=True) for array in arrays for text in array]
         if max(widths, default=0.0) <= box_width - 2 and max(map(len, arrays), default=0) <= LISTED:
             listed.add(number)
     width = max(width, edges[-1] + 8)
-    strip = Box(0, 0, width, 16, Role.PANEL) if is_narrow else None
-    heights, headings, bottom = _rows(machine, densities, bows, strip)
+    strip = Box(0, 0, width, 18 if contributor else 16, Role.PANEL) if is_narrow else None
+    heights, headings, bottom = _rows(machine, densities, bows, strip, most)
     boxes = []
     for cell, keys in zip(machine.cells, states(machine), strict=True):
         density = densities[cell.row]
@@ -213,6 +231,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
             letters=min(letters, density.letters),
             label=cell.name if is_named else "",
             is_listed=cell.row in listed,
+            below=least,
         )
         boxes.append(box)
     y, columns = heights[0] + 4, zip(middles, hidden, strict=True)
@@ -232,27 +251,38 @@ def _widest_number(machine: MachineContent) -> float:
     return max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
 
 
-def _level_terms(machine: MachineContent) -> Iterator[tuple[Part, Movement, int]]:
-    """Yield the terms between cells of a row, with their parts and the distance in columns."""
-    cells = machine.cells
+def _terms(machine: MachineContent) -> Iterator[tuple[int, PartKind, Movement, int, int]]:
+    """Yield the row, the kind, and a term of a part, and the distances in rows and columns."""
     for part in machine.parts():
         for term in part.terms:
-            if term.source is not None and cells[term.source].row == cells[part.target].row:
-                yield part, term, abs(cells[term.source].column - cells[part.target].column)
+            if term.source is not None:
+                source, target = machine.cells[term.source], machine.cells[part.target]
+                down, apart = target.row - source.row, abs(target.column - source.column)
+                yield target.row, part.kind, term, down, apart
 
 
 def _rows(
-    machine: MachineContent, densities: Sequence[Density], bows: Container[int], strip: Box | None
+    machine: MachineContent,
+    densities: Sequence[Density],
+    bows: Container[int],
+    strip: Box | None,
+    room: float,
 ) -> tuple[list[float], list[Heading], float]:
-    """Return the y of each row, the headings (above rows, on copies of a `strip`), and the end."""
+    """Return the y of each row, the headings (above rows, on copies of a `strip`), and the end.
+
+    The headings for a contributor have lines of `room` pixels; for others, `room` is 0.
+    """
     y, heights, headings = 3.0, list[float](), list[Heading]()
     for number, (row, density) in enumerate(zip(machine.rows, densities, strict=True)):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         name, is_second = f"{scan.run}{scan.number} {scan.name}", row.is_second
-        y += HEAD if strip else 0
-        ground = strip and replace(strip, y=y - 18)
-        lines = [(6, y - 4, f"{name}: {row.name}" if is_first else row.name, is_first)]
+        above = [f"{name}: {row.name}" if is_first else row.name] if strip else []
+        if room:
+            above = [name, *folded(scan.about, room, NAME)] if is_first else []
+            above += folded(f"{row.name} {row.access}", room, NAME)
+        lines = [(6, y + 14 + 17 * n, text, is_first and not n) for n, text in enumerate(above)]
+        y += 17 * len(above) + (4 if room else 1) if strip else 0
         y += density.name + (density.arcs if number in bows else 0)
         middle = y + density.box / 2
         heights.append(middle)
@@ -261,9 +291,10 @@ def _rows(
             lines = [(8, middle - up, name, True), (8, middle + down, row.name, False)]
             lines = lines if is_first else [(20, middle + 4, row.name, False)]
         for x, low, text, is_bold in lines:
-            room = 10_000 if strip else LABELS - x - (4 if is_first else 8)
+            most = 10_000 if strip else LABELS - x - (4 if is_first else 8)
             look = TextLook(bold=is_bold, muted=not (is_bold or strip))
-            label = fitted(x, low, text, room, 13 if is_bold else 11, **look)
+            label = fitted(x, low, text, most, 13 if is_bold else 11, **look)
+            ground = strip and replace(strip, y=low - 14)
             headings.append(Heading(row.scan, label, is_second, ground))
         y += density.box + density.below
     return heights, headings, y

@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from lab.equations.buffers import about_scan
 from lab.equations.events.events import events
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Write
 from lab.errors import GraphError, listing
@@ -131,7 +132,7 @@ class Run:
             yield ScanRows(
                 number + 1,
                 self.wording.named[number].scan_label,
-                f"{scan.name} {scan.id}".strip(),
+                about_scan(self.wording.named[number], label),
                 is_backward=scan.parent is not None and times[0] > times[-1],
                 order=scan.order,
                 events=range(own[0], own[-1] + 1) if own else range(0),

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
+from lab.equations.buffers import access_of
 from lab.equations.events.records import Event, Read, Slot, Write
 from lab.equations.factors import ONE
 from lab.equations.quantities import Quantities
@@ -118,7 +119,8 @@ def _rows(named: Quantities) -> Iterator[Row]:
         total = _total_times(scan, times, len(tape.final)) if tape.is_total else None
         name = named.whole_label(tape, None) if tape.collects else ""
         shown = named.number + 1, tape.name, name or named.variable_label(tape), not tape.tape.reads
-        yield Row(*shown, argument=tape.argument, times=total or times[tape.argument])
+        row = Row(*shown, argument=tape.argument, times=total or times[tape.argument])
+        yield replace(row, access=access_of(named, tape))
     for taps in given_sequences(scan):
         order, now = taps[0].axis.index, taps[0].now
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]

@@ -87,6 +87,7 @@ class TapeRow:
     name: str
     is_low: bool = False  # a machine with many rows has little space for the row
     is_second: bool = False
+    access: str = ""  # its buffer and its taps
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,8 @@ class Equation:
 class Part(Equation):
     """A write of an event to the cell `target`: a sum, a formula, or an unchanged or initial value.
 
-    The inherited equation is about the whole array. `by_entry` contains an equation for each entry
-    of a short array. `formula` is the write in terms of slots such as ``buf[2]``.
+    The inherited equation is about the whole array; `by_entry` has an equation for each entry of a
+    short array. `formula` is the write in terms of slots such as ``buf[2]``.
     """
 
     _: KW_ONLY
@@ -247,7 +248,7 @@ class ScanRows:
 
     number: int
     name: str
-    printed: str
+    about: str  # the Scan as PyTensor prints it, and its sequences
     is_backward: bool
     order: int
     events: range  # the indices of the events of the Scan

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lab.notation import integers
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
 from visual.pictures.machine.content import Ink, Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
@@ -127,6 +128,9 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             if key.role == "restored":
                 inside.append(Text(*place.anchors[0], "↺", 11, "end", role=look))
             inside += _numbers(place, key, look)
+        if place.below:
+            low, text = place.anchors[3], integers(place.position)
+            inside.append(Text(*low, text, NAME, "middle", muted=True))
         title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
         yield moved(Shapes(tuple(inside), title=title), place.x, place.y)
 

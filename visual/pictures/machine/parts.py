@@ -55,7 +55,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, targe
         adds=adds,
         is_addition=kind is PartKind.SUM and adds and bool(old) and any(products),
         terms=terms,
-        formula=write.formula,
+        formula=write.in_buffers,
         by_entry=tuple(each.equation(event, write) for each in wording.each(write.new, LISTED)),
         reason=wording.reason(event, write),
     )

@@ -10,6 +10,7 @@ from itertools import chain, groupby
 
 from lab.equations.events.events import events
 from lab.equations.events.records import SlotRole
+from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.canvas import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
@@ -122,7 +123,7 @@ def _scene(
         (*above, *(moved(shape, 0, down) for shape in (*shapes, *below))),
         machine.title,
         f"{heading(machine, last)}.",
-        twin=text_twin(machine, last),
+        twin=text_twin(machine, last, bool(arrangement.texts)),
     )
 
 
@@ -182,7 +183,8 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     for n, words in enumerate([*reasons[: most - 1], " ".join([*reasons[most - 1 :], last])]):
         yield fitted(8, y + n * REASON, words, room, 12)
     y += most * REASON + 2
-    yield fitted(8, y, heading(machine, moment), room, 11, muted=True)
+    formula = f" · {group.parts[0].formula}" if group and arrangement.texts else ""
+    yield fitted(8, y, heading(machine, moment) + formula, room, 11, muted=True)
 
 
 def heading(machine: MachineContent, moment: Moment) -> str:
@@ -214,7 +216,7 @@ def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iter
         x += wide + (5 if role else 0)
 
 
-def text_twin(machine: MachineContent, moment: Moment) -> str:
+def text_twin(machine: MachineContent, moment: Moment, contributor: bool = False) -> str:
     """Return the text twin of a moment: its numbers, sentences or results, and derivatives."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
@@ -223,12 +225,17 @@ def text_twin(machine: MachineContent, moment: Moment) -> str:
         numbers = [f"{name} = {key.text or '—'} ({key.role})" for name, key in keys]
         scan = machine.scans[row.scan - 1]
         place = f"Scan {scan.run}{scan.number} · " if machine.unit == "Scan" else ""
-        lines.append(f"{place}{scan.name}, {row.name}: {'; '.join(numbers)}")
+        place += f"{scan.name}, {row.name}"
+        if contributor:
+            lines += [scan.about] if scan.about not in lines else []
+            place += f" {row.access}, positions {integers(*(cell.position for cell in cells))}"
+        lines.append(f"{place}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         sentences = group.summary or [part.sentence for part in group.parts]
         lines += ["".join(piece.text for piece in pieces) for pieces in sentences]
         lines += [f"  {group.reasons}"] if group.reasons else []
+        lines += [f"  {part.formula}" for part in group.parts if contributor and part.formula]
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
     if mistake := machine.mistake:

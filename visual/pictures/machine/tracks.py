@@ -10,7 +10,7 @@ from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox, Po
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Text
+from visual.scene.shapes import Box, Polyline, Text
 from visual.scene.theme import Role
 
 TURNS = (0.5, 0.3, 0.7, 0.2, 0.8, 0.6, 0.4, 0.9, 0.1)  # other positions of a factor on its line
@@ -66,11 +66,15 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
         way = track(arrangement, part, term)
         if way.chip is not None and term.label:
             turns = (None, *TURNS) if term.source not in (None, part.target) else (None,)
-            own, near = boxes[part.target].row, [*factors, *(box.area for box in boxes)]
+            pill, _ = factor_pill(arrangement, term, way.chip)
+            span = envelope_of(Polyline((*way.points, way.chip))).padded(pill.width, CHIP)
+            areas, own = (*factors, *(box.area for box in boxes)), boxes[part.target].row
+            near, texts = (list(filter(span.meets, each)) for each in (areas, arrangement.texts))
             away = [rows[row]._replace(left=0, right=right) for row in rows if row != own]
             names = [arrangement.names.get(n) for n in (part.target, term.source) if n is not None]
             obstacles = [*near, *away, *filter(None, names)], [*near, *away], near
-            choices = [*product(obstacles, turns), (factors, None)]
+            with_texts = ([*each, *texts] for each in obstacles) if texts else ()
+            choices = [*product((*with_texts, *obstacles), turns), (factors, None)]
             for taken, turn in [] if group.hides_factors else choices:
                 each = way if turn is None else way.turned(turn)
                 box, _ = factor_pill(arrangement, term, each.chip or way.chip)
@@ -188,7 +192,8 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     to = sheet.boxes[part.target]
     if part.kind is PartKind.FILL and term.source is None:
         # The line starts above the name of the cell below or, in compact rows, next to the name.
-        x, length = (to.x, 14.0) if sheet.is_tall else (to.x - 0.42 * to.width, 7.0)
+        x, length = to.x, 14.0 if sheet.is_tall else 7.0
+        x -= 0 if sheet.is_tall and not to.below else 0.42 * to.width
         return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
     side = _side(sheet, to)
     if term.source in (None, part.target):
@@ -199,8 +204,9 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     apart, is_level = abs(to.column - start.column), start.row == to.row
     points: tuple[Point, ...]
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
-        first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-        y, turn = low + sheet.density.under, 0.5
+        foot = start.width * (0.36 if start.below else 0.2)  # next to the position
+        first, last = start.x + way * foot, to.x - way * foot
+        y, turn = low + start.below + sheet.density.under, 0.5
         points = (first, low), (first, y), (last, y), (last, to.area.bottom)
     elif is_level and apart > 1:  # an arc above the boxes between source and target
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
@@ -226,7 +232,8 @@ def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
     """Return the line of a value without another cell, which starts beside or below the target."""
     if not sheet.is_cramped:
         return (x, to.y), (to.area.left if x < to.x else to.area.right, to.y)
-    low, edge = to.area.bottom + sheet.density.under, to.x + (0.2 if x > to.x else -0.2) * to.width
+    low, foot = to.area.bottom + to.below + sheet.density.under, 0.36 if to.below else 0.2
+    edge = to.x + (foot if x > to.x else -foot) * to.width
     return (x, low), (edge, low), (edge, to.area.bottom)
 
 
@@ -249,9 +256,10 @@ def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, 
     """
     aside = (number + 1) // 2 * (5 if number % 2 else -5)
     x = box.x if abs(box.x - chip[0]) < 1 else chip[0] + aside
+    corner = box.x + box.width * 0.42 * (1 if x > box.x else -1)  # next to the name or position
     if chip[1] > box.y:
-        turn = box.area.bottom + 3 + 3 * number
-        return (box.x, box.area.bottom), (box.x, turn), (x, turn), (x, chip[1] - reach)
-    corner = box.width * 0.42 * (1 if x > box.x else -1)  # next to the name above the box
-    first, turn = box.x + corner, box.area.top - NAME - 3 - 3 * number
+        first = corner if box.below else box.x
+        turn = box.area.bottom + box.below + 3 + 3 * number
+        return (first, box.area.bottom), (first, turn), (x, turn), (x, chip[1] - reach)
+    first, turn = corner, box.area.top - NAME - 3 - 3 * number
     return (first, box.area.top), (first, turn), (x, turn), (x, chip[1] + reach)
