@@ -7,15 +7,13 @@ run with its event of the program.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Event, Slot, Term
 from lab.errors import GraphError
-from lab.notation import Expression, Leaf
-from lab.traces.program import Instruction, Instructions, Program
+from lab.traces.program import Program
 from lab.traces.trace import Trace
 
 Key = tuple[int, int | None]  # the argument and the tap of a read value
@@ -40,15 +38,6 @@ class Numeral(str):
         numeral = super().__new__(cls, text)
         numeral.place, numeral.style = place, style
         return numeral
-
-
-def check_of(
-    expression: Expression, reads: Mapping[Leaf, tuple[Any, ...]]
-) -> tuple[Instruction, ...]:
-    """Return the right side of an equation as instructions; `reads` are those of its leaves."""
-    right = Instructions()
-    right.term(expression, lambda leaf: right.add(*reads[leaf]))
-    return tuple(right.lines)
 
 
 class PlacedEvents(Events):

@@ -10,6 +10,7 @@ agree to half a unit of the last digit, otherwise ``≈``.
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import PLAIN, Call, Expression, Leaf, leaves_of, number_text, parenthesize, pieces
 from lab.records import cached_property
+from lab.traces.program import Instructions
 from visual.pictures.machine.content import MOST_ENTRIES, Equation, Ink, Number, Phrase
-from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents, check_of
+from visual.pictures.machine.places import NumberStyle, Numeral, PlacedEvents
 
 FOUR = 4  # the digits of a number in a cell
 LONGEST = 48  # the maximum number of characters of a formula in a reason
@@ -186,9 +188,11 @@ class Wording:
             constants = {leaf: ("constant", as_printed(number)) for leaf, number in numbers.items()}
             texts = ((operand.leaf, self.number(operand.value)) for operand in operands)
             inputs = {n: ("input", "", t.place) for n, t in texts if isinstance(t, Numeral)}
-            return Equation(sentence, check=check_of(expression, {**constants, **inputs}))
-        right = right_phrases(digits or DIGITS[-1])
-        return Equation(sentence, (*left, equal if digits else close, *right))
+            right, reads = Instructions(), dict[Leaf, tuple[Any, ...]]({**constants, **inputs})
+            right.term(expression, lambda leaf: right.add(*reads[leaf]))
+            return Equation(sentence, check=tuple(right.lines))
+        exact = right_phrases(digits or DIGITS[-1])
+        return Equation(sentence, (*left, equal if digits else close, *exact))
 
     def _sum(self, event: Event, write: Write) -> RightSide:
         """Return a sum as products of numbers, or (None, []) for a product of arrays."""
