@@ -140,13 +140,13 @@ def draft(tmp_path_factory):
     lessons = write_lessons(folder / "lessons", first="[later](02_later.md)", progress=cells)
     reference = "```{eval-rst}\n.. automodule:: lab.checks.check\n```"
     write_lessons(lessons / "reference", index=reference)
-    result = run_sphinx(lessons, folder / "site", forks=False)
+    result = run_sphinx(lessons, folder / "site")
     assert result.returncode == 0, result.stderr
     return folder
 
 
 def test_two_builds_of_the_same_lessons_have_the_same_bytes(draft, tmp_path):
-    """One build has one process and new kernels, the other two processes and forked kernels."""
+    """One build has a single process, the other two processes; each lesson has a new kernel."""
     result = run_sphinx(draft / "lessons", tmp_path / "site", "-j", "2")
     assert result.returncode == 0, result.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]

@@ -10,7 +10,6 @@ from tempfile import gettempdir
 from uuid import uuid4
 
 from filelock import FileLock
-from in_browser import forked_kernels
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
@@ -18,16 +17,13 @@ SMALL = ROOT / "tests" / "site" / "lessons"
 STRICT = ("-W", "-j", "2")
 
 
-def run_sphinx(lessons, out, *options, forks=True):
-    """Run Sphinx as `make site` does, in a process, and return the finished process.
-
-    With `forks`, kernels are forks of one process; otherwise, new processes as in `make site`.
-    """
+def run_sphinx(lessons, out, *options):
+    """Run Sphinx as `make site` does, in a process, and return the finished process."""
     command = [sys.executable, "-m", "sphinx", "-q", "-T", *options, "-d", f"{out}.doctrees"]
     settings = {"PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"}
     return subprocess.run(
         [*command, "-c", ROOT / "notebooks" / "site", lessons, out],
-        env={**os.environ, **settings, **(forked_kernels.environment() if forks else {})},
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
     )

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from in_browser import forked_kernels
-
 ROOT = Path(__file__).parents[3]
 TIMEOUT = 120  # seconds, for a busy computer
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
@@ -65,7 +63,7 @@ def environment(home, runtime):
     homes = {name: str(home / name.lower()) for name in HOMES}
     paths = {"JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "JUPYTER_RUNTIME_DIR": runtime}
     paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
-    return {**os.environ, **homes, **paths, **forked_kernels.environment()}
+    return {**os.environ, **homes, **paths, "PYTHONPATH": str(ROOT)}
 
 
 @contextmanager

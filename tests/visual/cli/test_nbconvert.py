@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pypdfium2
 import pytest
-from in_browser import forked_kernels
 from sites import ROOT
 
 import visual
@@ -73,7 +72,7 @@ def convert(text, start, folder, settings, **environment):
         patch.setattr(copies, "HERE", folder / "package")
         assert list(copies.copy_lessons(folder)) == [folder / "01_loop.ipynb"]
     (folder / "jupyter_config.json").write_text(json.dumps(settings))
-    environment |= {"JUPYTER_CONFIG_DIR": str(folder), **forked_kernels.environment()}
+    environment |= {"JUPYTER_CONFIG_DIR": str(folder), "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True,
         env={**os.environ, **environment},
