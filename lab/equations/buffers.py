@@ -7,18 +7,15 @@ from lab.traces.trace import TapeTrace
 
 def access_of(named: Quantities, tape: TapeTrace) -> str:
     """Return a buffer in time order, and the taps of step t: ``= buf[::-1] · reads t``."""
-    is_reversed = tape.axis is not None and tape.axis.direction[1] < 0
-    values = "[-1]" if tape.is_total else "[::-1]" if is_reversed else ""
-    taps = {"reads": tape.tape.reads, "writes": tape.tape.writes}
-    texts = [f"{k} {', '.join(shifted('t', tap) for tap in v)}" for k, v in taps.items() if v]
+    way = 1 if tape.axis is None else tape.axis.direction[1]
+    values = "[-1]" if tape.is_total else "[::-1]" if way < 0 else ""
+    access = ("reads", tape.tape.reads), ("writes", tape.tape.writes)
+    texts = [f"{verb} {', '.join(shifted('t', t) for t in taps)}" for verb, taps in access if taps]
     return " · ".join([f"= {named.buffer(tape)}{values}", *texts])
 
 
 def about_scan(named: Quantities, sign: str) -> str:
-    """Return a Scan as PyTensor prints it, and the slices ``x[:-1][::-1] of Scan 1`` that it reads.
-
-    As in Python, a negative end counts from the end. `sign` precedes the number of a Scan.
-    """
+    """Return a Scan as printed, and its sequences, such as ``x[:-1][::-1] of Scan {sign}1``."""
     texts: dict[str, dict[str, None]] = {}  # the slices of each Scan
     for sequence in named.scan.sequences if named.scan.steps else ():
         first, last = (named.value_read(sequence, n) for n in (0, named.scan.steps - 1))
@@ -31,5 +28,5 @@ def about_scan(named: Quantities, sign: str) -> str:
         place = f" of Scan {sign}{first.scan + 1}" if tape else ""
         texts.setdefault(place, {})[f"{name}{ends}{f'[::{way}]' if way != 1 else ''}"] = None
     each = "; ".join(f"{', '.join(names)}{place}" for place, names in texts.items())
-    whole = " ".join(filter(None, (named.scan.printed, named.scan.id)))
-    return f"{whole} · sequences: {each}" if each else whole
+    id_and_sequences = named.scan.id, each and f"· sequences: {each}"
+    return " ".join(filter(None, (named.scan.printed, *id_and_sequences)))

@@ -248,8 +248,7 @@ class ScanTrace:
     `feeds` link its arguments to the tapes and Scan outputs from which they are computed.  If the
     step contains Scans, `nested` contains a trace for each step of a loop of at most 500 steps.
     `first` is the number of the first recorded step.  `carries` is True for a loop that also
-    computes tangents or power series.  ``pytensor.dprint`` prints the Scan as `printed`, and with
-    an `id`, if known.
+    computes tangents or power series.  ``pytensor.dprint`` prints `printed`, and `id` if known.
     """
 
     called: str

@@ -227,11 +227,10 @@ class Events(EventSequence):
         label_of_row = named.tape_label(tape, row)
         total = named.whole_label(tape, row) if tape.collects else ""
         in_time = named.scan.parent is None or not tape.tape.reads
-        label = label_of_row if in_time else named.place(tape, row)
-        label = tape.name if tape.is_total else label
-        name, position, quantity = tape.name, tape.position(row), total or label_of_row
-        names = {"quantity": quantity, "label": label, "place": named.place(tape, row)}
-        return Slot(scan, argument, row, tape=name, position=position, **names)
+        place = named.place(tape, row)
+        label = tape.name if tape.is_total else label_of_row if in_time else place
+        names = {"quantity": total or label_of_row, "label": label, "place": place}
+        return Slot(scan, argument, row, tape=tape.name, position=tape.position(row), **names)
 
 
 def _table(events: Sequence[Event]) -> ReportTable:
