@@ -190,6 +190,12 @@ class Events(EventSequence):
         slot = self.slot(scan, argument, tape.tape.row(step, tap))
         return self.role(slot, self.timeline.event_number(scan, step))
 
+    def results(self, scan: int, tape: TapeTrace) -> list[int]:
+        """Return the rows of a tape of a Scan that are results at the end of the run."""
+        slots = [self.slot(scan, tape.argument, row) for row in range(len(tape.final))]
+        roles = (self.timeline.resting_role(slot, len(self)) for slot in slots)
+        return [s.row for s, role in zip(slots, roles, strict=True) if role is SlotRole.RESULT]
+
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
         filling = self.timeline.filling(slot.scan)

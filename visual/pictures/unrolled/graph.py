@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lab.equations.events.events import events
 from lab.equations.quantities import index_of
 from lab.notation import Leaf, integers
 from lab.records import find_reachable
@@ -119,10 +120,10 @@ class Unrolling:
                 if source is not None and target is not None and source != target:
                     self.uses.setdefault((source, target), []).append((value, read))
         self.edges = tuple(dict.fromkeys([*self.parts, *self.uses]))
-        results, numbered = set[int](), [*enumerate(self.nodes)]
+        results, numbered, run = set[int](), [*enumerate(self.nodes)], events(trace)
         for of in (ScanOf(trace, number) for number in chosen if not self.is_loop(number)):
             for tape in filter(of.is_passed_on, of.scan.held):
-                results |= {*self._last_nodes(of.number, tape, of.wanted_rows(tape))}
+                results.update(self._last_nodes(of.number, tape, run.results(of.number, tape)))
         seeds = {number for number, node in numbered if node.role is Role.SEED}
         sources: dict[int, list[int]] = {}
         for before, after in self.edges:
