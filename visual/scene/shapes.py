@@ -27,7 +27,7 @@ from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 Draw = TypeVar("Draw", bound=Callable[..., object])
 # The argument types that all picture functions check, with the text of the error.
 CHECKED: dict[type, str] = {Trace: "a Trace, such as loop.trace() returns", bool: "True or False"}
-INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
+INDEX = re.compile(r"(\[[eknt\d.…+−:, -]*\]|[₀-₉₋]+)\)*$")
 BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the fraction of a text left of its anchor
 LEAST_WIDTH = 0.27  # the width of the narrowest letter, in em
 HATCH, THIN = 4.5, 0.9  # the distance and the thickness of the lines of a hatch, in pixels

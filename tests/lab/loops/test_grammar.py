@@ -172,6 +172,7 @@ test_invalid_declarations_raise_errors = words_test(
     (partial(declare, "x\nuntil(x > 1); until(x < 0)"), "second until"),
     (partial(declare, "x", {"states": {"__import__('os')": 1.0}}), "name = \"__import__('os')\""),
     (partial(declare, "x", {"states": {"x": 1.0}, "name": "x" * 501}), "a text of 1 to 500"),
+    (partial(declare, "x", {"states": {"x": 1.0}, "name": "grad_of_x"}), "'grad_of_x'", "prefix"),
     (partial(declare, "x", {"states": {"t": 1.0}}), "name = 't'"),
     (partial(declare, TWO_TAPS, {"states": (lab.State("x", 1.0),)}), "for the taps [-2, -1]"),
     *(

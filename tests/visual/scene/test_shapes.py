@@ -57,6 +57,8 @@ def test_unknown_letters_take_an_em_and_texts_are_shortened_to_their_width():
     assert text_width("梯", 10) == text_width("梯", 10, mono=True) == 10
     assert text_width("→", 10, mono=True) == text_width("x", 10, mono=True) != text_width("→", 10)
     assert shortened("short", 100, 12) == "short"
+    assert shortened("a long name [id A]", 70, 12).endswith("…")  # [id A] is no index
+    assert shortened("a long name[t−1]", 70, 12).endswith("…[t−1]")
     cut = shortened("a very long name indeed", 60, 12)
     assert cut.endswith("…")
     assert text_width(cut, 12) <= 60
