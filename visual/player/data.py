@@ -2,8 +2,8 @@
 
 Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
 A cell also contains the fields of `_cell`, an event its `near_scans`, and a group its `start` and
-`end`. `layouts` are arrangements for wide pages and for phones, and both for contributors. A layout
-has a box for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
+`end`. `layouts` are arrangements for wide pages and for phones, for each view. A layout has a box
+for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
 `widths` are the widths of letters of moving numbers, as multiples of the font size.
 """
 
@@ -29,6 +29,7 @@ from visual.player.state import as_text
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text
 
+Views = tuple[bool, ...]
 PROPERTIES: Mapping[type, tuple[str, ...]] = {
     content.MachineContent: ("moments",),
     content.MachineEvent: ("weight",),
@@ -40,13 +41,16 @@ LETTERS = "0123456789.-e()×‖⚠ infa"  # in numbers that a reader can change
 WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
-def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict[str, Any]:
+def as_data(
+    machine: content.MachineContent, trace: Trace | None = None, views: Views = (False, True)
+) -> dict[str, Any]:
     """Return a machine, its layouts, and the machines inside the shown steps of `trace` as data.
 
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
-    first: the first wrong number, else the first filled tape, or 0.
+    first: the first wrong number, else the first filled tape, or 0. `views` are True for the
+    layouts of contributors, and False for the usual layouts.
     """
-    layouts = [arrange(machine, width, n > 1) for n, width in enumerate((WIDE, PHONE) * 2)]
+    layouts = [arrange(machine, width, view) for view in views for width in (WIDE, PHONE)]
     letters = {x for p in machine.parts() for t in p.terms for x in LETTERS + t.label + t.value}
     mistake, gradients = machine.mistake, (s.events for s in machine.scans if s.order and s.events)
     first = None if mistake is None else mistake.first_wrong
@@ -67,7 +71,7 @@ def as_data(machine: content.MachineContent, trace: Trace | None = None) -> dict
             "scan": number,
             "step": step,
             "names": listing(inner.name for inner in run.scans),
-            "data": as_data(machine_of(run), run),
+            "data": as_data(machine_of(run), run, views),
         }
         for number, scan in enumerate(trace.scans if trace else (), start=1)
         for step, run in enumerate(scan.nested)

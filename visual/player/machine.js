@@ -86,7 +86,8 @@ class Machine {
 
   /** The machine in the layout for the present width and view. */
   fittingData() {
-    const { layouts } = this.whole, room = this.stage.clientWidth, index = Number(room && room < layouts[0].width) + 2 * Number(this.buffers.checked);
+    const { layouts } = this.whole, room = this.stage.clientWidth, isNarrow = room && room < layouts[0].width;
+    const index = Number(isNarrow) + (layouts.length > 2 && this.buffers.checked ? 2 : 0);
     return this.placed[index] ??= placed(this.whole, index);
   }
 

@@ -201,14 +201,18 @@ class Bench(ABC):
     @cached_property
     def machine(self) -> Mapping[str, Any]:
         """The data of the machine for the page; empty for another view without a faulty rule."""
+        return self.machine_data(self.state.contributor)
+
+    def machine_data(self, *views: bool) -> Mapping[str, Any]:
+        """Return the data of the machine for `views`, as in `as_data`, or no data."""
         if self.breakage is not None:
-            return _data_of_rule(self.breakage)
-        return _data(self.study(self.state.order)) if self.state.view == "machine" else {}
+            return _data_of_rule(self.breakage, views)
+        return _data(self.study(self.state.order), views) if self.state.view == "machine" else {}
 
 
-_data = lru_cache(maxsize=AHEAD)(lambda s: as_data(machine_of(s.playable().trace), s.trace))
+_data = lru_cache(maxsize=AHEAD)(lambda s, v: as_data(machine_of(s.playable().trace), s.trace, v))
 _pair = lru_cache(maxsize=REMEMBERED)(pair_of)
-_data_of_rule = lru_cache(maxsize=REMEMBERED)(lambda breakage: as_data(_pair(breakage)))
+_data_of_rule = lru_cache(maxsize=REMEMBERED)(lambda b, v: as_data(_pair(b), None, v))
 _truth = lru_cache(maxsize=REMEMBERED)(lambda study: Truth(study.derivative, study.given))
 _broken = lru_cache(maxsize=REMEMBERED)(Truth.broken_by)
 

@@ -115,7 +115,8 @@ class Workbench(ChoiceTraits, Widget):
     def _still(self) -> tuple[str, str, Scene | None]:
         if self.machine:
             shown = None if self.moment < 0 else self.moment
-            html = embedded(element(self.machine, shown, self.state.contributor), MODULE, STYLE)
+            data = self._bench.machine_data(False, True)
+            html = embedded(element(data, shown, self.state.contributor), MODULE, STYLE)
         else:
             html = self.picture.framed()
         if not in_notebook():  # for readers without Python, a page if possible
