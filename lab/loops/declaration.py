@@ -20,11 +20,10 @@ from lab.errors import (
     check_integer,
     check_sequence,
     check_type,
-    listing,
 )
 from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name, value_of
-from lab.scans.names import PREFIXES, split_name
+from lab.scans.names import split_name
 from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # largest size of all values that the steps of a loop read and write
@@ -58,8 +57,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if split_name(check_name(self.name))[0]:
-            why = f"this prefix names a derivative: expected none of {listing(PREFIXES, 'or')}."
-            raise argument_error("name", self.name, why)
+            raise argument_error("name", self.name, "expected no prefix of a derivative.")
         check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():
