@@ -26,7 +26,7 @@ import pytest
 from documents import TOOLS, code_blocks, commands_of, write_tools
 from graphs import mymodule
 from in_browser.chromium import CHROMIUM, Opened
-from sites import inline_calls, inline_code
+from sites import ROOT, inline_calls, inline_code
 
 import lab
 import visual
@@ -34,7 +34,6 @@ from lab.loops import gallery
 from visual.cli.main import COMMANDS, main
 from visual.drawing.catalogue import PICTURES
 
-ROOT = Path(__file__).parent.parent
 DOCUMENTS = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in ("README.md", "GUIDE.md", "CONTRIBUTING.md", "binder/README.md")

@@ -138,14 +138,6 @@ class Series:
         self.values[int(index)] = np.asarray(value)
 
 
-class FromTheEnd(Series):
-    """An array with Python's negative indices, from its end."""
-
-    def __getitem__(self, index):
-        index = int(index)
-        return self.values[index if index >= 0 else self.count + index]
-
-
 def equations_of(printed):
     """Return both sides of each printed equation, the line of steps, and t for each name."""
     pairs, steps, starts = [], "", {}

@@ -50,7 +50,6 @@ PLOTS, PLOTTED = ("values", "influence", "memory"), ("forty steps", "coupled", "
 # Pictures of these cases show the same quantities of a loop.
 COMPARED = {*AT, ("every Scan", None), ("step graphs", None)}
 NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
-# Known faults. Remove a line with its fault; do not add lines.
 
 
 def of_loop(name: str, order: int) -> Iterator[Picture]:

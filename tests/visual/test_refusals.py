@@ -92,7 +92,6 @@ ROUTING = calls(
 MACHINES = calls(
     visual.machine,
     (TRACE, {"around": "x"}, "around = 'x': "),
-    (TRACE, {"entry": 0.5}, "entry = 0.5: "),
     (TRACE, TRACE, {"rule": "swapped-taps"}, "other and rule: "),
     (replace(TRACE), {"rule": "swapped-taps"}, "rule = 'swapped-taps': "),  # not recorded
     (replace(TRACE, scans=()), {}, "at least one step"),

@@ -6,7 +6,6 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pypdfium2
@@ -23,8 +22,6 @@ from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene import fonts
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

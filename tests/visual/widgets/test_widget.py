@@ -41,18 +41,6 @@ def test_all_widgets_go_into_boxes():
     assert "object at 0x" not in text
 
 
-def test_interact_creates_a_new_widget():
-    exercises = []
-    play = ipywidgets.interactive(
-        lambda seed: exercises.append(visual.Exercise(TRACE, "preserved", seed)) or exercises[-1],
-        seed=(0, 9),
-    )
-    play.update()
-    play.children[0].value = 3
-    assert play.result is exercises[-1]
-    assert play.result.question == visual.Exercise(TRACE, "preserved", 3).question
-
-
 def test_answers_can_be_observed():
     exercises, bar, changes = WIDGETS["Exercises"](), ipywidgets.IntProgress(), []
     ipywidgets.dlink((exercises, "points"), (bar, "value"))
