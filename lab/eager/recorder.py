@@ -156,11 +156,9 @@ def record_value(
     """
     value, number = value_of(x), _node_number(x, recorder)
     if isinstance(value, Setter):
-        entries = freeze(np.array(value_of(value.value)))
-        return RecordedValue(
-            SparseValue(_source_text(value.index), entries, _entry_positions(value.index, shape)),
-            number,
-        )
+        index, entries = value.index, freeze(np.array(value_of(value.value)))
+        positions = _entry_positions(index, shape)
+        return RecordedValue(SparseValue(_source_text(index), entries, positions), number)
     try:
         stored = freeze(np.array(value))
     except ValueError:  # a list of arrays of different shapes

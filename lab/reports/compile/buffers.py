@@ -127,7 +127,8 @@ def read_buffer(
     rows = Count(str(known) if steps.text.isdigit() else expression, known)
     stored, requested = rows, None
     if part.kind is not Kind.MIT_MOT:
-        requested = _requested_rows(part)
+        requested = 1 if part.kind is Kind.UNTRACED else rows_of_buffer(part.outer_input)
+        requested = part.outer_input if part.kind is Kind.NIT_SOT else requested
         stored = row_count(requested, n_steps, given)
         if requested is None and (array := _value(part.outer_input, given)) is not None:
             stored = Count("?", len(array))  # the graph does not determine its length
@@ -149,13 +150,6 @@ def read_buffer(
         retention = Retention.LAST if is_last else Retention.FEW
     described = tuple(f"{reader} reads {index or 'all rows'}" for index, reader in readers)
     return Buffer(name, part.kind, part.tape, rows, stored, described, retention)
-
-
-def _requested_rows(part: LoopVariable) -> int | Variable | None:
-    """Return the number of rows that the graph allocates for a state or output, if known."""
-    if part.kind is Kind.UNTRACED:
-        return 1
-    return part.outer_input if part.kind is Kind.NIT_SOT else rows_of_buffer(part.outer_input)
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
