@@ -193,8 +193,7 @@ def _read_taps(text: str) -> tuple[str, tuple[int, ...]]:
 
 def check_shown(name: str, value: object) -> range:
     """Return the steps to show, such as ``2:5``, as a range; `Sheet.steps_of` checks the bounds."""
-    text = value if isinstance(value, str) else ""
-    bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
+    bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", value if isinstance(value, str) else "")
     shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
     if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
         raise argument_error(name, value, f"expected {STEPS_OR_SOME}.")

@@ -96,8 +96,7 @@ def _travels(scene: Scene, usual: Style, whole: int) -> Iterator[str]:
             continue
         (x0, y0), first = group.path[0], PACE * (group.step or 0) / whole
         line = "L".join(f"{number(x - x0)} {number(y - y0)}" for x, y in group.path)
-        last = PACE * group.until / whole
-        arrival = first + TRAVEL * (last - first)
+        arrival = first + TRAVEL * (PACE * group.until / whole - first)
         motion = (
             f'<animateMotion dur="{whole}ms" repeatCount="indefinite" calcMode="linear" '
             f'path="M{line}" keyPoints="0;0;1;1" keyTimes="0;{first:.4f};{arrival:.4f};1"/>'

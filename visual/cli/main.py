@@ -98,8 +98,7 @@ class _Parser(argparse.ArgumentParser):
         """Parse the arguments of a command; report removed and unknown options."""
         for option in (word.partition("=")[0] for word in args or () if self._subparsers is None):
             if option not in self._option_string_actions:
-                name = option.removeprefix("--").replace("-", "_")
-                refuse_retired(name, RETIRED_OPTIONS, option)
+                refuse_retired(option.removeprefix("--").replace("-", "_"), RETIRED_OPTIONS, option)
         options, unknown = super().parse_known_args(args, namespace)
         for word in unknown[:1] if self._subparsers is None else ():
             option, known = word.partition("=")[0], self._option_string_actions
@@ -139,7 +138,6 @@ def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=versions, help=help)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    selected = [COMMANDS[name] for name in arguments[:1] if name in COMMANDS]
-    for file in selected or FILES:
+    for file in [COMMANDS[name] for name in arguments[:1] if name in COMMANDS] or FILES:
         import_module(f"visual.cli.{file}").add_commands(commands)
     return parser

@@ -103,8 +103,7 @@ def _explain(options: argparse.Namespace) -> Report:
     elif wrt is None:
         explanation = explain(*shared.load_graph("NAME", options.graph, subject)[:2])
     else:
-        advice = "only for a PyMC model. For a graph, return (cost, wrt)."
-        raise option_error("--wrt", wrt, advice)
+        raise option_error("--wrt", wrt, "only for a PyMC model. For a graph, return (cost, wrt).")
     report: Explanation | ScanReport = _select_scan(options, explanation.scans) or explanation
     if not options.details:
         return report

@@ -122,10 +122,9 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
         subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
     if isinstance(subject, Derivative):
         if choices:
-            raise ArgumentError(
-                f"{listing(choices)}: not an option of a lab.Derivative; pass such options to "
-                "lab.derivative. For a PyMC model, expected order, wrt, or at."
-            )
+            why = "not an option of a lab.Derivative; pass such options to lab.derivative."
+            advice = "For a PyMC model, expected order, wrt, or at."
+            raise ArgumentError(f"{listing(choices)}: {why} {advice}")
         return _study_of_graph(subject, {} if given is None else given)
     loop = check_type("subject", subject, Loop, "a lab.Loop, a lab.Derivative, or a PyMC model")
     chosen = {**{name: choice.default for name, choice in DERIVATIVE.items()}, **choices}

@@ -56,8 +56,7 @@ class Exercise(Single):
         if not candidates:
             why = "this trace allows no such question. Use the trace of a derivative."
             raise GraphError(f"kind = {quote(kind)}: {why}")
-        of_gradients = [build for order, build in candidates if order]
-        builders = of_gradients or [build for _, build in candidates]
+        builders = [b for order, b in candidates if order] or [b for _, b in candidates]
         task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()
         shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
         super().__init__(replace(task, shown=shown, revealed=revealed))

@@ -70,7 +70,6 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
     touched = [tape.row(step, tap) for tap in tape.taps]
     first, last = min(touched) - NEIGHBORS, max(touched) + NEIGHBORS
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
-    positions = (recorded.position(row) for row in rows)
     return ExerciseTask(
         f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}{meaning}?",
         "positions of slots, separated by commas",
@@ -86,7 +85,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, kind: str) -> E
         mistakes={
             position: f"Position {integers(position)} is tap {integers(position - step)} of this "
             f"step: {REASONS[role_of(tape, position - step)]}"
-            for position in positions
+            for position in map(recorded.position, rows)
             if position not in right
         },
         shown=_tape_before(named, step, recorded, rows),

@@ -67,10 +67,8 @@ class ExerciseSheet(SavedAsPage, Widget):
             try:
                 AnswerRecord(**data)
             except (TypeError, ValueError):
-                raise traitlets.TraitError(
-                    f"progress = {quote({name: data})}: expected tries, points from 0 to 2, and "
-                    "done for each question."
-                ) from None
+                why = "expected tries, points from 0 to 2, and done for each question."
+                raise traitlets.TraitError(f"progress = {quote({name: data})}: {why}") from None
         return proposal["value"]
 
     @traitlets.observe("progress")

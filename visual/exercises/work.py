@@ -126,9 +126,8 @@ class Work:
 
         if any(map(is_result, (self.right, *self.also))):
             return None
-        result = self.right(*deepcopy(case))
         slips = (text for text, slip in self.slips.items() if is_result(slip))
-        reason = next(slips, "") or _difference(numbers, result, is_set, tries)
+        reason = next(slips, "") or _difference(numbers, self.right(*deepcopy(case)), is_set, tries)
         hint = self.hints[min(tries, len(self.hints)) - 1] if self.hints else ""
         return wrong(f"With {_arguments(case)}: {reason} {hint}".rstrip())
 

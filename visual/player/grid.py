@@ -81,8 +81,7 @@ def tap_patterns(loop: Loop, given: object = None) -> tuple[Pattern, ...]:
     contains the taps of all states, and of the variables in any pattern of `given`.
     """
     if given is None:
-        others = ({s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ()))
-        given = [{}, *others]
+        given = [{}, *({s.name: taps} for s in loop.states for taps in USUAL_TAPS.get(s.takes, ()))]
     argument = f"taps of loop {loop.name}"
     patterns = tuple(given) if isinstance(given, Iterable) else (None,)
     if isinstance(given, str | Mapping) or not all(isinstance(p, Iterable) for p in patterns):
@@ -111,12 +110,11 @@ def _several(name: str, about: str, one: Choice, usual: tuple[object, ...]) -> C
     )
 
 
-NAMED_COST = replace(COST, checker=None)  # a page accepts no weights per step
 A_RULE = replace(RULE, default=CORRECT, known=(CORRECT, *BROKEN))
 CHOICES = (
     _several("orders", "orders of the derivative", ORDER, (1, 2)),
-    # With "sum", more steps add to a nonzero seed.
-    _several("costs", "sum and last", NAMED_COST, ("sum", "last")),
+    # A page accepts no weights per step. With "sum", more steps add to a nonzero seed.
+    _several("costs", "sum and last", replace(COST, checker=None), ("sum", "last")),
     _several("rules", f"correct, {RULE.help}", A_RULE, (CORRECT,)),
 )
 

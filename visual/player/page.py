@@ -40,11 +40,9 @@ from visual.widgets.sliders import sliders
 from visual.widgets.widget import CONTROLS, DARK_NOTEBOOK, SavedAsPage, bundle, read
 
 HERE = Path(__file__).parent
-PAGE_FILES = (HERE / f"{name}.js" for name in ("numbers", "page"))
-PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, *PAGE_FILES)
+PAGE_MODULE = bundle(*PLAYER, HERE / "render.js", CONTROLS, HERE / "numbers.js", HERE / "page.js")
 PAGE_STYLE = DARK_NOTEBOOK + read(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the maximum size of the compressed machines of a page, in bytes
-BY_DRAGGING = "Drag a given value in the picture, or its slider."
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
     "Each row is a tape. In a backward step, the orange slot becomes its old value plus "
@@ -102,10 +100,8 @@ class Page(SavedAsPage):
             raise next(run for run in runs.values() if isinstance(run, LabError))
         size = sum(map(len, packed))
         if size > LARGEST:
-            raise ArgumentError(
-                f"orders: expected a page of at most {LARGEST // 10**6} MB, got "
-                f"{size / 1e6:.0f} MB. Choose fewer loops, taps, or orders."
-            )
+            why = f"expected a page of at most {LARGEST // 10**6} MB, got {size / 1e6:.0f} MB"
+            raise ArgumentError(f"orders: {why}. Choose fewer loops, taps, or orders.")
         return runs
 
     @property
@@ -165,7 +161,7 @@ def _run(combination: Combination) -> dict[str, Any]:
         why = f"Values cannot be dragged here: {error}"
         return {"why": why, "machine": as_data(machine_of(study.trace))}
     return {
-        "why": BY_DRAGGING if values else "",
+        "why": "Drag a given value in the picture, or its slider." if values else "",
         "lines": program.instructions.lines,
         "base": base,
         "sliders": list(sliders(values, values, loop.variables)),

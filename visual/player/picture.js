@@ -195,7 +195,7 @@ class Picture {
   /** Draw a text in a box, `shift` pixels below the origin, like `pill` in Python. @param {string} kind @param {string} text @param {number} shift */
   pill(kind, text, shift = 0) {
     const node = shape("g", { class: `pill ${kind}` }, this.over), [size, height] = this.data.pill;
-    const width = size * textWidth(text, this.widths) + 8;
+    const width = size * [...text].reduce((sum, letter) => sum + (this.widths.get(letter) ?? 1), 0) + 8;
     shape("rect", { x: -width / 2, y: shift - height / 2, width, height, rx: 4 }, node);
     shape("text", { y: shift + size * 0.36, "font-size": size }, node, text);
     return node;
@@ -208,7 +208,7 @@ class Picture {
     const moves = part.terms.map((move, term) => {
       const drops = move.drops.map((points) => line(points, "drop"));
       line(move.points, `arrow now ${replaces ? "overwritten" : "plain"}`);
-      const factor = move.chip && hasFactor(move) ? this.pill("factor", factorText(move)) : null;
+      const factor = move.chip && hasFactor(move) ? this.pill("factor", move.factor ? `×${parenthesize(move.factor)}` : move.symbol) : null;
       if (factor) setAttributes(factor, { transform: `translate(${move.chip})`, role: "button", tabindex: 0, "data-target": part.target, "data-term": term });
       const value = this.pill(part.kind === "fill" ? "plain" : "value", move.value, move.shift);
       const product = this.pill(replaces ? "product" : "plain", move.product || move.value, move.shift);
@@ -248,9 +248,6 @@ class Picture {
 }
 Picture.count = 0;
 
-/** Return the width of a text in em. @param {string} text @param {Map<string, number>} widths  of letters */
-const textWidth = (text, widths) => [...text].reduce((sum, letter) => sum + (widths.get(letter) ?? 1), 0);
-
 /** Return numbers as fractions of the largest finite number, like `shares` in Python. @param {number[]} values */
 function shares(values) {
   const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite)) || 1;
@@ -258,7 +255,6 @@ function shares(values) {
 }
 
 const factorBox = (layer, { target, term }) => layer.querySelector(`[data-target="${target}"][data-term="${term}"]`);
-// Return whether the picture shows the factor of a term, and the factor as text.
+// Return whether the picture shows the factor of a term.
 const hasFactor = (move) => Boolean(move.factor || move.symbol) && !move.is_unit;
-const factorText = (move) => (move.factor ? `×${parenthesize(move.factor)}` : move.symbol);
 const parenthesize = (number) => (number.startsWith("-") ? `(${number})` : number);

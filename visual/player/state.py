@@ -78,8 +78,7 @@ def link_text(value: object) -> str:
     if depth > len(SEPARATORS):
         raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
-    written = separator.join(map(link_text, value))
-    return written + separator * (len(value) < 2)
+    return separator.join(map(link_text, value)) + separator * (len(value) < 2)
 
 
 def _read(key: str, text: str, is_word: bool) -> object:

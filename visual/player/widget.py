@@ -18,7 +18,7 @@ import traitlets
 
 from lab.eager.records import Recording
 from lab.equations.events.events import events
-from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote
+from lab.errors import ArgumentError, argument_error, check_integer, check_type
 from lab.reports.breaking.breakage import Breakage, Truth
 from lab.reports.breaking.rules import BrokenRule
 from lab.traces.trace import Trace
@@ -37,7 +37,6 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
 from visual.widgets.widget import SavedAsPage, Widget, bundle, read
 
-Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent
 PLAYER = tuple(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine"))
 MODULE = bundle(*PLAYER, HERE / "render.js")
@@ -54,7 +53,7 @@ DARK = (
 
 
 def machine(
-    trace: Run,
+    trace: Trace | Breakage | Recording,
     other: Trace | None = None,
     *,
     rule: BrokenRule | str | None = None,
@@ -88,30 +87,28 @@ def machine(
     if rule is not None:
         known = derivative_of(trace) if isinstance(trace, Trace) else None
         if known is None:
-            raise ArgumentError(
-                f"rule = {quote(rule)}: expected a trace of a derivative that was recorded in this "
-                "process. Pass lab.break_rule(loop, rule, order) as the trace instead."
-            )
+            why = "expected a trace of a derivative that was recorded in this process."
+            advice = "Pass lab.break_rule(loop, rule, order) as the trace instead."
+            raise argument_error("rule", rule, f"{why} {advice}")
         trace = Truth(*known).broken_by(rule)
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             check_integer(name, number)
+    run = trace.true if isinstance(trace, Breakage) else trace
     if entry is not None:
-        runs = (trace.true if isinstance(trace, Breakage) else trace, other)
-        sizes = (np.size(w.new) for r in runs if r for event in events(r) for w in event.writes)
+        sizes = (np.size(w.new) for r in (run, other) if r for e in events(r) for w in e.writes)
         if entry not in range(size := max(sizes, default=1)):
             raise argument_error("entry", entry, f"expected an index from 0 to {size - 1}.")
     check_type("contributor", contributor, bool, "True or False")
-    run: Trace | None = None
     if isinstance(trace, Breakage):
-        content, run = pair_of(trace), trace.true
+        content = pair_of(trace)
     elif isinstance(trace, Recording):
         content = machine_of_recording(trace, entry)
     elif other is not None:
-        content, run = compare_runs(trace, other, entry), trace
+        content = compare_runs(trace, other, entry)
     else:
-        content, run = machine_of(trace, around, entry), trace
-    shown = Machine(content, run, contributor)
+        content = machine_of(trace, around, entry)
+    shown = Machine(content, run if isinstance(run, Trace) else None, contributor)
     return shown if moment is None else shown.scene(moment)
 
 

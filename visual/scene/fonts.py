@@ -28,8 +28,7 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
     """Return the width of `content` in pixels, without kerning, in a font of `size` pixels."""
     widths = advances(bold)
     known = advances(bold, mono=True) if mono else {}
-    units = sum(known.get(letter) or widths.get(letter, UNKNOWN) for letter in content)
-    return units * size / EM
+    return sum(known.get(letter) or widths.get(letter, UNKNOWN) for letter in content) * size / EM
 
 
 @cache

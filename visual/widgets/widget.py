@@ -79,10 +79,9 @@ class Widget(Base):
         Raises LabError if anywidget is not installed.
         """
         if AnyWidget is None:
-            raise LabError(
-                f"{self!r} cannot be put into a box because anywidget is not installed. "
-                "Run pip install anywidget, or show the widget without a box."
-            )
+            why = "cannot be put into a box because anywidget is not installed."
+            advice = "Run pip install anywidget, or show the widget without a box."
+            raise LabError(f"{self!r} {why} {advice}")
         if self.comm is None:
             super().open()
         return str(super().model_id)

@@ -72,9 +72,8 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     names = dict.fromkeys([WRITTEN, *gallery.loops, state.loop])
     labels = {WRITTEN: "your own …"} | ({} if loop.name == WRITTEN else {state.loop: loop.name})
     options = [[name, labels.get(name, name)] for name in names]
-    about = loop.reason
-    if about and (state.taps or state.steps):
-        about = f"Without changes: {about}"
+    is_changed = bool(loop.reason and (state.taps or state.steps))
+    about = f"Without changes: {loop.reason}" if is_changed else loop.reason
     yield Choice("loop", "", "loop").control(state.loop, group="loop", options=options, about=about)
     yield ORDER.control(state.order, group="loop")
     weights = None if isinstance(state.cost, str) else " ".join(map(short, state.cost))
@@ -123,8 +122,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["weights"], _:
             change = {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"], _ if value == WEIGHTS and isinstance(bench, LoopBench):
-            earlier = 1.0 if bench.state.cost == "sum" else 0.0
-            weights = [*[earlier] * (bench.chosen.steps - 1), 1.0]
+            weights = [float(bench.state.cost == "sum")] * (bench.chosen.steps - 1) + [1.0]
             change = {"cost": weights if isinstance(bench.state.cost, str) else bench.state.cost}
         case ["options", str(name)], _:
             own = {option.name: option for option in view_options(bench.state.view)}

@@ -5,7 +5,7 @@ class Form {
   constructor(ask) {
     this.ask = (key, value) => [ask(key, value), key[0] === "loop" && value === "written" && (this.panel.open = true)];
     this.rows = new Map();
-    this.groups = new Map();
+    this.groups = {};
     const part = (label) => element("div", { class: `scantape-${label}`, role: "group", "aria-label": label });
     this.parts = { loop: part("loop"), taps: part("taps"), views: part("views"), more: part("more") };
     this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.parts.more);
@@ -27,23 +27,20 @@ class Form {
 
   // Let the parts contain these controls. A control that stays is not moved: its next click counts.
   arrange(controls) {
-    const groups = new Map([["about", []]]), rows = new Map(); // the panel shows the description of the loop
+    const groups = { about: [] }, rows = new Map(); // the panel shows the description of the loop
     for (const control of controls) {
-      const row = this.rowOf(control), about = control.group === "loop" ? "about" : control.group;
-      if (!groups.has(control.group)) groups.set(control.group, []);
-      groups.get(control.group).push(row.root);
-      if ("about" in control) groups.get(about).push(row.about);
+      const row = this.rowOf(control);
+      (groups[control.group] ??= []).push(row.root);
+      if ("about" in control) groups[control.group === "loop" ? "about" : control.group].push(row.about);
       rows.set(JSON.stringify(control.key), row);
     }
     this.rows = rows;
-    const inside = new Map(Object.values(this.parts).map((part) => [part, []]));
-    for (const [name, elements] of groups) {
-      if (!this.groups.has(name)) this.groups.set(name, group(name));
-      const parent = this.groups.get(name);
+    const parts = Map.groupBy(Object.keys(groups), (name) => (name in this.parts ? name : "more"));
+    for (const [name, elements] of Object.entries(groups)) {
+      const parent = this.groups[name] ??= group(name);
       setChildren(parent, [...parent.querySelectorAll(":scope > summary"), ...elements]);
-      inside.get(this.parts[name] || this.parts.more).push(parent);
     }
-    for (const [part, elements] of inside) setChildren(part, elements);
+    for (const [name, part] of Object.entries(this.parts)) setChildren(part, (parts.get(name) ?? []).map((each) => this.groups[each]));
   }
 
   // Return the row of a control. A row whose record differs is replaced, and keeps the focus and texts that are not yet sent.

@@ -303,10 +303,8 @@ class GraphBench(Bench):
         """Return the graph's bench with other choices; raise LabError for an impossible choice."""
         for name in changes:
             if name not in GRAPH_CHOICES:
-                raise ArgumentError(
-                    f"{name}: a graph has the choices {listing(GRAPH_CHOICES)}. Change the graph "
-                    "for anything else."
-                )
+                why = f"a graph has the choices {listing(GRAPH_CHOICES)}"
+                raise ArgumentError(f"{name}: {why}. Change the graph for anything else.")
         bench = super().changed(**changes)
         expected = "the inputs of this graph are {}."
         for name in bench.state.at:

@@ -65,9 +65,8 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
                 raise ValueError
             entries = [float(entry) for entry in re.split(r"[,\s]+", value)]
         except ValueError:
-            raise ArgumentError(
-                f"values: {quote(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
-            ) from None
+            why = "expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
+            raise ArgumentError(f"values: {quote(part.strip())}: {why}") from None
         yield name, entries if len(entries) > 1 else entries[0]
 
 
