@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 
 from lab.notation import integers
 from lab.records import cached_property
+from visual.layout.arrows import Point
 from visual.layout.columns import Gap
 from visual.pictures.machine.content import (
     LISTED,
@@ -25,8 +26,6 @@ from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Text, TextLook, fitted, folded
 from visual.scene.theme import Role
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.wording import Wording
 
 MOST_NODES = 40
-TITLE = "Each node sends a contribution to each of its parents"
 
 
 def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
@@ -104,7 +103,7 @@ class _Builder:
         result = self.recording.result.value
         names = ["gradients" if argument else "values" for _, argument in self.rows]
         return MachineContent(
-            title=TITLE,
+            title="Each node sends a contribution to each of its parents",
             unit="node",
             scans=tuple(self._scans()),
             rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names, start=1)),
@@ -146,5 +145,5 @@ class _Builder:
             origin = "its seed" if source is None else f"a contribution from {source.name}"
             heading = f"{slot} receives {origin}"
             part = part if source else replace(part, kind=PartKind.FILL)
-        group = PartGroup((part,))
-        return MachineEvent(event.number, self._row(slot) + 1, event.step, (group,), heading)
+        groups = (PartGroup((part,)),)
+        return MachineEvent(event.number, self._row(slot) + 1, event.step, groups, heading)

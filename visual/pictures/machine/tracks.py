@@ -6,7 +6,8 @@ from itertools import chain, pairwise, product
 from math import dist
 
 from lab.notation import parenthesize
-from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox, Point
+from visual.layout.arrows import Point, meets
+from visual.pictures.machine.arrange import CHIP, NAME, Arrangement, CellBox
 from visual.pictures.machine.content import Movement, Part, PartGroup, PartKind
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
@@ -99,27 +100,16 @@ def part_layouts(arrangement: Arrangement, group: PartGroup) -> list[PartLayout]
 
 def _hidden(arrangement: Arrangement, part: Part, tracks: Sequence[Track]) -> tuple[int, ...]:
     """Return the cells whose names are behind a factor or a line."""
-    covers, lines = list[Envelope](), dict[Envelope, tuple[Point, Point]]()
+    covers, lines = list[Envelope](), list[tuple[Point, Point]]()
     for term, way in zip(part.terms, tracks, strict=True):
         if way.chip is not None and term.label:
             covers.append(envelope_of(factor_pill(arrangement, term, way.chip)[0]))
-        for a, b in chain.from_iterable(map(pairwise, (way.points, *way.drops))):
-            span = Envelope(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1]))
-            lines[span] = a, b
-    covers += lines
+        lines += chain.from_iterable(map(pairwise, (way.points, *way.drops)))
     return tuple(
         number
-        for number, area in (arrangement.names if covers else {}).items()
-        if any(c.meets(area) and (c not in lines or _crosses(lines[c], area)) for c in covers)
+        for number, area in arrangement.names.items()
+        if any(map(area.meets, covers)) or any(meets(*line, area) for line in lines)
     )
-
-
-def _crosses(line: tuple[Point, Point], area: Envelope) -> bool:
-    """Return whether the corners of a rectangle are on both sides of a straight line."""
-    (x0, y0), (x1, y1) = line
-    corners = product((area.left, area.right), (area.top, area.bottom))
-    sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in corners]
-    return min(sides) < 0 < max(sides)
 
 
 def _addition(arrangement: Arrangement, part: Part) -> tuple[tuple[Box | Text, ...], ...]:
@@ -195,14 +185,18 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         x, length = to.x, 14.0 if sheet.is_tall else 7.0
         x -= 0 if sheet.is_tall and not to.below else 0.42 * to.width
         return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
-    side = _side(sheet, to)
+    side, points = _side(sheet, to), tuple[Point, ...]()
     if term.source in (None, part.target):
-        entrance = _entrance(sheet, to, side)
-        return Track(entrance, entrance[0], 0.3)
+        # The line of a value without another cell starts beside the target, or below the target.
+        points = (side, to.y), (to.area.left if side < to.x else to.area.right, to.y)
+        if sheet.is_cramped:
+            low, foot = to.area.bottom + to.below + sheet.density.under, 0.36 if to.below else 0.2
+            edge = to.x + (foot if side > to.x else -foot) * to.width
+            points = (side, low), (edge, low), (edge, to.area.bottom)
+        return Track(points, points[0], 0.3)
     start = sheet.boxes[term.source]
     way, low = 1 if to.column > start.column else -1, start.area.bottom
     apart, is_level = abs(to.column - start.column), start.row == to.row
-    points: tuple[Point, ...]
     if is_level and apart == 1 and sheet.is_cramped and term.factor:  # below the boxes
         foot = start.width * (0.36 if start.below else 0.2)  # next to the position
         first, last = start.x + way * foot, to.x - way * foot
@@ -226,15 +220,6 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
     shift = -CHIP / 2 if points[0][1] < start.y else shift
     return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)
-
-
-def _entrance(sheet: Arrangement, to: CellBox, x: float) -> tuple[Point, ...]:
-    """Return the line of a value without another cell, which starts beside or below the target."""
-    if not sheet.is_cramped:
-        return (x, to.y), (to.area.left if x < to.x else to.area.right, to.y)
-    low, foot = to.area.bottom + to.below + sheet.density.under, 0.36 if to.below else 0.2
-    edge = to.x + (foot if x > to.x else -foot) * to.width
-    return (x, low), (edge, low), (edge, to.area.bottom)
 
 
 def _side(sheet: Arrangement, to: CellBox) -> float:

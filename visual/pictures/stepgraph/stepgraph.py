@@ -133,7 +133,11 @@ class StepCards(StepNodes):
             numbers = formula_lines(written, letters, LINES, HANGING) if written else []
             caption = "" if caption == name else caption
         texts, room = list[Text](), width - 2 * INDENT
-        is_listed = value is not None and _is_listed(value, room)
+        is_listed = (  # whether the entries of the value fit into a line
+            value is not None
+            and (value.ndim == 1 and 0 < len(value) <= 4)
+            and text_width(values_text(value), VALUE, mono=True) <= room
+        )
         if value is not None and (not numbers or numbers[-1][2]):
             short = f"{value_text(value)} {'×'.join(map(str, value.shape))}".rstrip()
             numbers = [(values_text(value) if is_listed else short, 0, "")]
@@ -211,9 +215,3 @@ class StepCards(StepNodes):
         """Return the role of the slot that the step reads or writes at the tap of a leaf."""
         number = self.named.number
         return ROLES[self.run.tap_role(number, self.step, leaf.argument, leaf.tap or 0)]
-
-
-def _is_listed(value: np.ndarray, room: float) -> bool:
-    """Return whether the entries of a value fit into a line."""
-    is_short = value.ndim == 1 and 0 < len(value) <= 4
-    return is_short and text_width(values_text(value), VALUE, mono=True) <= room
