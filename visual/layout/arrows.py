@@ -74,13 +74,12 @@ def route(
         if edge.beside:
             levels = sorted({cells[start].y for start, end in known if end == edge.target})
             arrows.append(_beside(edge, source, target, levels))
-            continue
-        if source.y != target.y:
+        elif source.y != target.y:
             arrows.append(_across(edge, source, target, end_x, detours))
-            continue
-        depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
-        arrows.append(_bow(edge, source, target, end_x, depth))
-        labels += _label(edge, target, end_x)
+        else:
+            depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
+            arrows.append(_bow(edge, source, target, end_x, depth))
+            labels += _label(edge, target, end_x)
     for edge, arrow in zip(known.values(), arrows, strict=True):
         step, moment = edge.moment
         is_group = edge.title or step is not None

@@ -153,11 +153,9 @@ def _array_inside(
         yield text
     yield from strip(box, value, room)
     number, shape, room = value_text(value), "×".join(map(str, value.shape)), box.width - 6
-    words = f"{number} {shape}"
-    if text_width(words, SMALL_SIZE, mono=True) > room:
-        words = f"{number}{shape}"
-    if text_width(words, SMALL_SIZE, mono=True) > room:  # the strip shows the shape
-        words = value_within(value, room, SMALL_SIZE)
+    texts = f"{number} {shape}", f"{number}{shape}"
+    fitting = (text for text in texts if text_width(text, SMALL_SIZE, mono=True) <= room)
+    words = next(fitting, value_within(value, room, SMALL_SIZE))  # the strip shows the shape
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
 

@@ -86,14 +86,10 @@ class Ssa(Table):
         self.writes = {v: w for v, w in self.flow.writes.items() if v.scan == named.number}
         self.read = {source for write in self.writes.values() for source in write.sources}
 
-    def _touched(self, fold: Fold) -> list[tuple[TapeTrace, int]]:
-        """Return the slots that the shown steps read or write."""
-        steps = numbers(fold.steps(self.scan))
-        return [(t, row) for t in self.slots.tapes for row in sorted(touched_rows(t, steps, 6))]
-
-    def _columns(self, fold: Fold) -> dict[Key, tuple[TapeTrace, int]]:
+    def _columns(
+        self, touched: Sequence[tuple[TapeTrace, int]]
+    ) -> dict[Key, tuple[TapeTrace, int]]:
         """Return the slot of each column of the SSA form. Each tape has a block of columns."""
-        touched = self._touched(fold)
         shared = [slot for slot in touched if self._is_shared(*slot)]
         both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
         chosen = both if len(shared) <= len(both) <= self.sheet.width // COLUMN else shared
@@ -105,9 +101,11 @@ class Ssa(Table):
         names = {variable.name for scan in self.named.trace.scans for variable in scan.variables}
         letters = chain(ascii_lowercase, (f"s{n}" for n in count(len(ascii_lowercase))))
         unused = (letter for letter in letters if letter not in names)
-        slots = ((tape.argument, row) for tape, row in self._touched(fold))
+        tapes, steps = self.slots.tapes, numbers(fold.steps(self.scan))
+        touched = [(tape, row) for tape in tapes for row in sorted(touched_rows(tape, steps, 6))]
+        slots = ((tape.argument, row) for tape, row in touched)
         self.letters = dict(zip(slots, unused, strict=False))
-        self.columns = self._columns(fold)
+        self.columns = self._columns(touched)
         title, line = scan_heading(self.named, in_full=True)
         name = self.named.numbered_name
         yield Row(heading=heading(title, [f"{line} · {COUNTS}"], self.sheet, name))

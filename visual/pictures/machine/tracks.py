@@ -166,15 +166,14 @@ def split_line(
     points: Sequence[Point], share: float
 ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """Return the two parts of a line. The length of the first part is the fraction `share`."""
-    left = share * sum(dist(a, b) for a, b in pairwise(points))
-    for n, ((x0, y0), (x1, y1)) in enumerate(pairwise(points), start=1):
-        length = dist((x0, y0), (x1, y1))
-        if left <= length or n == len(points) - 1:
-            share = left / length if length else 1.0
-            middle = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
-            return (*points[:n], middle), (middle, *points[n:])
-        left -= length
-    return tuple(points), tuple(points)
+    lengths = [dist(a, b) for a, b in pairwise(points)]
+    left, n = share * sum(lengths), 1
+    while n < len(lengths) and left > lengths[n - 1]:
+        left, n = left - lengths[n - 1], n + 1
+    (x0, y0), (x1, y1) = points[n - 1], points[n]
+    share = left / lengths[n - 1] if lengths[n - 1] else 1.0
+    middle = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
+    return (*points[:n], middle), (middle, *points[n:])
 
 
 def track(sheet: Arrangement, part: Part, term: Movement) -> Track:

@@ -51,7 +51,13 @@ class Forward(Table):
         head = heading(*self._heading(), fold.sheet, self.named.numbered_name)
         first = self.scan.first  # column t contains the results of step t of the whole loop
         steps = [step for step in range(self.scan.steps) if (0, first + step) in shown[0]]
-        edges = [edge for step in steps for edge in self._edges(step)]
+        key, moment = self.named.leaf_key, self.named.moment
+        edges = [  # from each value that a step reads to each value that the step computes
+            Edge(key(leaf, step), key(formula.target, step), over=True, moment=moment(step))
+            for step in steps
+            for formula in self.scan.formulas
+            for leaf in formula.leaves
+        ]
         yield Row("", lines, edges, heading=head)
         yield from self._parameters(sorted(shown[0]))
 
@@ -100,14 +106,6 @@ class Forward(Table):
         label = value_symbol(name, index)
         cell = Cell(role, label, value, column=column, key=key, label=label, id=key)
         return replace(cell, quantity=name, moment=moment)
-
-    def _edges(self, step: int) -> Iterator[Edge]:
-        """Yield an edge from each value that a step reads to each value that the step computes."""
-        for formula in self.scan.formulas:
-            target = self.named.leaf_key(formula.target, step)
-            for leaf in formula.leaves:
-                source = self.named.leaf_key(leaf, step)
-                yield Edge(source, target, over=True, moment=self.named.moment(step))
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
         """Yield the rows of parameters. If all are numbers, the cells are low."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.equations.events.events import Events
-from lab.equations.events.records import Read, SlotRole, Write
+from lab.equations.events.records import SlotRole, Term, Write
 from lab.equations.factors import ONE
 from lab.notation import number_text, parenthesize
 from lab.tape import Kind
@@ -100,21 +100,15 @@ def edges_of(scan: ScanTrace, write: Write, step: int) -> Iterator[Edge]:
         is_only = len(sources) == 1 and not tape.is_total
         is_numbered = not is_only and (alike == 1 or tape.is_total)
         start, end = ((each.scan, step, each.argument, each.row) for each in (source, slot))
-        labels = _labels(write, read) if is_only else ()
-        factor = _factor(write, read) if is_numbered else ""
+        term, factor = write.term(read.argument, read.tap), ""
+        if is_numbered and term is not None and term.factor is not None and not term.value.ndim:
+            factor = f"·{parenthesize(number_text(term.factor))}"
+        labels = _labels(write, term) if is_only else ()
         yield Edge(start, end, labels, factor, faint=tape.is_total)
 
 
-def _factor(write: Write, read: Read) -> str:
-    """Return the numeric factor of the term that contains a read as text, or "" if none exists."""
-    term = write.term(read.argument, read.tap)
-    is_number = term is not None and term.factor is not None and not term.value.ndim
-    return f"·{parenthesize(number_text(term.factor))}" if term is not None and is_number else ""
-
-
-def _labels(write: Write, read: Read) -> tuple[str, ...]:
+def _labels(write: Write, term: Term | None) -> tuple[str, ...]:
     """Return possible labels of an arrow, the longest first: ``·2·x₃ + old``, then ``·1.327``."""
-    term = write.term(read.argument, read.tap)
     if term is None or term.factor is None or term.source is None:
         return ()
     has_old = write.adds_old and len(write.terms) == 1
