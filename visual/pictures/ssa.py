@@ -86,16 +86,6 @@ class Ssa(Table):
         self.writes = {v: w for v, w in self.flow.writes.items() if v.scan == named.number}
         self.read = {source for write in self.writes.values() for source in write.sources}
 
-    def _columns(
-        self, touched: Sequence[tuple[TapeTrace, int]]
-    ) -> dict[Key, tuple[TapeTrace, int]]:
-        """Return the slot of each column of the SSA form. Each tape has a block of columns."""
-        shared = [slot for slot in touched if self._is_shared(*slot)]
-        both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
-        chosen = both if len(shared) <= len(both) <= self.sheet.width // COLUMN else shared
-        chosen.sort(key=lambda slot: (slot[0].argument, self.slots.column(*slot)))
-        return {(2 + slot[0].argument, n): slot for n, slot in enumerate(chosen)}
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the tapes before the first step, then the tapes and writes of each shown step."""
         names = {variable.name for scan in self.named.trace.scans for variable in scan.variables}
@@ -105,7 +95,12 @@ class Ssa(Table):
         touched = [(tape, row) for tape in tapes for row in sorted(touched_rows(tape, steps, 6))]
         slots = ((tape.argument, row) for tape, row in touched)
         self.letters = dict(zip(slots, unused, strict=False))
-        self.columns = self._columns(touched)
+        shared = [slot for slot in touched if self._is_shared(*slot)]
+        both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
+        chosen = both if len(shared) <= len(both) <= self.sheet.width // COLUMN else shared
+        chosen.sort(key=lambda slot: (slot[0].argument, self.slots.column(*slot)))
+        # The slot of each column of the SSA form. Each tape has a block of columns.
+        self.columns = {(2 + slot[0].argument, n): slot for n, slot in enumerate(chosen)}
         title, line = scan_heading(self.named, in_full=True)
         name = self.named.numbered_name
         yield Row(heading=heading(title, [f"{line} · {COUNTS}"], self.sheet, name))

@@ -126,8 +126,7 @@ class EagerTable(Table):
                 own, start = node.record.number, node.appended
                 for parent in dict.fromkeys(node.record.parents):
                     edges.append(Edge(("node", parent), ("node", own), plain=True, moment=start))
-                for sent in node.sent:
-                    edges.append(Edge(("total", own), ("received", sent), moment=sent))
+                edges += [Edge(("total", own), ("received", s), moment=s) for s in node.sent]
             yield Row(lines=lines, edges=edges)
             headed |= {node.record.tape for node in nodes}
 

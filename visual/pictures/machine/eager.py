@@ -11,8 +11,7 @@ import numpy as np
 
 from lab.eager.records import GRADIENTS, NodeRecord, Recording
 from lab.equations.events.events import events
-from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Slot, Write
+from lab.equations.events.records import Event, Slot, Write
 from lab.errors import GraphError
 from visual.pictures.machine.content import (
     Equation,
@@ -54,7 +53,7 @@ class _Wording(Wording):
     _: KW_ONLY
     nodes: Mapping[Slot, NodeRecord]  # the node of each slot
 
-    def equation(self, event: RunEvent, write: Write) -> Equation:
+    def equation(self, event: Event, write: Write) -> Equation:
         """Return the sentence of a write: a sum, an operation on numbers, or the origin."""
         if any(term.factor is not None or write.adds_old for term in write.terms):
             return super().equation(event, write)
@@ -76,7 +75,7 @@ class _Wording(Wording):
         """Return the name of the value or the gradient in a slot."""
         return slot.quantity
 
-    def reason(self, event: RunEvent, write: Write) -> str:
+    def reason(self, event: Event, write: Write) -> str:
         """Return the formula of a write as a sentence, or the origin of a seed."""
         is_seed = any(term.source is None for term in write.terms)
         origin = "The seed is the gradient of the result with respect to itself."
@@ -135,7 +134,7 @@ class _Builder:
         is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
         return SlotCell(self._row(slot), column, slot.position, slot.label, keys, has_seed=is_end)
 
-    def _event(self, event: RunEvent) -> MachineEvent:
+    def _event(self, event: Event) -> MachineEvent:
         (write,) = event.writes
         slot, target = write.slot, self.numbers[write.slot]
         part = part_of(self.wording, lambda read: self.numbers.get(read.slot), event, write, target)

@@ -13,8 +13,7 @@ from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
 from visual.pictures.machine.content import Ink, Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
-from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, moved, outline
-from visual.scene.shapes import Group as Shapes
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved, outline
 from visual.scene.theme import Role
 
 LAYERS = ("ground", "arrow", "cell", "name", "move", "heading", "pill", "adder", "travel")
@@ -51,7 +50,7 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
                 frame["travel"].append(_travel(term, way, arrangement.density.factor, role))
         added = layout.total if moment.share >= ADDED else layout.summands
         if added and moment.share >= MOVED:
-            adders[part.target] = Shapes(added)
+            adders[part.target] = Group(added)
     frame["adder"] += adders.values()
     frame["cell"] += _cells(arrangement, moment, adders)
     frame["name"] += _names(arrangement, moment, hidden)
@@ -102,14 +101,14 @@ def _arrows(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
                     yield Arrow(way.points, faint=is_past, faded=not is_past, straight=True)
 
 
-def _travel(term: Movement, way: Track, size: float, role: Role) -> Shapes:
+def _travel(term: Movement, way: Track, size: float, role: Role) -> Group:
     """Return the value and the product of a term as shapes that move along parts of its line."""
     points = tuple((x, y + way.shift) for x, y in way.points)
     pills = [(points, term.value, Role.PRESERVED)]
     if way.chip is not None and term.factor:
         before, after = split_line(points, way.turn)
         pills = [(before, term.value, Role.PRESERVED), (after, term.product, role)]
-    return Shapes(tuple(Shapes(pill(p[0], text, size, look), path=p) for p, text, look in pills))
+    return Group(tuple(Group(pill(p[0], text, size, look), path=p) for p, text, look in pills))
 
 
 def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> Iterator[Shape]:
@@ -132,7 +131,7 @@ def _cells(arrangement: Arrangement, moment: Moment, adders: Container[int]) -> 
             low, text = place.anchors[3], integers(place.position)
             inside.append(Text(*low, text, NAME, "middle", muted=True))
         title = f"{place.name} = {key.full}" if key.full else f"{place.name}: empty"
-        yield moved(Shapes(tuple(inside), title=title), place.x, place.y)
+        yield moved(Group(tuple(inside), title=title), place.x, place.y)
 
 
 def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:

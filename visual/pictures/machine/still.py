@@ -21,8 +21,7 @@ from visual.pictures.machine.content import Ink, MachineContent, PartKind, Phras
 from visual.pictures.machine.frames import LAYERS, NEW, frame_of
 from visual.pictures.machine.states import MOVED, Moment, locate, spans
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, moved, walk
-from visual.scene.shapes import Group as Shapes
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved, walk
 from visual.scene.theme import Role
 
 RESTORED = "↺: written back unchanged"
@@ -65,8 +64,7 @@ def moment_of_step(
     """
     around, last = None, len(events(trace))
     if scan is not None:
-        written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
-        slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
+        slots = ((scan, t.argument, int(t.writes[0].rows[step])) for t in trace.scans[scan].held)
         places = Columns(trace).addresses
         around = next((places[slot][1] for slot in slots if slot in places), step)
         last = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
@@ -82,7 +80,7 @@ def film(arrangement: Arrangement) -> Scene:
     moments = [locate(machine, p) for p in _film_times(machine)]
     frames = [frame_of(arrangement, moment) for moment in moments]
     shapes: list[Shape] = [
-        Shapes((), n, moment=heading(machine, moment)) for n, moment in enumerate(moments)
+        Group((), n, moment=heading(machine, moment)) for n, moment in enumerate(moments)
     ]
     for layer in LAYERS:
         shapes += _runs([frame[layer] for frame in frames], is_travel=layer == "travel")
@@ -132,8 +130,7 @@ def _film_times(machine: MachineContent) -> Iterator[float]:
 
     A film of a derivative begins with the filled tape of the first backward Scan.
     """
-    derivative = next((scan for scan in machine.scans if scan.order), None)
-    first = derivative.events.start + 1 if derivative else 0
+    first = next((scan.events.start + 1 for scan in machine.scans if scan.order), 0)
     yield first
     for past, event in enumerate(machine.events[first:], start=first):
         for group, start, end in spans(event):
@@ -149,17 +146,16 @@ def _runs(layers: Sequence[Sequence[Shape]], is_travel: bool = False) -> Iterato
         start = 0
         for is_shown, series in groupby(shape in shapes for shapes in within):
             end = start + len([*series])
-            if is_shown and is_travel and isinstance(shape, Shapes):
+            if is_shown and is_travel and isinstance(shape, Group):
                 # Each moving value has its share of the time.
                 share = (end - start) / len(shape.shapes)
                 for n, value in enumerate(shape.shapes):
-                    if isinstance(value, Shapes):
-                        times = start + share * n, start + share * (n + 1)
-                        yield replace(value, step=times[0], until=times[1])
+                    if isinstance(value, Group):
+                        yield replace(value, step=start + share * n, until=start + share * (n + 1))
             elif is_shown and end - start == len(layers):
                 yield shape
             elif is_shown:
-                yield Shapes((shape,), start, until=None if end == len(layers) else end)
+                yield Group((shape,), start, until=None if end == len(layers) else end)
             start = end
 
 

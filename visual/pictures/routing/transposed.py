@@ -134,10 +134,9 @@ class StepTable(Table):
             total = sum(term.value for term in write.terms)
             gradient_read[n] = write.new if self.used[row] is Role.OVERWRITTEN else total
         results, pullback = structural.vjp(structural.tape_step(taps, step), [before, written])
-        zeros = np.zeros_like(gradient_read)
-        rest, gradient_written = pullback(np.concatenate([zeros, self.gradient_after]))
-        whole, _ = pullback(np.concatenate([gradient_read, self.gradient_after]))
-        self.gradient_rest, self.gradient_before = rest, whole
+        zero = np.zeros_like(gradient_read)
+        self.gradient_rest, gradient_written = pullback(np.concatenate([zero, self.gradient_after]))
+        self.gradient_before, _ = pullback(np.concatenate([gradient_read, self.gradient_after]))
         self.before = self._initialized(before, step)
         self.after = self._initialized(results[len(reads) :], step + 1)
         self.read = dict(zip(reads, results[: len(reads)], strict=True))
@@ -168,8 +167,7 @@ class StepTable(Table):
         near = {row + d for row in (*self.read, *self.written) for d in (-1, 0, 1)}
         rows = numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))
         labels = {row: named.tape_label(tape, row) or tape.name for row in rows}
-        places = ((row, f"pos {integers(tape.position(row))}") for row in labels)
-        heads = {(0, row): (labels[row], place) for row, place in places}
+        heads = {(0, n): (name, f"pos {integers(tape.position(n))}") for n, name in labels.items()}
         for number, (moment, words, contents, arrows) in enumerate(self._blocks(labels)):
             prefix = "g of " * (number > 0)  # blocks 1 and 2 contain gradients
             lines, edges = list[Line](), list[Edge]()

@@ -22,8 +22,6 @@ from visual.pictures.unrolled.picture import Picture
 from visual.scene.combinators import Piece, above, gap, shifted
 from visual.scene.shapes import Scene, picture_function
 
-ENDS = None, 3, 2, 1, 0  # the numbers of steps at each end to try; None is the default number
-
 
 @picture_function
 def unrolled(
@@ -87,7 +85,7 @@ def unrolled_scans(
 def _draw(graph: Unrolling, step: Steps, sheet: Sheet, top: Piece | None = None) -> Scene:
     """Draw the chosen Scans. With `top`, an open picture below `top` shows the steps that fit."""
     requested, is_open = one_or_more("step", step), top is not None
-    for ends in ENDS if is_open else ENDS[:1]:
+    for ends in (None, 3, 2, 1, 0) if is_open else (None,):
         picture = Picture(graph, Fold(ends, requested, sheet), is_open)
         if picture.fits:
             break
