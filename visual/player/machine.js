@@ -168,8 +168,6 @@ class Machine {
     else this.innerMachine = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
-  // ---- time: the machine moves to a goal p; unless it plays, a distant goal makes it faster ----
-
   /** Play to the final moment, from the start if the final moment is shown. */
   play() {
     this.forget();
@@ -194,7 +192,7 @@ class Machine {
     if (goal !== null) this.frame ??= requestAnimationFrame((now) => this.tick(now, now));
   }
 
-  /** Move closer to the goal, and request the next frame. @param {number} now @param {number} last  the times of two frames */
+  /** Move closer to the goal, faster to a distant goal unless the machine plays, and request the next frame. @param {number} now @param {number} last  the times of two frames */
   tick(now, last) {
     this.frame = undefined;
     if (this.goal === null) return;
@@ -220,8 +218,6 @@ class Machine {
     this.pause();
     this.go(moment);
   }
-
-  // ---- keys and provenance ------------------------------------------------------------------
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;

@@ -50,8 +50,6 @@ class Lesson {
     this.restore(link());
   }
 
-  // ---- choices ------------------------------------------------------------------------------
-
   offer(field, options) {
     this.selects[field].replaceChildren(...options.map(({ label, link }) => element("option", { value: link }, label)));
   }
@@ -74,8 +72,6 @@ class Lesson {
     if (field === "loop" || field === "taps") this.values = {};
     this.load();
   }
-
-  // ---- the address, undo, and redo ----------------------------------------------------------
 
   /** Store the text of all choices, values, and the moment as `state`. */
   saveState() {
@@ -140,8 +136,6 @@ class Lesson {
     this.restore(from.pop());
   }
 
-  // ---- the machine --------------------------------------------------------------------------
-
   /** Show the run of the choices; the old run stays until the new run is unpacked. @param {number=} moment */
   async load(moment) {
     const packed = this.data.runs[this.link] ?? { reason: this.data.omitted };
@@ -176,8 +170,6 @@ class Lesson {
     this.refresh();
     this.note.textContent = this.unknownChoices + run.why;
   }
-
-  // ---- values -------------------------------------------------------------------------------
 
   sliders() {
     const list = this.run.sliders ?? [];
