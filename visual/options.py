@@ -210,7 +210,6 @@ class Length:
 
 
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
-NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
 
 
@@ -219,7 +218,7 @@ def check_width(name: str, value: object) -> Length:
     if isinstance(value, Length):
         return value
     text = str(value) if isinstance(value, str) or is_finite_number(value) else ""
-    written = NAMED_WIDTHS.get(text, text)
+    written = {"column": "85mm", "page": "170mm"}.get(text, text)
     match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
     pixels = float(match[1]) * UNITS[match[2]] if match else 0.0
     on_paper = match is not None and match[2] not in ("", "px")

@@ -46,8 +46,7 @@ def dark_colors() -> dict[Key, str]:
     """
     colors: dict[Key, str] = {}
     for key, (*_, dark) in zip(_colors(LIGHT), _colors(DARK), strict=True):
-        choices = (colors.get(key, dark), dark)
-        colors[key] = max(choices, key=lambda color: contrast(color, DARK.background))
+        colors[key] = max(colors.get(key, dark), dark, key=lambda c: contrast(c, DARK.background))
     return colors
 
 

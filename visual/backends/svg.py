@@ -150,8 +150,7 @@ def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion:
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     step = step if group.step is None else group.step
     patches = _patches(filter(_is_patch, group.shapes), theme)
-    others = (shape for shape in group.shapes if not _is_patch(shape))
-    inside = "".join(_shape(shape, theme, usual, step) for shape in others)
+    inside = "".join(_shape(s, theme, usual, step) for s in group.shapes if not _is_patch(s))
     return f"<g{marks}>{title}{inside}{patches}{motion}</g>"
 
 

@@ -105,8 +105,7 @@ export function start(root, answers, results = store) {
   function showScore() {
     const points = exercises.reduce((sum, { record }) => sum + record.points, 0);
     const done = exercises.filter(({ record }) => record.done).length;
-    score.textContent =
-      `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
+    score.textContent = `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
     // A single question has no score, and can be repeated only after its answer.
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;

@@ -40,8 +40,7 @@ class AnswerRecord:
     done: bool = False
 
     def __post_init__(self) -> None:
-        numbers = (self.tries, self.points)
-        if not all(type(n) is int for n in numbers) or not isinstance(self.done, bool):
+        if [*map(type, (self.tries, self.points, self.done))] != [int, int, bool]:
             raise ValueError("expected integers for tries and points, and a boolean for done")
         if not 0 <= self.tries <= MOST_TRIES or not 0 <= self.points <= MOST:
             raise ValueError(f"expected 0 to {MOST_TRIES:,} tries and 0 to {MOST} points")

@@ -118,8 +118,7 @@ class Machine {
   follow(at) {
     const { stage } = this, frame = stage.getBoundingClientRect();
     const areas = (numbers) => numbers.map((number) => this.picture.cells[number]?.group.getBoundingClientRect()).filter(Boolean);
-    const ofScan = () => this.data.cells.flatMap(({ scan }, n) => (scan === at.event?.scan ? [n] : []));
-    const written = areas(at.parts.length ? at.parts.map((part) => part.target) : ofScan());
+    const written = areas(at.parts.length ? at.parts.map((part) => part.target) : this.data.cells.flatMap(({ scan }, n) => (scan === at.event?.scan ? [n] : [])));
     const all = [...written, ...areas(at.parts.flatMap((part) => part.terms.flatMap(({ source, saved }) => [source, ...saved])))];
     const extent = (cells) => [Math.min(...cells.map((cell) => cell.top)), Math.max(...cells.map((cell) => cell.bottom))];
     const [highest, lowest] = extent(all), isReadInView = lowest - highest < frame.height - 80;

@@ -55,8 +55,7 @@ function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
   const short = writeNumber(value, digits, false);
-  const isAll = Math.abs(Number(short) - value) <= NOISE * Math.abs(value);
-  return isAll ? short : writeNumber(value, digits, true);
+  return Math.abs(Number(short) - value) <= NOISE * Math.abs(value) ? short : writeNumber(value, digits, true);
 }
 
 /** Return whether a number rounds to another number, printed with four digits, as in Python. @param {number} left @param {number} value */

@@ -221,8 +221,7 @@ class Picture {
   /** Draw an addition in its cell: the summands, and if it fits, the equation with the sum. @param {Part} part */
   additions({ old, terms, summands, total }) {
     const equation = [old, ...terms.map(({ product }) => parenthesize(product))].join(" + "); // a reader can change the numbers
-    const stages = [[summands, MOVE, ADD], [total, ADD, Infinity]].filter(([shapes]) => shapes.length);
-    return stages.map(([[box, ...texts], from, to]) => {
+    return [[summands, MOVE, ADD], [total, ADD, Infinity]].filter(([shapes]) => shapes.length).map(([[box, ...texts], from, to]) => {
       const group = shape("g", { class: "adder" }, this.over);
       shape("rect", { ...box, rx: 5 }, group);
       for (const text of texts)

@@ -34,16 +34,15 @@ def as_text(state: Mapping[str, object]) -> str:
 
     Raises UnknownNameError for a key not in `KEYS`, and ArgumentError for an array of rank > 3.
     """
-    pairs = []
+    flat = dict[str, object]()
     for key, value in state.items():
-        check_choice("key", key, KEYS)
-        entries = {key: value}
-        if key in MAPPINGS:
-            inner_values = check_type(key, value, Mapping, "a mapping from names to values")
-            entries = {f"{key}.{name}": inner for name, inner in inner_values.items()}
-        for name, inner in entries.items():
-            pairs.append(f"{quote_url(name, safe='.')}={quote_url(link_text(inner), safe=PLAIN)}")
-    return "&".join(pairs)
+        if check_choice("key", key, KEYS) in MAPPINGS:
+            inner = check_type(key, value, Mapping, "a mapping from names to values")
+            flat |= {f"{key}.{name}": each for name, each in inner.items()}
+        else:
+            flat[key] = value
+    pairs = {quote_url(n, safe="."): quote_url(link_text(v), safe=PLAIN) for n, v in flat.items()}
+    return "&".join(map("=".join, pairs.items()))
 
 
 def from_text(text: str) -> dict[str, object]:

@@ -101,9 +101,8 @@ class Words {
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
     const values = mistake ? "" : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.reason.textContent = this.reason.title = group ? group.reasons : values;
-    const reader = events[mistake?.first_read - 1];
     const effects = { // of a faulty rule, by moment
-      [mistake?.first_wrong]: `first wrong number; first read: ${reader?.heading ?? "none"}`,
+      [mistake?.first_wrong]: `first wrong number; first read: ${events[mistake?.first_read - 1]?.heading ?? "none"}`,
       [mistake?.first_read]: "first read of a wrong number",
     };
     const isEnd = at.number === this.data.moments && at.group === many - 1;

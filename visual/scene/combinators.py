@@ -113,10 +113,9 @@ def shifted(part: Piece, right: float, down: float) -> Piece:
 
 def over(*parts: Piece) -> Piece:
     """Return the pieces as one piece. Later pieces cover earlier pieces."""
-    if not parts:
-        return Piece()
     placed = tuple(placed for part in parts for placed in part.placed)
-    return Piece(placed, reduce(Envelope.around, (part.envelope for part in parts)))
+    envelopes = [part.envelope for part in parts] or [Envelope()]
+    return Piece(placed, reduce(Envelope.around, envelopes))
 
 
 def beside(*parts: Piece, apart: float = 0.0) -> Piece:

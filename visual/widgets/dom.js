@@ -44,10 +44,8 @@ function share(model, values) {
 // Return a function that ends these updates.
 function followTheme(root) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const look = () => {
-    const isLight = { true: true, false: false }[document.body.dataset.jpThemeLight] ?? !dark.matches;
-    root.dataset.theme = isLight ? "light" : "dark";
-  };
+  const ofScreen = () => (dark.matches ? "dark" : "light");
+  const look = () => (root.dataset.theme = { true: "light", false: "dark" }[document.body.dataset.jpThemeLight] ?? ofScreen());
   const watch = new MutationObserver(look);
   look();
   dark.addEventListener("change", look);

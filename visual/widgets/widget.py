@@ -59,11 +59,9 @@ def in_notebook() -> bool:
 
     SCANTAPE_STATIC=1 makes the result False, for output that readers see without a kernel.
     """
-    if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
-        return False
-    from IPython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")
+    ipython = sys.modules.get("IPython")
+    is_static = os.environ.get("SCANTAPE_STATIC") == "1"
+    return ipython is not None and not is_static and hasattr(ipython.get_ipython(), "kernel")
 
 
 class Widget(Base):

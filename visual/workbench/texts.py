@@ -15,6 +15,7 @@ same text.
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from operator import attrgetter
 
 import numpy as np
@@ -82,12 +83,11 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
     values = loop.values.items()
     lines = (f"{name} = {' '.join(map(short, array.ravel().tolist()))}" for name, array in values)
     texts = str(loop.step), "; ".join(lines)
-    try:
-        restored = written_loop(*texts, loop.steps)
-    except ArgumentError:
-        return None
     variables = attrgetter("states", "sequences", "parameters")
-    return texts if are_equal(variables(restored), variables(loop)) else None
+    with suppress(ArgumentError):
+        if are_equal(variables(written_loop(*texts, loop.steps)), variables(loop)):
+            return texts
+    return None
 
 
 def short(number: float) -> str:
@@ -144,10 +144,9 @@ def link_of(bench: Bench, moment: int = -1) -> str:
         state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
         if not loop.sequences and loop.steps != STEPS:
             state["steps"] = loop.steps
-    try:
+    with suppress(ArgumentError):  # a value is an array of rank 4 or more
         return as_text(state | _choices(bench, moment))
-    except ArgumentError:  # a value is an array of rank 4 or more
-        return ""
+    return ""
 
 
 def _choices(bench: Bench, moment: int) -> dict[str, object]:

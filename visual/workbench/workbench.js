@@ -47,11 +47,6 @@ class Requests {
     }
   }
 
-  cancel() {
-    this.end();
-    this.ask(["cancel"]);
-  }
-
   /** Remove all sent requests: the kernel combines them. @param {number} number of the latest request */
   answered(number) {
     if (number !== this.number) return;
@@ -131,7 +126,7 @@ class Bench {
     this.player = null; // the machine, while it is shown
     this.ask = (key, value) => this.requests.ask(key, value);
     const working = element("span", { role: "status" });
-    const cancel = actionButton("cancel", () => this.requests.cancel(), { hidden: "" });
+    const cancel = actionButton("cancel", () => [this.requests.end(), this.ask(["cancel"])], { hidden: "" });
     this.requests = new Requests(model, (busy) => {
       working.textContent = busy === null ? "no kernel: run the cell again" : busy ? "working …" : "";
       cancel.hidden = !busy;
@@ -193,8 +188,7 @@ class Bench {
     const shown = this.model.get("form");
     this.requests.answered(shown.answered);
     this.form.show(shown, this.requests.open);
-    const main = shown.controls.filter(({ group }) => group === "loop");
-    this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
+    this.summary.textContent = shown.controls.filter(({ group }) => group === "loop").map(({ label, value }) => `${label} ${value}`).join(", ");
     this.equation.textContent = this.equation.title = shown.equation;
     for (const [way, button] of Object.entries(this.undoing)) button.disabled = !shown[way];
     this.problem.textContent = this.form.rows.has(JSON.stringify(shown.problem.key)) ? "" : shown.problem.text;
