@@ -67,8 +67,7 @@ def _draw(options: argparse.Namespace) -> None:
 
 
 def _picture(options: argparse.Namespace) -> Scene:
-    number = re.fullmatch(r"figure(\d+)", options.picture)
-    if number is not None:
+    if number := re.fullmatch(r"figure(\d+)", options.picture):
         return _figure(int(number[1]), options)
     refuse_retired(options.picture, RETIRED_NAMES, "picture {}")
     PICTURES[options.picture]  # raises ArgumentError for an unknown name

@@ -55,8 +55,7 @@ def lessons() -> list[Path]:
     if (HERE / "01_loop.md").exists():
         return sorted(HERE.glob("*.md"))
     with suppress(PackageNotFoundError):
-        installed = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
-        if installed:
+        if installed := [file for file in files("scantape") or () if INSTALLED in file.as_posix()]:
             return sorted(Path(str(file.locate())) for file in installed)
     raise LabError("lessons: this installation contains no lessons. Install the wheel of scantape.")
 

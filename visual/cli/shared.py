@@ -101,8 +101,7 @@ def drawing_arguments(options: argparse.Namespace) -> tuple[Any, Values | None, 
     subject, given = derivative(cost, wrt, order), dict(given or {})
     inputs = {v.name or str(v): v for v in explicit_graph_inputs([cost])}
     given |= {inputs[check_choice(AT.option, key, inputs)]: values[key] for key in values}
-    missing = [key for key, variable in inputs.items() if variable not in given]
-    if missing:
+    if missing := [key for key, variable in inputs.items() if variable not in given]:
         advice = f"Use --at {missing[0]}=…, or return (cost, wrt, given)."
         raise ArgumentError(f"{name}: no value for {listing(missing)}. {advice}")
     return subject, given, about

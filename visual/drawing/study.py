@@ -114,8 +114,7 @@ def study_of(subject: object, given: Values | None = None, **choices: Value) -> 
     derivative accepts no options; `given` maps its inputs to values. The cache contains at most 64
     studies. Raises ArgumentError for another subject or an invalid option.
     """
-    density = log_density(subject)
-    if density is not None:
+    if (density := log_density(subject)) is not None:
         order = check_integer("order", choices.pop("order", ORDER.default))
         (wrt, *_) = density.resolve_wrt(choices.pop("wrt", None))
         given = density.bind_values(AT.check(choices.pop("at", {})))

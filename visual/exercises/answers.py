@@ -134,11 +134,14 @@ def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
     expected (not `is_set`), or if semicolons separate the numbers.
     """
     if isinstance(answer, str):
+        if len(answer) > LONGEST:
+            return ()
         if not is_set or ";" in answer:
             answer = DECIMAL_COMMA.sub(".", answer)
         words = NAMES.sub(" ", answer.replace("−", "-")).split()
-        are_numbers = all(NUMBER.fullmatch(word) and word.isascii() for word in words)
-        return tuple(map(float, words)) if are_numbers and len(answer) <= LONGEST else ()
+        if not all(NUMBER.fullmatch(word) and word.isascii() for word in words):
+            return ()
+        return tuple(map(float, words))
     try:
         values = tuple(islice(flatten(answer), LONGEST + 1))
     except (TypeError, ValueError, ArithmeticError, RecursionError):

@@ -52,8 +52,7 @@ class Exercise(Single):
     ) -> None:
         check_type("trace", trace, Trace, "a Trace, such as loop.trace()")
         check_integer("seed", seed)
-        candidates = list(CANDIDATES[kind](trace))
-        if not candidates:
+        if not (candidates := list(CANDIDATES[kind](trace))):
             why = "this trace allows no such question. Use the trace of a derivative."
             raise GraphError(f"kind = {quote(kind)}: {why}")
         builders = [b for order, b in candidates if order] or [b for _, b in candidates]

@@ -95,10 +95,9 @@ class Page(SavedAsPage):
                     runs[link] = b64encode(zlib.compress(data.encode(), 9)).decode()
                 except LabError as error:
                     runs[link] = error
-        packed = [run for run in runs.values() if isinstance(run, str)]
-        if not packed:
+        size = sum(len(run) for run in runs.values() if isinstance(run, str))
+        if not size:
             raise next(run for run in runs.values() if isinstance(run, LabError))
-        size = sum(map(len, packed))
         if size > LARGEST:
             why = f"expected a page of at most {LARGEST // 10**6} MB, got {size / 1e6:.0f} MB"
             raise ArgumentError(f"orders: {why}. Choose fewer loops, taps, or orders.")

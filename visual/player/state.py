@@ -73,8 +73,7 @@ def link_text(value: object) -> str:
     """Return a value as text. Commas separate numbers; semicolons and bars separate tuples."""
     if not isinstance(value, tuple | list):
         return str(value)
-    depth = np.ndim(value)
-    if depth > len(SEPARATORS):
+    if (depth := np.ndim(value)) > len(SEPARATORS):
         raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
     return separator.join(map(link_text, value)) + separator * (len(value) < 2)

@@ -91,13 +91,12 @@ def machine(
             advice = "Pass lab.break_rule(loop, rule, order) as the trace instead."
             raise argument_error("rule", rule, f"{why} {advice}")
         trace = Truth(*known).broken_by(rule)
-    for name, number in (("around", around), ("entry", entry)):
-        if number is not None:
-            check_integer(name, number)
+    if around is not None:
+        check_integer("around", around)
     run = trace.true if isinstance(trace, Breakage) else trace
     if entry is not None:
         sizes = (np.size(w.new) for r in (run, other) if r for e in events(r) for w in e.writes)
-        if entry not in range(size := max(sizes, default=1)):
+        if check_integer("entry", entry) not in range(size := max(sizes, default=1)):
             raise argument_error("entry", entry, f"expected an index from 0 to {size - 1}.")
     check_type("contributor", contributor, bool, "True or False")
     if isinstance(trace, Breakage):
@@ -147,9 +146,9 @@ class Machine(SavedAsPage, Widget):
 
         Raises ArgumentError for an unknown moment or theme.
         """
-        event_number = self.moment if moment is None else self._check_moment({"value": moment})
+        moment = self.moment if moment is None else self._check_moment({"value": moment})
         sheet = arrange(self.content, width, self.contributor)
-        return still(sheet, event_number, self.trace).themed(theme)
+        return still(sheet, moment, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine to a file, and return the path. A .html file plays without Python.

@@ -44,8 +44,7 @@ function share(model, values) {
 // Return a function that ends these updates.
 function followTheme(root) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const ofScreen = () => (dark.matches ? "dark" : "light");
-  const look = () => (root.dataset.theme = { true: "light", false: "dark" }[document.body.dataset.jpThemeLight] ?? ofScreen());
+  const look = () => (root.dataset.theme = { true: "light", false: "dark" }[document.body.dataset.jpThemeLight] ?? (dark.matches ? "dark" : "light"));
   const watch = new MutationObserver(look);
   look();
   dark.addEventListener("change", look);

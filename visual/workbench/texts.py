@@ -138,8 +138,7 @@ def link_of(bench: Bench, moment: int = -1) -> str:
         return ""
     loop, state = bench.loop, dict[str, object](loop=bench.loop.name)
     if gallery.loops.get(loop.name) is not loop:
-        texts = text_of(loop)
-        if texts is None:
+        if (texts := text_of(loop)) is None:
             return ""
         state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
         if not loop.sequences and loop.steps != STEPS:

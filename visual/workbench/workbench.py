@@ -289,11 +289,11 @@ class Workbench(ChoiceTraits, Widget):
         """Report an error in the block next to the control `key`; raise an unexpected error."""
         try:
             yield
+        except LabError as error:
+            self._update_form(key, str(error))
         except BaseException as error:
-            is_expected = isinstance(error, LabError)
-            self._update_form(key, str(error) if is_expected else first_line(error))
-            if not is_expected:
-                raise
+            self._update_form(key, first_line(error))
+            raise
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page. Return the requested bench for the next change."""
