@@ -184,7 +184,10 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
         x, length = to.x, 14.0 if sheet.is_tall else 7.0
         x -= 0 if sheet.is_tall and not to.below else 0.42 * to.width
         return Track(((x, to.area.bottom + length), (x, to.area.bottom)), turn=0.0)
-    side, points = _side(sheet, to), tuple[Point, ...]()
+    # The middle of the gap to the next box or, if the gap is not on the sheet, to the previous box.
+    scan, points = sheet.machine.scans[sheet.machine.rows[to.row].scan - 1], tuple[Point, ...]()
+    apart = -sheet.pitch / 2 if scan.is_backward else sheet.pitch / 2
+    side = to.x + (apart if to.width / 2 < to.x + apart < sheet.width - 18 else -apart)
     if term.source in (None, part.target):
         # The line of a value without another cell starts beside the target, or below the target.
         points = (side, to.y), (to.area.left if side < to.x else to.area.right, to.y)
@@ -219,17 +222,6 @@ def track(sheet: Arrangement, part: Part, term: Movement) -> Track:
     shift = CHIP / 2 + start.height / 2 if start.entries else CHIP + 1
     shift = -CHIP / 2 if points[0][1] < start.y else shift
     return Track(points, shift=shift, is_drawn=is_drawn).turned(turn)
-
-
-def _side(sheet: Arrangement, to: CellBox) -> float:
-    """Return the x of the middle of the gap between a box and the next box of its row.
-
-    If the next gap is not on the sheet, return the middle of the gap on the other side.
-    """
-    scan = sheet.machine.scans[sheet.machine.rows[to.row].scan - 1]
-    apart = -sheet.pitch / 2 if scan.is_backward else sheet.pitch / 2
-    is_on_sheet = to.width / 2 < to.x + apart < sheet.width - 18
-    return to.x + apart if is_on_sheet else to.x - apart
 
 
 def _drop(box: CellBox, chip: Point, number: int, reach: float) -> tuple[Point, ...]:
