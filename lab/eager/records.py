@@ -105,8 +105,8 @@ class Sent:
 class Totaled(_OfNode):
     """Event: a node has its total gradient.
 
-    If `is_sum`, its gradients were added to zeros, also a single `Setter`. Otherwise, the total is
-    its single gradient, without a copy.
+    If `is_sum`, its gradients, or its single `Setter`, were added to zeros. Otherwise, the total
+    is its single gradient, without a copy.
     """
 
     total: RecordedValue

@@ -6,7 +6,7 @@ from lab.traces.trace import TapeTrace
 
 
 def access_of(named: Quantities, tape: TapeTrace) -> str:
-    """Return a buffer in time order, and the taps of step t: ``= buf[::-1] · reads t``."""
+    """Return a text: a buffer in time order, and its taps: ``= buf[::-1] · reads t``."""
     way = 1 if tape.axis is None else tape.axis.direction[1]
     values = "[-1]" if tape.is_total else "[::-1]" if way < 0 else ""
     access = ("reads", tape.tape.reads), ("writes", tape.tape.writes)
@@ -15,7 +15,7 @@ def access_of(named: Quantities, tape: TapeTrace) -> str:
 
 
 def about_scan(named: Quantities, sign: str) -> str:
-    """Return a Scan as printed, and its sequences, such as ``x[:-1][::-1] of Scan {sign}1``."""
+    """Return the printed Scan and its sequences: ``x[:-1][::-1] of Scan 1`` if `sign` is ""."""
     texts: dict[str, dict[str, None]] = {}  # the slices of each Scan
     for sequence in named.scan.sequences if named.scan.steps else ():
         first, last = (named.value_read(sequence, n) for n in (0, named.scan.steps - 1))

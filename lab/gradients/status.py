@@ -158,7 +158,7 @@ def pytensor_gradients(
 def gradients_or_zeros(
     known: Mapping[Variable, Variable], wrt: Sequence[Variable]
 ) -> list[Variable]:
-    """Return gradients as `pytensor_gradients`, with zeros for each disconnected gradient.
+    """Return `pytensor_gradients(None, wrt, known)`, with zeros for disconnected gradients.
 
     Raises GradientError if a gradient is undefined.
     """

@@ -57,7 +57,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if split_name(check_name(self.name))[0]:
-            raise argument_error("name", self.name, "expected no prefix of a derivative.")
+            raise argument_error("name", self.name, "expected no prefix such as grad_of_.")
         check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():

@@ -138,7 +138,7 @@ class Loop(Declaration):
 
 
 def refuse_options(**options: object) -> None:
-    """Raise ArgumentError for an option of graphs (given) or of loops that is not the default."""
+    """Raise ArgumentError unless all options have their defaults: `given`, or options of loops."""
     for name, value in options.items():
         default = "last" if name == "cost" else None
         if not isinstance(value, str | None) or value != default:

@@ -55,7 +55,7 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     """Return a name for each outer input of a Scan; `kinds` are the kinds of the inputs.
 
     Only sequences can share a name.  The tag `declared` of a variable stores a name that Scantape
-    knows, such as the name of the loop variable of which it is an input or a value.
+    assigned, such as the name of the loop variable whose input or value it is.
     """
     sources = [*map(named_source, kinds, inputs)]
     declared = [getattr(getattr(source, "tag", None), "declared", "") for source in sources]
@@ -82,7 +82,7 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def named_source(kind: Kind, variable: Variable) -> Variable | None:
-    """Return the outer input of a Scan, or the array from which it was cut or reshaped, if named.
+    """Return an outer input, or the array from which it was cut or reshaped; None if unnamed.
 
     PyTensor names a slice of the sequence u ``u[1:]``; the result is u.  The outer input of an
     output is its number of rows, whose name is not used.

@@ -60,9 +60,9 @@ class Adjoint:
 class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    `names` and `values` are the names of the inputs and the checked inputs.  `metadata` contains
+    `names` and `values` are the names and the checked values of the inputs.  `metadata` contains
     copies of the metadata.  `push` computes J v, and `pull` computes J* g, for checked arguments;
-    parts of J* g are summed over the broadcast axes of an input.
+    `transpose` sums each part of J* g over broadcast axes.
 
     `nonsmooth` is a mask of the output entries without a derivative, which broadcasts to the
     output.  The linearization of these entries is a convention, which the primitive documents.
@@ -115,7 +115,7 @@ class Primitive:
 
     `arguments` are the names of all arguments in PyTorch's order; `metadata` are the names of the
     arguments without derivatives.  An argument named `inputs` is a list of inputs.  The dtype of
-    all inputs is one of `kinds`.  `rule` checks the metadata, and returns the linearization.
+    all inputs is in `kinds`.  `rule(build, inputs, **metadata)` returns the linearization.
     """
 
     name: str

@@ -47,8 +47,8 @@ def as_data(
     """Return a machine, its layouts, and the machines inside the shown steps of `trace` as data.
 
     Groups start and end at fractions of the duration of their event. `first` is the moment to show
-    first: the first wrong number, else the first filled tape, or 0. `views` are True for the
-    layouts of contributors, and False for the usual layouts.
+    first: the first wrong number, else the first filled tape, or 0. `views` contains
+    True for contributor layouts, and False for usual layouts.
     """
     layouts = [arrange(machine, width, view) for view in views for width in (WIDE, PHONE)]
     letters = {x for p in machine.parts() for t in p.terms for x in LETTERS + t.label + t.value}

@@ -81,7 +81,7 @@ class Words {
     const kinds = { "✓": "correct", "✗": "wrong" }; // a line without a sign explains symbols
     this.rules.replaceChildren(...rule.lines.map((line) => element("span", { class: kinds[line[0]] ?? "name" }, `${line}   `)));
     const show = rule.example && showExample?.(rule.example);
-    if (rule.example) this.rules.append("It changes: ", show ? actionButton(rule.offer, show) : rule.offer);
+    if (rule.example) this.rules.append("Example: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));
     this.table.replaceChildren(...[HEADINGS, ...rule.table].map((row) => element("tr", {}, ...row.map((text, n) =>
       element(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, text)))));

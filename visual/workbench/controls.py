@@ -73,7 +73,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     labels = {WRITTEN: "your own …"} | ({} if loop.name == WRITTEN else {state.loop: loop.name})
     options = [[name, labels.get(name, name)] for name in names]
     is_changed = bool(loop.reason and (state.taps or state.steps))
-    about = f"Without changes: {loop.reason}" if is_changed else loop.reason
+    about = f"Original loop: {loop.reason}" if is_changed else loop.reason
     yield Choice("loop", "", "loop").control(state.loop, group="loop", options=options, about=about)
     yield ORDER.control(state.order, group="loop")
     weights = None if isinstance(state.cost, str) else " ".join(map(short, state.cost))

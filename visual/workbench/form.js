@@ -25,7 +25,7 @@ class Form {
     }
   }
 
-  // Let the parts contain these controls. A control that stays is not moved: its next click counts.
+  // Put controls into the parts. Do not move a control that stays: it would lose a click.
   arrange(controls) {
     const groups = { about: [] }, rows = new Map(); // the panel shows the description of the loop
     for (const control of controls) {
@@ -43,7 +43,7 @@ class Form {
     for (const [name, part] of Object.entries(this.parts)) setChildren(part, (parts.get(name) ?? []).map((each) => this.groups[each]));
   }
 
-  // Return the row of a control. A row whose record differs is replaced, and keeps the focus and texts that are not yet sent.
+  // Return the row of a control. If its record changed, the new row keeps the focus and unsent text.
   rowOf(control) {
     const { value, about, ...rest } = control, shape = JSON.stringify(rest), old = this.rows.get(JSON.stringify(control.key));
     if (old?.shape === shape) return old;

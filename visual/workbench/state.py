@@ -45,7 +45,7 @@ GRAPH = "graph"  # a PyTensor graph
 LEAST = 3  # compare at least the orders up to 3, because a faulty rule may change only order 3
 REMEMBERED, AHEAD = 16, 32  # results in a cache; drawing ahead fills most of the second cache
 OPTIONS = replace(AT, name="options", help="options of the view")  # values by name, as for AT
-CONTRIBUTOR = boolean("contributor", "positions in buffers, and formulas in buf[…]")
+CONTRIBUTOR = boolean("contributor", "printed Scans, taps, and positions in buf[…]")
 OF_THE_VIEW = (VIEW, OPTIONS, THEME, RULE, CONTRIBUTOR)
 CHOICES = {**DERIVATIVE, **{choice.name: choice for choice in OF_THE_VIEW}}
 NO_ENTRIES: Any = partial(MappingProxyType, {})
@@ -63,7 +63,7 @@ class BenchState:
     values of the loop. `view` is the kind of picture, `options` are options of this kind, and
     `theme` names the colors; a dark page shows light pictures in dark colors. If `rule` is the name
     of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
-    With `contributor`, the machine shows positions in buffers, and formulas in ``buf[…]``.
+    With `contributor`, the machine shows printed Scans, taps, and positions in ``buf[…]``.
     """
 
     loop: str
@@ -187,8 +187,12 @@ class Bench(ABC):
         """The picture of the view (faulty rule: of both runs). Raises LabError if impossible."""
         if self.breakage is not None:
             machine = _pair(self.breakage)
-            return still(arrange(machine), machine.moments).themed(self.state.theme)
-        return self._draw(self.study(self.state.order))
+        elif self.state.contributor and self.state.view == "machine":
+            machine = machine_of(self.study(self.state.order).playable().trace)
+        else:
+            return self._draw(self.study(self.state.order))
+        sheet = arrange(machine, contributor=self.state.contributor)
+        return still(sheet, machine.moments).themed(self.state.theme)
 
     def _draw(self, study: Study) -> Scene:
         return PICTURES[self.state.view].draw(study, **self.state.options).themed(self.state.theme)
@@ -204,7 +208,7 @@ class Bench(ABC):
         return self.machine_data(self.state.contributor)
 
     def machine_data(self, *views: bool) -> Mapping[str, Any]:
-        """Return the data of the machine for `views`, as in `as_data`, or no data."""
+        """Return machine data for `views` (see `as_data`), or an empty mapping."""
         if self.breakage is not None:
             return _data_of_rule(self.breakage, views)
         return _data(self.study(self.state.order), views) if self.state.view == "machine" else {}
@@ -304,7 +308,7 @@ class GraphBench(Bench):
         for name in changes:
             if name not in GRAPH_CHOICES:
                 why = f"a graph has the choices {listing(GRAPH_CHOICES)}"
-                raise ArgumentError(f"{name}: {why}. Change the graph for anything else.")
+                raise ArgumentError(f"{name}: {why}. For other changes, edit the graph.")
         bench = super().changed(**changes)
         expected = "the inputs of this graph are {}."
         for name in bench.state.at:

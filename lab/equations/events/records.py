@@ -51,7 +51,7 @@ class Slot:
     position: int = field(compare=False)
     quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
     label: str = field(compare=False)  # the name in formulas: buf[2], or x₂
-    place: str = field(compare=False, default="")  # the name in formulas of buffers: buf[2]
+    place: str = field(compare=False, default="")  # the slot in its buffer: buf[2]
 
     def __str__(self) -> str:
         return self.label
@@ -156,7 +156,7 @@ class Write:
 
     @property
     def in_buffers(self) -> str:
-        """The formula with slots of the buffers of the Scan: ``buf[2] = buf[1]²``."""
+        """The formula with positions in buffers: ``buf[2] = buf[1]²``."""
         if self.expression is None or not self.slot.place:
             return self.formula
         reads = zip(leaves_of(self.expression), self.reads, strict=True)

@@ -22,7 +22,7 @@ from lab.tape import Kind
 class Mistake:
     """The name of a faulty rule in `BROKEN`, its title, and its `change` of the correct rule.
 
-    `lines` are the assignments of both rules, and their symbols; or empty for your own rule.
+    `lines`: correct assignment, faulty assignment, symbols; optional for your own rule.
     """
 
     name: str

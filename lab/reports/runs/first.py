@@ -195,7 +195,7 @@ def _parse_search(value: object) -> tuple[str, Look]:
         if written[:1] not in (">", "="):
             raise ValueError
         number = float(written[1:])
-        if np.isnan(number):  # no comparison with nan is true
+        if np.isnan(number):  # > and = are false for nan
             raise ValueError
     except ValueError:
         raise argument_error("value", value, f"expected {WHAT}.") from None

@@ -99,8 +99,9 @@ def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
     bench = visual.Workbench(loop, view="machine")  # no other taps: a small page
     assert "data-lesson" in bench._repr_mimebundle_()["text/html"]
     assert "data-machine" in visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
-    for_contributors = visual.Workbench(order=2, contributor=True)._repr_mimebundle_()["text/html"]
-    assert '"contributor":true' in for_contributors
+    for_contributors = visual.Workbench(order=2, contributor=True)
+    assert '"contributor":true' in for_contributors._repr_mimebundle_()["text/html"]
+    assert "Scan{grad_of_square" in for_contributors.picture.text()
     fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
     assert "data-lesson" not in fixed
     assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed

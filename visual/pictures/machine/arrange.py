@@ -171,7 +171,7 @@ def arrange(
 ) -> Arrangement:
     """Return the positions of a machine on a sheet that is at least `width` pixels wide.
 
-    For a `contributor`, there is space for positions below cells, printed Scans, and taps.
+    With `contributor`, add space for positions below cells, printed Scans, and taps.
     """
     is_narrow, least = contributor or width < NARROW, POSITION * contributor
     left, most = 6.0 if is_narrow else LABELS, (width - 12) * contributor
@@ -193,7 +193,7 @@ def arrange(
     if is_cramped:
         box_width = (0.86 if is_narrow else 0.76) * pitch
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
-    # The rows in which a line passes over other cells, and those with factors on lines below.
+    # Rows with lines over other cells, and the upper rows of lines with factors.
     bows = {row for row, _, _, down, n in terms if not down and n > 1}
     leaps = {row - max(down, 0) for row, _, term, down, _ in terms if term.label and down}
     densities, listed = list[Density](), set[int]()

@@ -40,7 +40,7 @@ from visual.pictures.machine.states import RESTING
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
-MOST_LINES = 8  # the maximum number of lines of sums that play together
+MOST_LINES = 8  # the maximum number of terms that play together
 Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
@@ -216,21 +216,21 @@ class Run:
         is_filling, groups = event.step is None, [list[Write]()]
         most = MOST_LINES // 2 if self.wording.sign else MOST_LINES  # two runs play together
 
-        def is_loud(write: Write) -> bool:
-            """Return whether a write plays alone: not a copied or restored value, and not zeros."""
+        def is_single(write: Write) -> bool:
+            """Return whether a write plays alone. Copies, restored values, and zeros do not."""
             is_sum = any(np.any(term.value) for term in write.terms)
             is_new = write.kind is not SlotRole.RESTORED and (is_sum or not write.terms)
             return is_sum and len(write.terms) > 1 if is_filling else is_new
 
-        for write in sorted(parts, key=is_loud):  # the words of the final group end the event
+        for write in sorted(parts, key=is_single):  # writes that play alone play last
             lines = sum(len(parts[each].terms) for each in (*groups[-1], write))
-            if groups[-1] and (is_loud(write) or lines > most):
+            if groups[-1] and (is_single(write) or lines > most):
                 groups.append([])
             groups[-1].append(write)
         for writes in groups if parts or is_filling else ():
             own = tuple(parts[write] for write in writes)
             if is_filling:
-                has_equation = any(is_loud(write) and not np.ndim(write.new) for write in writes)
+                has_equation = any(is_single(write) and not np.ndim(write.new) for write in writes)
                 sentence = filling_sentence(self.wording, event, writes if groups[1:] else [])
                 summary = () if has_equation else (sentence,)
                 yield PartGroup(own, summary, self._origin(event))

@@ -52,7 +52,7 @@ class Slots:
         return 0, column_of(tape, row, self.time)
 
     def positions(self, tape: TapeTrace, step: int) -> Iterator[list[int]]:
-        """Yield the positions that a step preserves, overwrites, and writes."""
+        """Yield lists of preserved, overwritten, and written positions."""
         event, number = self.run.step(self.named.number, step), tape.argument
         for role in (SlotRole.PRESERVED, SlotRole.OVERWRITTEN):
             reads = (r.slot for r in event.reads if r.role is role and r.argument == number)
