@@ -169,6 +169,8 @@ def check_entries(name: str, value: object) -> Mapping[str, Value]:
 def _read_entry(text: str) -> tuple[str, Value]:
     """Return the name and the value in ``x=0.95``, ``x=[1,2]``, or, as in a link, ``x=nan``."""
     name, _, value = text.rpartition("=")
+    if not name.strip() or "_" in value:  # float accepts 1_0
+        raise ValueError
     with suppress(json.JSONDecodeError):
         return name.strip(), json.loads(value)
     return name.strip(), float(value)

@@ -180,7 +180,7 @@ class _Run:
         others = dict.fromkeys(a for a in node.arguments if isinstance(a, int))
         reads = tuple(self._read(self._slot(n, VALUES), self._value(n)) for n in others)
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
-        computed = f"{node.operation}({', '.join(names)})" if node.operation else "the argument"
+        computed = f"{node.operation}({', '.join(names)})" if node.operation else "an argument"
         slot, new, kind = self._slot(number, VALUES), self._value(number), plain.SlotRole.WRITTEN
         return plain.Write(slot=slot, new=new, kind=kind, right=computed, reads=reads)
 

@@ -309,19 +309,14 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
     """Add `new` to `old`, in place if `old` is an array; a `Setter` adds only its entries."""
     if isinstance(new, Setter):
         old = old if isinstance(old, np.ndarray) else np.array(old)
-        if _may_repeat(new.index):
+        parts = map(np.asarray, new.index if isinstance(new.index, tuple) else (new.index,))
+        if any(part.ndim > 0 and part.dtype.kind != "b" for part in parts):  # entries can repeat
             np.add.at(old, new.index, new.value)
         else:
             old[new.index] += new.value
     else:
         old += new
     return old
-
-
-def _may_repeat(index: object) -> bool:
-    """Return whether `index` can select an entry twice, because it contains an integer sequence."""
-    parts = map(np.asarray, index if isinstance(index, tuple) else (index,))
-    return any(part.ndim > 0 and part.dtype.kind != "b" for part in parts)
 
 
 #: The differentiable version of `add_into`: both arguments receive the gradient of the sum.

@@ -17,6 +17,7 @@ from lab.tape import Kind
 NAMED_LIKE_INPUT = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
+SLICE = re.compile(r"\[-?\d*:(-?\d+)?\]$")
 FIRST_VALUE = re.compile(r"\w*[^\W\d_]0")
 
 # The prefixes of the names of derivatives, and the corresponding words for readers.
@@ -60,6 +61,9 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     sources = [*map(named_source, kinds, inputs)]
     declared = [getattr(getattr(source, "tag", None), "declared", "") for source in sources]
     own = [printable(getattr(source, "name", "")) for source in sources]
+    for n, source in enumerate(sources):
+        if isinstance(getattr(getattr(source, "owner", None), "op", None), Subtensor):
+            own[n] = SLICE.sub("", own[n])  # the array can be renamed or replaced after the slice
     names = [known or name or None for known, name in zip(declared, own, strict=True)]
     for n, (kind, name) in enumerate(zip(kinds, own, strict=True)):
         is_first = kind.is_state and not declared[n] and FIRST_VALUE.fullmatch(name)

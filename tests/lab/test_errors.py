@@ -56,7 +56,7 @@ test_invalid_input_raises_one_sentence = words_test(
     # Loops.
     (lambda: square().with_taps({"x": (-(10**9),)}), "state x", "[-1000000000]", "1,000,000 steps"),
     (lambda: square(parameters=(Parameter("x", 1.0),)), "'x'", "only once"),
-    (lambda: square(states=(State("", 1.0),)), "''", "nonempty"),
+    (lambda: square(states=(State("", 1.0),)), "''", "1 to 500"),
     (lambda: square(states=State("x", 1.0)), "states", "tuple of State"),
     (lambda: square(n_steps=0), "n_steps = 0", "at least 1"),
     (lambda: square(n_steps=None), "n_steps = None", "needs a number of steps"),

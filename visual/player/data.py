@@ -71,7 +71,7 @@ def as_data(
             "scan": number,
             "step": step,
             "names": listing(inner.name for inner in run.scans),
-            "data": as_data(machine_of(run), run, views),
+            "data": as_data(machine_of(run), run, views[:1]),
         }
         for number, scan in enumerate(trace.scans if trace else (), start=1)
         for step, run in enumerate(scan.nested)

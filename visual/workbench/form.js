@@ -3,7 +3,7 @@
 
 class Form {
   constructor(ask) {
-    this.ask = (key, value) => [ask(key, value), key[0] === "loop" && value === "written" && (this.panel.open = true)];
+    this.ask = (key, value) => [ask(key, value), key[0] === "loop" && value === "written" && (this.panel.open = (this.groups.written ?? {}).open = true)];
     this.rows = new Map();
     this.groups = {};
     const part = (label) => element("div", { class: `scantape-${label}`, role: "group", "aria-label": label });
@@ -18,7 +18,7 @@ class Form {
       const name = JSON.stringify(control.key), row = this.rows.get(name);
       const error = JSON.stringify(problem.key) === name ? problem.text : "";
       row.report(error);
-      if (error && this.parts.more.contains(row.root)) this.panel.open = true;
+      if (error) this.reveal(row.root);
       row.about.textContent = control.about || "";
       // Keep invalid text, which the user will correct, and text that is not yet sent.
       if (!error) row.set((waiting.get(name) ?? control).value);
@@ -35,12 +35,19 @@ class Form {
       rows.set(JSON.stringify(control.key), row);
     }
     this.rows = rows;
-    const parts = Map.groupBy(Object.keys(groups), (name) => (name in this.parts ? name : "more"));
     for (const [name, elements] of Object.entries(groups)) {
       const parent = this.groups[name] ??= group(name);
       setChildren(parent, [...parent.querySelectorAll(":scope > summary"), ...elements]);
     }
-    for (const [name, part] of Object.entries(this.parts)) setChildren(part, (parts.get(name) ?? []).map((each) => this.groups[each]));
+    for (const [name, part] of Object.entries(this.parts)) {
+      const inside = Object.keys(groups).filter((each) => (each in this.parts ? each : "more") === name);
+      setChildren(part, inside.map((each) => this.groups[each]));
+    }
+  }
+
+  // Open the collapsed elements around an element.
+  reveal(part) {
+    for (let parent = part.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
   }
 
   // Return the row of a control. If its record changed, the new row keeps the focus and unsent text.

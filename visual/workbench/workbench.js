@@ -211,7 +211,8 @@ class Bench {
       return this.openCards(this.frame.firstChild);
     }
     if (this.player) {
-      const { p, data: old } = this.player;
+      const { p, data: old, whole } = this.player, text = ({ layouts, inside, ...rest }) => JSON.stringify(rest);
+      if (text(whole) === text(data)) return Object.assign(this.player, { whole: data, placed: [] }).refresh(); // only the view of contributors differs
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
       if (this.root.contains(document.activeElement)) requestAnimationFrame(() => this.player?.foot.scrollIntoView({ block: "nearest" }));
       return;

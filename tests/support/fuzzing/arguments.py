@@ -84,7 +84,7 @@ CALLS = {
     lab.Sequence: {"name": "u", "values": [1.0, 2.0]},
     lab.State: {"name": "x", "initial": 1.0},
     Tape: {"reads": (-1,), "writes": (0,)},
-    lab.break_rule: {"subject": LOOP, "rule": "never-accumulate", "order": 1},
+    lab.break_rule: {"loop": LOOP, "rule": "never-accumulate", "order": 1},
     lab.canonical: {"subject": LOOP},
     lab.compare: {"subject": COST, "wrt": X0, "given": {X0: 0.5}},
     lab.compiled: {"subject": COST, "wrt": X0, "mode": "FAST_COMPILE"},

@@ -79,7 +79,9 @@ class _Wording(Wording):
         """Return the formula of a write as a sentence, or the origin of a seed."""
         is_seed = any(term.source is None for term in write.terms)
         origin = "The seed is the gradient of the result with respect to itself."
-        return origin if is_seed else f"{write.formula}."
+        is_argument = not write.terms and not self.nodes[write.slot].operation
+        verb = f"{write.slot} is {write.right}" if is_argument else write.formula
+        return origin if is_seed else f"{verb}."
 
     def _in_symbols(self, write: Write) -> Equation:
         """Return the sentence of a write with names instead of numbers."""

@@ -179,8 +179,9 @@ def _words(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     for n, words in enumerate([*reasons[: most - 1], " ".join([*reasons[most - 1 :], last])]):
         yield fitted(8, y + n * REASON, words, room, 12)
     y += most * REASON + 2
-    formula = f" · {group.parts[0].formula}" if group and arrangement.texts else ""
-    yield fitted(8, y, heading(machine, moment) + formula, room, 11, muted=True)
+    formulas = [part.formula for part in group.parts[:1]] if group and arrangement.texts else []
+    words = " · ".join(filter(None, [heading(machine, moment), *formulas]))
+    yield fitted(8, y, words, room, 11, muted=True)
 
 
 def heading(machine: MachineContent, moment: Moment) -> str:
