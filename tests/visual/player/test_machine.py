@@ -1,5 +1,6 @@
 """Compare numbers, sentences, and positions of the machine with independent calculations."""
 
+import re
 from functools import cache
 from itertools import chain, pairwise
 
@@ -269,9 +270,9 @@ BUFFERS = [("square", 1), ("square", 3), ("gap", 2), ("coupled", 2), ("rnn", 1),
 @pytest.mark.parametrize(("name", "order"), BUFFERS)
 def test_pytensor_prints_the_scans_and_evaluates_the_buffers_of_contributors(name, order):
     derived, ids, buffers = gallery.loops[name].derivative(order=order), {}, {}
-    printed = pytensor.dprint([*derived.values], file="str", used_ids=ids)
+    printed = re.sub(r"}\.\d+ ", "} ", pytensor.dprint([*derived.values], file="str", used_ids=ids))
     scans = {f"{n.op} {i}": n for n, i in ids.items() if isinstance(getattr(n, "op", 0), Scan)}
-    assert all(label in printed or label.replace("} ", "}.0 ") in printed for label in scans)
+    assert all(label in printed for label in scans)  # without the numbers of outputs
     machine, given = machine_of(lab.trace(derived)), {v.name: n for v, n in derived.given.items()}
     assert len(machine.scans) == len(scans)
     for number, each in enumerate(machine.scans, start=1):
