@@ -78,8 +78,7 @@ class Words {
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.description.classList.toggle("compares", Boolean(rule));
     if (!rule) return;
-    const kinds = { "✓": "correct", "✗": "wrong" }; // a line without a sign explains symbols
-    this.rules.replaceChildren(...rule.lines.map((line) => element("span", { class: kinds[line[0]] ?? "name" }, `${line}   `)));
+    this.rules.replaceChildren(...rule.lines.map(({ text, ink }) => element("span", { class: ink }, `${text}   `)));
     const show = rule.example && showExample?.(rule.example);
     if (rule.example) this.rules.append("Example: ", show ? actionButton(rule.offer, show) : rule.offer);
     if (rule.parts) this.rules.append(element("span", { class: "why" }, `\n${rule.parts}`));

@@ -11,14 +11,13 @@ class Form {
     this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.parts.more);
   }
 
-  // Show the present values.
   show({ controls, problem }, waiting) {
     this.arrange(controls);
     for (const control of controls) {
       const name = JSON.stringify(control.key), row = this.rows.get(name);
       const error = JSON.stringify(problem.key) === name ? problem.text : "";
       row.report(error);
-      if (error) this.reveal(row.root);
+      for (let part = row.root.closest("details"); error && part; part = part.parentElement.closest("details")) part.open = true;
       row.about.textContent = control.about || "";
       // Keep invalid text, which the user will correct, and text that is not yet sent.
       if (!error) row.set((waiting.get(name) ?? control).value);
@@ -43,11 +42,6 @@ class Form {
       const inside = Object.keys(groups).filter((each) => (each in this.parts ? each : "more") === name);
       setChildren(part, inside.map((each) => this.groups[each]));
     }
-  }
-
-  // Open the collapsed elements around an element.
-  reveal(part) {
-    for (let parent = part.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
   }
 
   // Return the row of a control. If its record changed, the new row keeps the focus and unsent text.

@@ -201,7 +201,7 @@ class Bench {
   /** Show the picture or the machine; a machine with the same number of moments keeps a chosen moment. */
   draw() {
     const data = this.model.get("machine"), chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
-    const drawn = data.moments ? data : this.model.get("svg");
+    const drawn = data.moments ? data : this.model.get("svg"), contributor = this.model.get("contributor"), bench = this;
     if (!drawn || drawn === this.drawn) return; // a change of the view changes both traits
     this.drawn = drawn;
     this.root.toggleAttribute("data-plays", Boolean(data.moments));
@@ -211,15 +211,16 @@ class Bench {
       return this.openCards(this.frame.firstChild);
     }
     if (this.player) {
-      const { p, data: old, whole } = this.player, text = ({ layouts, inside, ...rest }) => JSON.stringify(rest);
-      if (text(whole) === text(data)) return Object.assign(this.player, { whole: data, placed: [] }).refresh(); // only the view of contributors differs
+      const { p, data: old, whole, options } = this.player, text = ({ layouts, inside, ...rest }) => JSON.stringify(rest);
+      const isView = contributor !== options.contributor && text(whole) === text(data); // only the view of contributors differs
+      options.contributor = contributor;
+      if (isView) return Object.assign(this.player, { whole: data, placed: [] }).refresh();
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
       if (this.root.contains(document.activeElement)) requestAnimationFrame(() => this.player?.foot.scrollIntoView({ block: "nearest" }));
       return;
     }
     const showExample = (link) => () => this.ask(["link"], link), onMoment = () => this.rest(), onBuffers = (isShown) => this.ask(["contributor"], isShown);
     this.frame.replaceChildren();
-    const bench = this, contributor = this.model.get("contributor");
     this.player = new Machine(data, this.frame, { moment: start, contributor, get above() { return bench.above; }, onMoment, onBuffers, showExample });
   }
 

@@ -267,7 +267,7 @@ class RuleEffect:
     """
 
     rule: str
-    lines: tuple[str, ...]
+    lines: tuple[Phrase, ...]
     first_wrong: int | None  # the first moment with a wrong number
     first_read: int | None  # the first moment at which an event has read a wrong number
     table: tuple[tuple[str, ...], ...]

@@ -20,7 +20,7 @@ from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
 from visual.layout.columns import numbers, with_gaps
 from visual.pictures.machine.build import Index, Run
-from visual.pictures.machine.columns import Address, Columns, results
+from visual.pictures.machine.columns import Address, Columns, results, rule_lines
 from visual.pictures.machine.content import (
     Equation,
     Ink,
@@ -77,10 +77,9 @@ def pair_of(breakage: Breakage) -> MachineContent:
     table, numbered = tuple(_table(breakage)), [*enumerate(played, start=1)]
     red = (moment for moment, event in numbered if any(map(_is_red, event.groups)))
     first_read = (moment for moment, e in numbered if any(g.reads_wrong for g in e.groups))
-    labels = ("✓ correct rule for ", f"✗ {rule.name}: ", "")[not rule.lines :]
     mistake = RuleEffect(
         rule.name,
-        tuple(map("".join, zip(labels, rule.lines or (rule.change,), strict=False))),
+        rule_lines(rule),
         first_wrong=min((*wrong.values(), *red), default=None),
         first_read=next(first_read, None),
         table=table,

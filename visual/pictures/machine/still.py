@@ -112,9 +112,9 @@ def _scene(
     above = [Text(8, 20 + TITLE * n, line, 15, bold=True) for n, line in enumerate(lines)]
     down = 11 + TITLE * len(lines)
     for rule in machine.mistake.lines if machine.mistake else ():
-        for line in folded(rule, arrangement.width - 16, 12):
+        for line in folded(rule.text, arrangement.width - 16, 12):
             down += REASON
-            above.append(Text(8, down - 4, line, 12))
+            above.append(Text(8, down - 4, line, 12, muted=rule.ink is Ink.NAME))
     return Scene(
         arrangement.width,
         bottom + down,
@@ -236,6 +236,7 @@ def text_twin(machine: MachineContent, moment: Moment, contributor: bool = False
     if moment.event is None:
         lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
     if mistake := machine.mistake:
-        texts = "{}: correct {}, faulty {}, finite differences {}".format
-        lines += [*mistake.lines, *(texts(*row) for row in mistake.table), mistake.parts]
+        text = "{}: correct {}, faulty {}, finite differences {}".format
+        lines += [line.text for line in mistake.lines] + [text(*row) for row in mistake.table]
+        lines.append(mistake.parts)
     return "\n".join(lines).rstrip() + "\n"
