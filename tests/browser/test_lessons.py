@@ -4,19 +4,14 @@ import re
 
 import pytest
 from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
-from sites import LESSONS, ROOT, build
+from sites import LESSONS, ROOT, built_once
 
 REFERENCE = [f"reference/{path.stem}" for path in (ROOT / "notebooks/reference").glob("*.md")]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return build(ROOT / "notebooks", tmp_path_factory.mktemp("lessons") / "site")
-
-
 @pytest.mark.parametrize("name", [*(path.stem for path in LESSONS), "index", *REFERENCE])
-def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
-    size = {"width": 1000, "height": 800}
+def test_a_lesson_is_a_page_that_works_without_a_network(browser, name):
+    site, size = built_once(ROOT / "notebooks"), {"width": 1000, "height": 800}
     with Opened(browser, site / f"{name}.html", viewport=size) as opened:
         check_page(opened.page, name)
     opened.check_quiet(site)

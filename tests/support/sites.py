@@ -1,4 +1,4 @@
-"""The paths of the lessons, and a small site that a run of tests builds once."""
+"""The paths of the lessons, and sites that a run of tests builds once."""
 
 import os
 import re
@@ -37,14 +37,18 @@ def build(lessons, out):
 
 
 @cache
-def small_site():
-    """Return the folder of the small site. The first process of a run of tests builds it."""
+def built_once(lessons):
+    """Return the folder of a site. The first process of a run of tests builds it."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
-    folder = Path(gettempdir()) / f"scantape-site-{run}"
+    folder = Path(gettempdir()) / f"scantape-{lessons.name}-{run}"
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
-            build(SMALL, folder)
+            build(lessons, folder)
     return folder
+
+
+def small_site():
+    return built_once(SMALL)
 
 
 def write_lessons(folder, **cells):

@@ -99,7 +99,8 @@ def test_the_example_of_a_rule_is_opened_by_its_text():
 
 numbers = st.integers() | st.floats() | st.booleans()
 vectors = st.lists(numbers).map(tuple)
-matrices = st.lists(vectors).map(tuple).filter(len)
+rows = st.integers(0, 3).map(lambda n: st.tuples(*[numbers] * n))
+matrices = rows.flatmap(lambda row: st.lists(row, min_size=1)).map(tuple)
 names = st.text(min_size=1, max_size=8)
 values = numbers | vectors | matrices
 states = st.fixed_dictionaries(
