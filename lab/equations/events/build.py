@@ -8,6 +8,7 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write
 from lab.equations.events.sums import Split, reads_of, split, terms_of
+from lab.equations.events.timeline import step_roles
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import PLAIN, Leaf, render
 from lab.records import cached_property
@@ -106,10 +107,10 @@ class _StepEvents:
         self.builder, self.step, self.scan = builder, step, builder.scan
         self.by_leaf: dict[tuple[int, int | None], Read] = {}
         self.reads = list[Read]()
+        self.roles = {t.argument: step_roles(self.scan, t)(step) for t in self.scan.held}
         for tape in self.scan.held:
-            written = {int(access.rows[step]) for access in tape.writes}
             for access in tape.reads:
-                self._add(self._tape_read(tape, access, written), access.tap)
+                self._add(self._tape_read(tape, access), access.tap)
         for sequence in self.scan.sequences:
             self._add(self._sequence_read(sequence), None)
         for parameter in self.scan.parameters:
@@ -120,11 +121,12 @@ class _StepEvents:
         self.reads.append(read)
         self.by_leaf[read.argument, tap] = read
 
-    def _tape_read(self, tape: TapeTrace, access: Access, written: set[int]) -> Read:
+    def _tape_read(self, tape: TapeTrace, access: Access) -> Read:
         row = int(access.rows[self.step])
         slot = self.builder.slot(self.builder.named.number, tape.argument, row)
         read = partial(Read, slot.label, access.values[self.step], slot, tap=access.tap)
-        role = SlotRole.OVERWRITTEN if row in written else SlotRole.PRESERVED
+        role = self.roles[tape.argument][row]
+        role = SlotRole.OVERWRITTEN if role is SlotRole.RESTORED else role
         index = None if tape.is_total else index_of(tape, row)
         return read(argument=tape.argument, variable=tape.name, role=role, index=index)
 
@@ -150,19 +152,16 @@ class _StepEvents:
         slot = builder.slot(builder.named.number, tape.argument, row)
         before = [r for r in self.reads if r.slot == slot and r.is_own]
         old = before[0].value if before else tape.value_before(row, self.step)
-        write = partial(Write, slot=slot, old=old, new=new, tap=access.tap)
-        kind = SlotRole.OVERWRITTEN if before else SlotRole.WRITTEN
+        kind = self.roles[tape.argument][row]
+        write = partial(Write, slot=slot, old=old, new=new, kind=kind, tap=access.tap)
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         if formula is None:
-            return write(kind=kind)
+            return write()
         named, sign = builder.named, builder.named.sign(formula)
         right = render(formula.expression, lambda leaf: named.leaf_at(leaf, self.step))
         used = reads_of(formula.leaves, self.read)
         expression = formula.expression if len(used) == len(formula.leaves) else None
         write = partial(write, sign=sign, right=right, reads=used, expression=expression)
-        if before and formula.expression == formula.target:
-            return write(kind=SlotRole.RESTORED, adds_old=True)
-        if parts is None:
-            return write(kind=kind)
-        terms = terms_of(parts, new, old, self.read)
-        return write(kind=kind, terms=terms, adds_old=parts.adds_old)
+        if kind is SlotRole.RESTORED or parts is None:
+            return write(adds_old=kind is SlotRole.RESTORED)
+        return write(terms=terms_of(parts, new, old, self.read), adds_old=parts.adds_old)

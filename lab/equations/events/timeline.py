@@ -1,7 +1,7 @@
 """List the accesses to all slots in the order of the events, and determine the roles of slots."""
 
 from bisect import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -75,7 +75,11 @@ class Timeline:
         for number, scan in enumerate(self.trace.scans):
             filling, named = self.filling(number), ScanOf(self.trace, number)
             for tape in scan.held:
-                yield from self._tape_touches(number, tape)
+                roles = step_roles(scan, tape)
+                for step in range(scan.steps):
+                    event = self.event_number(number, step)
+                    for row, role in roles(step).items():
+                        yield (number, tape.argument, row), Touch(event, role)
                 if filling is None or not tape.tape.reads:
                     continue
                 for row in np.flatnonzero(~tape.unwritten).tolist():
@@ -88,25 +92,6 @@ class Timeline:
                     event = self.event_number(number, step)
                     for origin in named.origins(sequence.argument, step):
                         yield origin[:3], Touch(event, SlotRole.SAVED)
-
-    def _tape_touches(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
-        scan = self.trace.scans[number]
-        restored = {
-            f.target.tap
-            for f in scan.formulas
-            if f.target.argument == tape.argument and f.expression == f.target
-        }
-        for step in range(scan.steps):
-            event = self.event_number(number, step)
-            reads = {int(access.rows[step]) for access in tape.reads}
-            writes = {int(access.rows[step]): access.tap for access in tape.writes}
-            for row in reads | writes.keys():
-                role = SlotRole.OVERWRITTEN if row in writes else SlotRole.PRESERVED
-                if row not in reads:
-                    role = SlotRole.WRITTEN
-                elif row in writes and writes[row] in restored:
-                    role = SlotRole.RESTORED
-                yield (number, tape.argument, row), Touch(event, role)
 
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
@@ -158,6 +143,22 @@ def _touches_of(trace: Trace) -> Mapping[Key, list[Touch]]:
     for touches in touched.values():
         touches.sort(key=lambda touch: touch.event)
     return touched
+
+
+def step_roles(scan: ScanTrace, tape: TapeTrace) -> Callable[[int], dict[int, SlotRole]]:
+    """Return a function that maps a step to the roles of the rows that the step touches."""
+    formulas = (f for f in scan.formulas if f.target.argument == tape.argument)
+    restored = {f.target.tap for f in formulas if f.expression == f.target}
+
+    def roles_at(step: int) -> dict[int, SlotRole]:
+        roles = {int(access.rows[step]): SlotRole.PRESERVED for access in tape.reads}
+        for access in tape.writes:
+            row = int(access.rows[step])
+            changed = SlotRole.RESTORED if access.tap in restored else SlotRole.OVERWRITTEN
+            roles[row] = changed if row in roles else SlotRole.WRITTEN
+        return roles
+
+    return roles_at
 
 
 def _needed_arguments(scan: ScanTrace) -> set[int]:

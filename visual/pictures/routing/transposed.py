@@ -137,8 +137,6 @@ class StepTable(Table):
         zero = np.zeros_like(gradient_read)
         self.gradient_rest, gradient_written = pullback(np.concatenate([zero, self.gradient_after]))
         self.gradient_before, _ = pullback(np.concatenate([gradient_read, self.gradient_after]))
-        self.before = self._initialized(before, step)
-        self.after = self._initialized(results[len(reads) :], step + 1)
         self.read = dict(zip(reads, results[: len(reads)], strict=True))
         self.written = dict(zip(writes, written, strict=True))
         self.gradient_read = dict(zip(reads, gradient_read, strict=True))
@@ -151,18 +149,12 @@ class StepTable(Table):
             if run.tap_role(later, steps - 1 - n, reverse.argument, -tap) is SlotRole.PRESERVED
         }
 
-    def _initialized(self, values: np.ndarray, steps: int) -> Values:
-        """Return the values by row, with None for slots that `steps` steps leave uninitialized."""
-        filled = {int(access.rows[n]) for access in self.tape.writes for n in range(steps)}
-        empty = {*np.flatnonzero(self.tape.unwritten).tolist()} - filled
-        return {row: None if row in empty else value for row, value in enumerate(values)}
-
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step, its transpose, and the step of the backward Scan.
 
         If the tape is long, only its ends, the slots of the step, and their neighbors are shown.
         """
-        named, tape, size = self.named, self.tape, len(self.before)
+        named, tape, size = self.named, self.tape, len(self.gradient_before)
         quantity = named.quantity(tape.name)
         near = {row + d for row in (*self.read, *self.written) for d in (-1, 0, 1)}
         rows = numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))
@@ -192,17 +184,20 @@ class StepTable(Table):
     def _blocks(self, slots: Collection[int]) -> Iterator[tuple[str, list[str], Contents, Arrows]]:
         """Yield the name, the heading, the lines, and the arrows of each block, for the `slots`."""
         tape, read, written = self.tape, self.read, self.written
-        old = {row: self.before[row] for row in written if row in read}
+        old_tape, new_tape = (
+            {n: tape.value_before(n, step) for n in slots} for step in (self.step, self.step + 1)
+        )
+        old = {row: old_tape[row] for row in written if row in read}
         note = f"set_subtensor at pos {integers(*map(tape.position, written))}"
         title = f"step {self.step} of {self.named.scan.name}, as routing"
         yield (
             "forward",
             [title, f"{tape.name}: {tape.tape}"],
             [
-                ("tape before", self.before, "", self.used, {}),
+                ("tape before", old_tape, "", self.used, {}),
                 ("read", read, "narrow: a copy", dict.fromkeys(read, Role.READ), {}),
                 ("written", written, "the step computes it", {}, {}),
-                ("tape after", self.after, note, dict.fromkeys(old, Role.OVERWRITTEN), old),
+                ("tape after", new_tape, note, dict.fromkeys(old, Role.OVERWRITTEN), old),
             ],
             [("tape before", "read", read), ("written", "tape after", written)],
         )
