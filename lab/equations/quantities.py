@@ -64,7 +64,9 @@ class Quantities(ScanOf):
     def buffer(self, tape: TapeTrace) -> str:
         """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
         states = [each for each in self.scan.tapes if not each.is_total]
-        return buffer_name(tape.name, len(states) if tape in states else 2)
+        same = [each for each in self.scan.held if each.name == tape.name]  # for taps of a sequence
+        name = f"{tape.name}{same.index(tape) + 1 if same.index(tape) else ''}"
+        return buffer_name(name, len(states) if tape in states else 2)
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """Name a slot by its quantity; on a mit-mot, also by its position: ``dC/dx₃: buf[1]``."""

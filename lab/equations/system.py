@@ -191,14 +191,18 @@ class System:
         sign = style.arrow if replaces else "="
         return formula.text(lambda leaf: self.leaf_label(leaf, style), f"{align}{sign}", style)
 
+    @property
+    def step_count(self) -> int | None:
+        """The number of steps; None if only a run determines it."""
+        return int(float(self.steps.written)) if isinstance(self.steps, Number) else None
+
     def _range(self, style: Style = PLAIN) -> str:
         """Write the steps: ``steps 0 to 3``, or ``steps 0 to n−1`` for an unknown number."""
-        if not isinstance(self.steps, Number):
+        if self.step_count is None:
             return f"steps 0 to n{style.minus}1"
-        count = _count(self.steps)
-        if count < 2:
-            return "step 0" if count else "no steps"
-        return f"steps 0 to {count - 1}"
+        if self.step_count < 2:
+            return "step 0" if self.step_count else "no steps"
+        return f"steps 0 to {self.step_count - 1}"
 
     @property
     def _offsets(self) -> str:
@@ -237,8 +241,8 @@ class System:
     def _buffer(self, quantity: Quantity) -> str:
         """Write the values in the rows of the Scan's buffer: ``x₀, …, x₄``."""
         more, symbol = quantity.tape.origin, quantity.symbol
-        if isinstance(self.steps, Number):
-            return first_values(symbol, more + _count(self.steps)) or "nothing"
+        if self.step_count is not None:
+            return first_values(symbol, more + self.step_count) or "nothing"
         return ", …, ".join(value_symbol(symbol, index) for index in (0, shifted("n", more - 1)))
 
     def _buffer_name(self, quantity: Quantity) -> str:
@@ -262,7 +266,3 @@ class System:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
-
-
-def _count(steps: Number) -> int:
-    return int(float(steps.written))

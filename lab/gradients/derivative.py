@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import factorial
 from typing import Any
 
@@ -86,11 +85,13 @@ class Derivative:
 
     @property
     def names(self) -> tuple[ResultName, ...]:
-        """The labels of `values`: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀, and so on."""
+        """The labels of `values`: C = x₄, C′ = dC/dx₀, C″ = dC′/dx₀ or d(sum of C′)/d(x₀, x₁)."""
         by = self.by or printable(self.wrt.name or "input")
         cost = self.cost or printable(self.values[0].name or "your cost")
-        pairs = pairwise(map(cost_symbol, range(self.order + 1)))
-        later = (ResultName(new, derivative_symbol(old, by)) for old, new in pairs)
+        scalar = "(sum of {})" if self.direction is None else "(direction times {})"
+        names = [cost_symbol(order) for order in range(self.order + 1)]
+        costs = [scalar.format(s) if v.ndim else s for s, v in zip(names, self.values, strict=True)]
+        later = map(ResultName, names[1:], (derivative_symbol(cost, by) for cost in costs))
         return ResultName(cost_symbol(0), cost), *later
 
     @property
@@ -233,7 +234,7 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
     check_type("cost", cost, TensorVariable, "a scalar PyTensor variable")
     label = f"cost = {quote(cost)} ({cost.type})"
     if cost.type.ndim != 0:
-        raise ArgumentError(f"{label}: expected a scalar.")
+        raise ArgumentError(f"{label}: expected a scalar, such as xs[-1] or xs.sum().")
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"{label}: expected a real number.")
     check_type("wrt", wrt, Variable, "a PyTensor variable")

@@ -260,5 +260,5 @@ def as_weights(cost: object) -> np.ndarray:
     """Return `cost` as a vector of weights; raise ArgumentError for another value."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1 or not np.isfinite(weights).all():
-        raise argument_error("cost", cost, "expected a list of finite weights, one per step.")
+        raise argument_error("cost", cost, "expected 'last', 'sum', or a finite weight per step.")
     return weights

@@ -154,11 +154,12 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
         return Call(name, arguments)
     if isinstance(node.op, HasInnerGraph):  # an inner loop: a function of its inputs
         read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
-        return Call(getattr(node.op, "name", None) or name, tuple(read))
-    if name.endswith("RV"):  # a random draw, without its generator and shape
+        call = Call(getattr(node.op, "name", None) or name, tuple(read))
+    elif name.endswith("RV"):  # a random draw, without its generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
-    arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
-    call = Call(FUNCTIONS.get(name, name.lower()), arguments)
+    else:
+        arguments += tuple(Number(f"axis={axis}") for axis in reduced_axes(node) or ())
+        call = Call(FUNCTIONS.get(name, name.lower()), arguments)
     part = output_index(node, output)
     return Call("at", (call, Number(str(part)))) if part is not None else call
 

@@ -216,6 +216,10 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
     page.keyboard.press("Escape")
     assert page.locator(".picked").count() == 0
+    assert not page.evaluate(f"{FIND}.isPlaying")
+    page.keyboard.press(" ")  # a number has the focus
+    assert page.evaluate(f"{FIND}.isPlaying")
+    page.keyboard.press(" ")
     page.locator(".legend input").press("Space")  # a control handles its keys
     assert page.locator(".legend input").is_checked()
     assert page.get_by_role("button", name="play").inner_text() == "▶"
@@ -286,7 +290,7 @@ def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened
     for stop in range(1, 6):
         page.get_by_label("next sum").click()
         page.evaluate(REST)
-        assert page.locator(".more").inner_text().startswith(f"sum {stop} of 5")
+        assert page.locator(".more").inner_text().startswith(f"part {stop} of 5")
         slots.append(page.locator(".scantape-sentence .line .name").all_inner_texts())
         moment = page.locator(".scantape-machine").get_attribute("data-moment")
         assert moment == ("10" if stop == 5 else "9")
@@ -294,7 +298,7 @@ def test_next_previous_and_explanations_follow_the_sums_of_an_event(page, opened
     assert slots[1] == ["dC′/d(dC/dprey₂):  "]
     page.get_by_label("previous sum").click()
     page.evaluate(REST)
-    assert page.locator(".more").inner_text().startswith("sum 4 of 5")
+    assert page.locator(".more").inner_text().startswith("part 4 of 5")
     go(page, 9.34)  # the second of five sums has ended: the slot of the third has its old value
     page.locator('[data-name="dC′/d(dC/dhunters₂)"]').click()
     assert "dC′/d(dC/dhunters₂) starts at 0." in page.locator(".scantape-sentence").inner_text()
@@ -476,6 +480,12 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     assert sentence.inner_text().startswith("dC/dh₀[1]:")
     assert sentence.inner_text().endswith(")[1]")
     page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()
+    assert page.locator(".chosen").count() == 0
+    page.locator('[data-name="h₁"]').focus()
+    for start in ("h₁ =", "h₁[0]:", "h₁[1]:", "h₁[2]:", "h₁[3]:", "h₁[4]:"):
+        page.keyboard.press("Enter")
+        assert sentence.inner_text().startswith(start)
+    page.keyboard.press("Enter")
     assert page.locator(".chosen").count() == 0
     opened(lab.Loop.from_text("x[t] = x[t-1]", {"x": [1, 2, 3, 4, 5]}, n_steps=1).trace(order=0))
     go(page, 1)  # a click on a bar of a strip

@@ -121,8 +121,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
         if missing := re.fullmatch("the following arguments are required: ([^,]+)(,.*)?", message):
-            example = ", such as -o tape.svg" if missing[1].startswith("-o") else ""
-            message = f"{missing[1]}: missing{example}; see {self.prog} --help."
+            message = f"{missing[1]}: missing; see the examples of {self.prog} --help."
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 

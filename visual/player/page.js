@@ -44,6 +44,7 @@ class Lesson {
       event.preventDefault();
       this.undo(letter === "y" || event.shiftKey);
     }, { capture: true }); // a machine keeps its keys
+    if (hasLink) document.body.addEventListener("keydown", (event) => event.target === document.body && this.machine?.key(event));
     this.drag();
     const link = () => (hasLink ? location.hash.slice(1) : "");
     addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));

@@ -45,8 +45,8 @@ PAGE_STYLE = DARK_NOTEBOOK + read(LOOKS, HERE / "page.css")
 LARGEST = 50_000_000  # the maximum size of the compressed machines of a page, in bytes
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
-    "Each row is a tape. In a backward step, the orange slot becomes its old value plus "
-    "green × blue. Press play, or drag the bar. Click a number to see its origin."
+    "Each row is a tape. At order 1, a backward step replaces the orange value by its old "
+    "value plus green × blue. Press play, or drag the bar. Click a number to see its origin."
 )
 
 

@@ -116,7 +116,7 @@ class Machine(SavedAsPage, Widget):
 
     The left and right arrow keys move by one sum, Home and End show the first and last moment, and
     the space bar plays. Tab and the arrow keys move between cells, and Enter shows the provenance
-    of a number.
+    of a number; in an array, Enter again chooses entry after entry.
     """
 
     _esm = MODULE

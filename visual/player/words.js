@@ -108,7 +108,7 @@ class Words {
     this.description.classList.toggle("ended", isEnd);
     this.more.textContent = [
       isEnd ? `end of the run${values && `: ${values}`}` : "",
-      many > 1 ? `${at.event.step === null ? "part" : "sum"} ${at.group + 1} of ${many}` : "",
+      many > 1 ? `part ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
       at.group === many - 1 || group?.reads_wrong ? effects[at.number] : "",

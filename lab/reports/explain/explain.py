@@ -16,6 +16,7 @@ from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
+from lab.equations.system import System
 from lab.errors import KindError, LabError, argument_error, listing, printable
 from lab.gradients.decisions import Decisions, ReadingGroup, scan_names
 from lab.gradients.derivation import Derivation, derivation_of
@@ -37,7 +38,6 @@ from lab.reports.explain.traps import traps, variable_label
 from lab.scans.backtraces import line_of, printed_ids, without_backtraces
 from lab.scans.node import LoopVariable, copy_graph, is_scan, read_node
 from lab.scans.replacing import as_scans, scan_nodes, with_tapes
-from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 
@@ -171,52 +171,50 @@ def _reports(
         derivation = derivations.get(node.op if inside else node)
         if is_undefined and not derivations and not inside:
             derivation = _derived(node)
-        symbols = [quantity.symbol for quantity in equations.quantities]
         yield ScanReport(
             number=number,
             name=equations.name,
             system=equations,
             inside=inside,
             outcomes=derivation.outcomes if derivation is not None else (),
-            saved=tuple(_saved_arrays(derivation, symbols)) if derivation is not None else (),
+            saved=tuple(_saved_arrays(derivation, equations)) if derivation is not None else (),
             traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
             line=line_of(node.outputs[0]),
             id=ids.get(node, ""),
         )
 
 
-def _saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArray]:
-    """Yield the arrays that the backward Scan of a derivation reads and fills.
-
-    `symbols` are the names of the arguments of the forward Scan, in their order.
-    """
-    steps = constant_value(derivation.steps.forward)
+def _saved_arrays(derivation: Decisions, forward: System) -> Iterator[SavedArray]:
+    """Yield the arrays that the backward Scan of a derivation reads and fills."""
+    count = derivation.forward.truncate_gradient
+    n_steps = None if forward.until is not None else forward.step_count
+    n_backward = n_steps if count == -1 or n_steps is None else min(n_steps, count)
+    symbols = [quantity.symbol for quantity in forward.quantities]
     names = dict(zip(derivation.forward.variables, symbols, strict=True))
 
-    def array(part: LoopVariable, purpose: str, more: int, name: str = "") -> SavedArray:
+    def array(part: LoopVariable, use: str, more: int, n: int | None, name: str = "") -> SavedArray:
         row = (part.inner_outputs or part.inner_inputs)[0].type
         name = name or f"gradient of {names[part]}"
-        shape, dtype = tuple(row.shape), str(row.dtype)
-        return SavedArray(name, purpose, steps, more=more, shape=shape, dtype=dtype)
+        return SavedArray(name, use, n, more=more, shape=tuple(row.shape), dtype=str(row.dtype))
 
     taps: dict[LoopVariable, list[int]] = {}
     for reading in derivation.readings:
         part = reading.source
         if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
-            yield array(part, "one value per step", 0)
+            yield array(part, "one value per step", 0, n_backward)
         elif part.kind is not Kind.SEQUENCE:
             taps.setdefault(part, []).append(reading.tap)
     for part, read in taps.items():
         values = listing(tap_symbol(names[part], tap) for tap in dict.fromkeys(read))
         purpose = f"saved values: the backward step for step t reads {values}"
-        yield array(part, purpose, part.tape.rows(1) - 1, names[part])
+        yield array(part, purpose, part.tape.rows(1) - 1, n_steps, names[part])
     for reverse in derivation.states:
         purpose = "tape: mit-mot buffer of the backward Scan"
-        yield array(reverse.source, purpose, reverse.source.tape.rows(1) - 1)
+        yield array(reverse.source, purpose, reverse.source.tape.rows(1) - 1, n_steps)
     for total in derivation.totals:
         is_sum = total.source.kind is not Kind.SEQUENCE
         purpose = "running sum; compiled code stores fewer rows" if is_sum else "one value per step"
-        yield array(total.source, purpose, int(is_sum))
+        yield array(total.source, purpose, int(is_sum), n_backward)
 
 
 def _derived(node: Apply) -> Derivation | None:

@@ -133,8 +133,7 @@ def truncated_gradient(parts: ScanParts) -> Iterator[str]:
         yield (
             f"truncate_gradient = {limit}, and the loop runs "
             f"{'more' if steps is None else steps} steps. The contributions of the earlier steps "
-            "are missing without a warning; the gradient wrt an initial value that only they read "
-            "is 0."
+            "are missing without a warning; an initial value that only they read has gradient 0."
         )
 
 

@@ -177,7 +177,7 @@ test_errors = error_test(
     (lambda: compare(SQUARE, [["x"]]), "wrt = "),
     (lambda: compare(SQUARE, "y"), "wrt = 'y'"),
     (lambda: compare(SQUARE, cost=[1, 2]), "4 weights, one per step, got 2"),
-    (lambda: compare(SQUARE, cost=[1, np.nan, 1, 1]), "expected a list of finite weights"),
+    (lambda: compare(SQUARE, cost=[1, np.nan, 1, 1]), "or a finite weight per step"),
 )
 
 

@@ -202,7 +202,7 @@ class Wording:
             if factor is None and term.reads and np.ndim(write.new):
                 return None, []  # the numbers of one entry do not explain a product of arrays
             if factor is None or source is None:
-                products.append([(term.value, ink)])
+                products.append([(term.value, Ink.PLAIN)])
             elif term.expression == ONE:
                 products.append([(source.value, ink)])
             elif np.shape(factor) in ((), np.shape(source.value)):
@@ -253,8 +253,8 @@ class Wording:
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
         if write.kind is SlotRole.RESTORED:
             return (
-                f"Step {step} of {scan} adds to {quantity or 'a slot'}: the old and the new value "
-                "have equal gradients, and no later step reads the old value."
+                f"Step {step} of {scan} adds to {quantity or 'a slot'}: new = old + …, and only "
+                "this step reads old. The gradient of old is the gradient of new."
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
@@ -270,7 +270,7 @@ class Wording:
         if write.adds_old and write.old is not None and np.any(write.old):
             others = f" The old value contains contributions of other readers of {quantity}."
             if np.array_equal(write.old, tape.initial[write.slot.row]):
-                others = f" The old value is the direct contribution to {write.slot.quantity}."
+                others = f" The old value is a seed: {named.seeds}."
         elif write.adds_old and write.old is not None and write.old.ndim == 0:
             others = " The old value is 0."
         others += _local_derivatives(write, tape.is_total)
@@ -288,7 +288,7 @@ def _local_derivatives(write: Write, is_total: bool) -> str:
     terms = [term for term in write.terms if term.factor is not None]
     # In a running total, the factor 1 can belong to the old value.
     named = (t for t in terms if leaves_of(t.expression) or (t.expression == ONE and not is_total))
-    symbols = [*dict.fromkeys(term.symbols for term in named)]
+    symbols = [*dict.fromkeys(term.symbols for term in named)] * (len(terms) == len(write.terms))
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST_FACTORS:
         return ""
     return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
