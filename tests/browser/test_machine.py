@@ -482,7 +482,7 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     page.locator('[data-name="dC/dh₀"] [data-entry="1"]').click()
     assert page.locator(".chosen").count() == 0
     page.locator('[data-name="h₁"]').focus()
-    for start in ("h₁ =", "h₁[0]:", "h₁[1]:", "h₁[2]:", "h₁[3]:", "h₁[4]:"):
+    for start in ("h₁ =", "h₁[0]:", "h₁[1]:", "h₁[2]:"):
         page.keyboard.press("Enter")
         assert sentence.inner_text().startswith(start)
     page.keyboard.press("Enter")
