@@ -24,7 +24,7 @@ from visual.pictures.machine.content import (
 from visual.pictures.machine.states import states
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Text, TextLook, fitted, folded
+from visual.scene.shapes import Box, Text, fitted, folded
 from visual.scene.theme import Role
 
 
@@ -291,8 +291,8 @@ def _rows(
             lines = lines if is_first else [(20, middle + 4, row.name, False)]
         for x, low, text, is_bold in lines:
             most = 10_000 if strip else LABELS - x - (4 if is_first else 8)
-            look = TextLook(bold=is_bold, muted=not (is_bold or strip))
-            label = fitted(x, low, text, most, 13 if is_bold else 11, **look)
+            size = 13 if is_bold and text_width(text, 13, bold=True) <= most else 11
+            label = fitted(x, low, text, most, size, bold=is_bold, muted=not (is_bold or strip))
             ground = strip and replace(strip, y=low - 14)
             headings.append(Heading(row.scan, label, is_second, ground))
         y += density.box + density.below
