@@ -135,7 +135,7 @@ class Arrangement:
     gaps: tuple[Text, ...]  # the numbers of hidden columns
     pitch: float
     density: Density  # of rows that are not low
-    is_cramped: bool  # whether the gaps between the boxes of a row are too narrow for the factors
+    is_cramped: bool  # whether boxes are wide, as a number or a factor lacks room
 
     @property
     def is_named(self) -> bool:
@@ -189,7 +189,7 @@ def arrange(
     widest, gap = _widest_number(machine), max([FACTOR, *factors])
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch, max(pitch - gap, LEAST_BOX * pitch))
     box_width = max(box_width, min(SMALLEST * widest + 2 * MARGIN, pitch - gap))
-    is_cramped = pitch - box_width < gap - 1e-9
+    is_cramped = pitch - box_width < gap - 1e-9 or box_width < SMALLEST * widest  # a cut number
     if is_cramped:
         box_width = (0.86 if is_narrow else 0.76) * pitch
     letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
