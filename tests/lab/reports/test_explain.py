@@ -76,6 +76,15 @@ def test_reported_sizes_equal_the_sizes_of_the_arrays(name):
         assert item.bytes == sizes[item.name], item
 
 
+def test_a_truncated_gradient_stores_the_rows_of_its_own_steps():
+    x, a = pt.dscalar("x"), pt.dscalar("a")
+    options = {"n_steps": 6, "truncate_gradient": 2}
+    xs = scan(lambda x, a: a * x, outputs_info=[x], non_sequences=[a], **options)
+    trace = lab.trace(lab.derivative(xs[-1], a), {x: 0.5, a: 1.1})
+    sizes = sorted(tape.final.nbytes for each in trace.scans for tape in each.held)
+    assert sorted(array.bytes for array in lab.explain(xs[-1], a).saved) == sizes
+
+
 def explanation_of(loop):
     graph = loop.build()
     return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])

@@ -1,8 +1,11 @@
 """Compare formulas of steps with handwritten formulas, and run the formulas in NumPy."""
 
+import re
+
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from oracles import backward_disagreements, derive_with_systems
 from strange_loops import formulas_at
 
@@ -98,3 +101,14 @@ FORMULAS = [
 def test_formulas_of_a_step(name, order, scan, formulas):
     pairs = formulas_at(gallery.loops[name].trace(order=order), scan, 0)
     assert [formula for formula, _ in pairs] == formulas
+
+
+def test_the_outputs_of_an_inner_scan_are_distinct():
+    x = pt.dscalar("x")
+
+    def step(x):
+        z, w = scan(lambda z, w: [z * 2, w + 1], outputs_info=[x, x * 0.5], n_steps=2)
+        return z[-1] - w[-1]
+
+    trace = lab.trace(scan(step, outputs_info=[x], n_steps=2), {x: 1})
+    assert re.search(r"\[0\]\[-1\] − .*\[1\]\[-1\]$", next(formulas_at(trace, 0, 0))[0])

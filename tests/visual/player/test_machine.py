@@ -610,6 +610,27 @@ def test_reasons_name_the_values_of_an_initial_gradient_and_a_total_once():
     assert {gradient, total} <= reasons
 
 
+def test_a_sum_with_a_term_without_a_factor_has_no_local_derivative():
+    """v₁ = sum(x₁·b)² + x₁ has the local derivative 2·sum(b)²·x₁ + 1, not 1."""
+    x = pt.dscalar("x")
+    b = np.array([0.5, 0.7])
+    xs = scan(lambda x: pt.sum(x * b) ** 2 + x, outputs_info=[x], n_steps=2)
+    machine = machine_of(lab.trace(lab.derivative(xs[-1], x), {x: 0.9}))
+    groups = [group for event in machine.events[-2:] for group in event.groups]
+    assert not any("Local derivative" in group.reasons for group in groups)
+    (part, *_) = groups[-1].parts
+    assert Ink.SAVED not in {phrase.ink for phrase in part.sentence}  # no saved value is shown
+
+
+def test_the_gradients_of_one_sequence_at_several_taps_have_distinct_buffers():
+    u, h = pt.dvector("u"), pt.dscalar("h")
+    sequence = {"input": u, "taps": [-1, 0]}
+    hs = scan(lambda a, b, h: a * h + b, sequences=[sequence], outputs_info=[h])
+    trace = lab.trace(lab.derivative(hs[-1], u), {u: [0.1, 0.4, -0.2], h: 0.6})
+    written = [write.in_buffers.split("[")[0] for write in lab.events(trace)[-1].writes]
+    assert len(written) == len({*written}) == 3
+
+
 def test_the_initial_gradient_of_a_hidden_slot_is_the_origin_of_a_filled_tape():
     trace = gallery.loops["square"].with_steps(40).trace(cost=[0] * 19 + [1] + [0] * 20)
     (filled,) = (event for event in machine_of(trace).events if event.step is None)
