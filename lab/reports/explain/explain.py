@@ -186,9 +186,9 @@ def _reports(
 
 def _saved_arrays(derivation: Decisions, forward: System) -> Iterator[SavedArray]:
     """Yield the arrays that the backward Scan of a derivation reads and fills."""
-    count = derivation.forward.truncate_gradient
+    limit = derivation.forward.truncate_gradient
     n_steps = None if forward.until is not None else forward.step_count
-    n_backward = n_steps if count == -1 or n_steps is None else min(n_steps, count)
+    n_backward = n_steps if limit == -1 or n_steps is None else min(n_steps, limit)
     symbols = [quantity.symbol for quantity in forward.quantities]
     names = dict(zip(derivation.forward.variables, symbols, strict=True))
 

@@ -36,7 +36,6 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.parts import State, keys_of, part_of
 from visual.pictures.machine.places import PlacedEvents
-from visual.pictures.machine.states import RESTING
 from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
@@ -161,14 +160,15 @@ class Run:
 
     def _states(self, slot: Slot, numbers: Sequence[int | None]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change."""
-        run, past, role, value = self.wording.run, 0, "", None
+        run, past, last, value = self.wording.run, 0, 0, None
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
         for moment, number in enumerate(numbers):
             if number is None:
-                yield moment, RESTING.get(role, role), value
+                yield moment, run.timeline.resting_role(slot, last), value
             elif (count := bisect_right(changes, number)) > past:
-                past, role, value = count, run.role(slot, number), run.value(slot, number)
-                yield moment, role, value
+                past, value = count, run.value(slot, number)
+                yield moment, run.role(slot, number), value
+            last = last if number is None else number
 
     def _given(
         self, place: Address, taps: Sequence[SequenceTrace], numbers: Sequence[int | None]
