@@ -24,6 +24,7 @@ from lab.notation import (
     tap_symbol,
     value_symbol,
 )
+from lab.scans.names import unique_names
 from lab.tape import Kind
 from lab.traces.faults import value_at_step
 from lab.traces.scan_of import ScanOf
@@ -64,8 +65,7 @@ class Quantities(ScanOf):
     def buffer(self, tape: TapeTrace) -> str:
         """Name a buffer: ``buf``, or ``buf_dx`` if the tape is an output or one of several."""
         states = [each for each in self.scan.tapes if not each.is_total]
-        same = [each for each in self.scan.held if each.name == tape.name]  # for taps of a sequence
-        name = f"{tape.name}{same.index(tape) + 1 if same.index(tape) else ''}"
+        name = unique_names([each.name for each in self.scan.held])[self.scan.held.index(tape)]
         return buffer_name(name, len(states) if tape in states else 2)
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:

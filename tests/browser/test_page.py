@@ -188,6 +188,9 @@ def test_undo_and_redo_restore_choices_and_values(browser, path):
 def test_a_given_cell_is_dragged_and_the_sentence_follows(browser, path):
     with opened_at(browser, path, "loop=square&order=1&moment=1") as opened:
         page = opened.page
+        for key, moment in (("Home", 0), ("ArrowRight", 1)):  # no element has the focus
+            page.keyboard.press(key)
+            page.locator(f"[data-moment='{moment}']").wait_for()
         cell = page.locator("[data-given]")
         assert cell.count() == 1
         box = cell.locator("rect").first.bounding_box()

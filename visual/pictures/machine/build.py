@@ -160,15 +160,15 @@ class Run:
 
     def _states(self, slot: Slot, numbers: Sequence[int | None]) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change."""
-        run, past, last, value = self.wording.run, 0, 0, None
+        run, past, value = self.wording.run, 0, None
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
         for moment, number in enumerate(numbers):
             if number is None:
-                yield moment, run.timeline.resting_role(slot, last), value
+                if (last := numbers[moment - 1]) is not None:  # a rest begins
+                    yield moment, run.timeline.resting_role(slot, last), value
             elif (count := bisect_right(changes, number)) > past:
                 past, value = count, run.value(slot, number)
                 yield moment, run.role(slot, number), value
-            last = last if number is None else number
 
     def _given(
         self, place: Address, taps: Sequence[SequenceTrace], numbers: Sequence[int | None]

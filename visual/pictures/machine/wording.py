@@ -253,8 +253,8 @@ class Wording:
         quantity = parent.quantity_name(tape.gradient_of, index) if tape.gradient_of else ""
         if write.kind is SlotRole.RESTORED:
             return (
-                f"Step {step} of {scan} adds to {quantity or 'a slot'}: new = old + …, and only "
-                "this step reads old. The gradient of old is the gradient of new."
+                f"Step {step} of {scan} adds to {quantity or 'a slot'}: new = old + …, and no "
+                "later step reads old. The gradient of old is the gradient of new."
             )
         held = parent.scan.held if parent.parent else ()
         unused = {tape.argument for tape in held if not (tape.used or tape.collects)}
