@@ -46,9 +46,12 @@ class Lesson {
     }, { capture: true }); // a machine keeps its keys
     if (hasLink) document.body.addEventListener("keydown", (event) => event.target === document.body && this.machine?.key(event));
     this.drag();
-    const link = () => (hasLink ? location.hash.slice(1) : "");
-    addEventListener("hashchange", () => hasLink && link() !== this.state && this.restore(link()));
-    this.restore(link());
+    const restore = (address) => { // the address of the event: write() can replace the present one before the event
+      const link = new URL(address).hash.slice(1);
+      if (link !== this.state) this.restore(link);
+    };
+    if (hasLink) addEventListener("hashchange", (event) => restore(event.newURL));
+    restore(hasLink ? location.href : "about:blank");
   }
 
   offer(field, options) {
