@@ -108,7 +108,7 @@ class Declaration:
             if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one integer.")
         elif self.n_steps is not None:
-            check_integer("n_steps", self.n_steps)
+            object.__setattr__(self, "n_steps", check_integer("n_steps", self.n_steps))
         if self.n_steps is not None and self.steps < 1:
             why = "a loop of 0 steps has empty results"
             if self.steps < 0:

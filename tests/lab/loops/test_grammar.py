@@ -78,7 +78,8 @@ def test_taps_follow_from_the_text():
 def test_a_name_without_a_tap_accepts_any_tap():
     loop = lab.Loop.from_text("2*x", {"x": 1.0}, n_steps=4).with_taps({"x": (-2,)})
     assert loop.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 1, 2, 2, 4, 4]
-    declared = lab.Loop.from_text("2*x", (lab.State("x", [1.0, 3.0], taps=(-2,)),), n_steps=2)
+    steps = np.int64(2)  # as np.max(…) returns it
+    declared = lab.Loop.from_text("2*x", (lab.State("x", [1.0, 3.0], taps=(-2,)),), n_steps=steps)
     assert declared.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 3, 2, 6]
 
 
