@@ -25,7 +25,6 @@ from lab.traces.step_values import step_condition, step_equations
 ELSEWHERE = Number("…")  # placeholder for a long expression, or for an output of another Scan
 RowCut = tuple[Cut, str]  # the rows of an argument, and a text to add to the first row
 LONGEST = 30  # operations in the printed expression of an argument
-LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
 
 def system(
@@ -43,7 +42,7 @@ def system(
     check_type("name", name, str, "a text")
     parts = read_node(node)
     arguments = list(zip(parts.variables, _cuts_of(parts, node), strict=True))
-    named = zip(_symbols_of(arguments, node), arguments, strict=True)
+    named = zip(_symbols_of(arguments), arguments, strict=True)
     quantities = []
     for number, (symbol, (part, (cut, length))) in enumerate(named):
         kind = (part.inner_inputs or part.inner_outputs)[0].type
@@ -171,28 +170,16 @@ def _cut(part: LoopVariable) -> Cut:
     return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
 
 
-def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """Return the name of an argument; an unnamed computed argument has a letter of `LETTERS`."""
-    maker = _maker_of(base)
-    if maker is not None and part.kind is Kind.SEQUENCE:
-        return maker[1].name
-    name = base.name or ""
-    own = name != "" and "[" not in name  # PyTensor names a slice with [
-    plain = base.owner is None or own or is_scan(base.owner)
-    if decisions_of(node.op) is not None or part.kind not in LETTERS:
-        return part.name
-    if not plain:
-        return LETTERS[part.kind]
-    is_input = base.owner is None and "[t" not in name  # an argument of an outer step has [t
-    return name if is_input and name else part.name
+def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]]) -> list[str]:
+    """Return a symbol for each argument of a Scan; slices of one array share a symbol.
 
-
-def _symbols_of(arguments: Sequence[tuple[LoopVariable, RowCut]], node: Apply) -> list[str]:
-    """Return a symbol for each argument of a Scan; slices of one array share a symbol."""
+    A sequence that another Scan computes has the name of the variable of that Scan.
+    """
     keys = [cut.base if part.kind is Kind.SEQUENCE else part for part, (cut, _) in arguments]
     names: dict[object, str] = {}
     for key, (part, (cut, _)) in zip(keys, arguments, strict=True):
-        names.setdefault(key, _argument_name(part, cut.base, node))
+        maker = _maker_of(cut.base) if part.kind is Kind.SEQUENCE else None
+        names.setdefault(key, maker[1].name if maker is not None else part.name)
     unique = dict(zip(names, unique_names(list(names.values())), strict=True))
     return [unique[key] for key in keys]
 

@@ -11,10 +11,14 @@ from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.errors import printable
+from lab.scans.slices import cut_of, links
 from lab.tape import Kind
 
-# Operations whose result has the name of its input.
-NAMED_LIKE_INPUT = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
+# Operations whose result has the name of its input.  A slice of a parameter is another value.
+SAME_VALUE = (SpecifyShape, ScalarFromTensor)
+IN_BUFFER = (Subtensor, IncSubtensor, DimShuffle, Reshape, *SAME_VALUE)
+NAMED_LIKE_INPUT = {Kind.PARAMETER: SAME_VALUE, Kind.SEQUENCE: (Subtensor, *SAME_VALUE)}
+LETTERS = {Kind.PARAMETER: "p", Kind.SEQUENCE: "s"}  # names of unnamed variables; otherwise v
 
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
 SLICE = re.compile(r"\[-?\d*:(-?\d+)?\]$")
@@ -55,8 +59,8 @@ def split_name(name: str) -> tuple[list[str], str]:
 def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:
     """Return a name for each outer input of a Scan; `kinds` are the kinds of the inputs.
 
-    Only sequences can share a name.  The tag `declared` of a variable stores a name that Scantape
-    assigned, such as the name of the loop variable whose input or value it is.
+    Only slices of one array share a name.  The tag `declared` of a variable stores a name that
+    Scantape assigned, such as the name of the loop variable whose input or value it is.
     """
     sources = [*map(named_source, kinds, inputs)]
     declared = [getattr(getattr(source, "tag", None), "declared", "") for source in sources]
@@ -64,23 +68,28 @@ def names_of_inputs(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[
     for n, source in enumerate(sources):
         if isinstance(getattr(getattr(source, "owner", None), "op", None), Subtensor):
             own[n] = SLICE.sub("", own[n])  # the array can be renamed or replaced after the slice
-    names = [known or name or None for known, name in zip(declared, own, strict=True)]
+    names = [
+        d or name or LETTERS.get(k, "v") for k, d, name in zip(kinds, declared, own, strict=True)
+    ]
     for n, (kind, name) in enumerate(zip(kinds, own, strict=True)):
         is_first = kind.is_state and not declared[n] and FIRST_VALUE.fullmatch(name)
         if is_first and name[:-1] not in names:
             names[n] = name[:-1]
-    sequences_end = kinds.count(Kind.SEQUENCE)
-    others = unique_names(names[sequences_end:])
-    # A sequence with several taps consists of several sequences of the same name.
-    sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:sequences_end]]
-    return (*sequences, *others)
+    end = kinds.count(Kind.SEQUENCE)
+    bases, others = [cut_of(variable).base for variable in inputs[:end]], names[end:]
+    arrays: dict[Variable, str] = {}
+    for base, name in zip(bases, names, strict=False):
+        arrays.setdefault(base, f"{name}_seq" if name in others else name)
+    unique = unique_names([*others, *arrays.values()])
+    by_array = dict(zip(arrays, unique[len(others) :], strict=True))
+    return (*(by_array[base] for base in bases), *unique[: len(others)])
 
 
-def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """Return `names` with a number after each repeated name; None becomes ``v``."""
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return `names` with a number after each repeated name."""
     unique: dict[str, None] = {}
     for name in names:
-        candidates = (f"{name or 'v'}{number if number > 1 else ''}" for number in count(1))
+        candidates = (f"{name}{number if number > 1 else ''}" for number in count(1))
         unique[next(candidate for candidate in candidates if candidate not in unique)] = None
     return tuple(unique)
 
@@ -88,16 +97,19 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
 def named_source(kind: Kind, variable: Variable) -> Variable | None:
     """Return an outer input, or the array from which it was cut or reshaped; None if unnamed.
 
-    PyTensor names a slice of the sequence u ``u[1:]``; the result is u.  The outer input of an
-    output is its number of rows, whose name is not used.
+    PyTensor names a slice of the sequence u ``u[1:]``; the result is u.  A slice of another axis,
+    such as a column, is unnamed.  The outer input of an output is its number of rows, whose name is
+    not used.
     """
     while kind is not Kind.NIT_SOT and not isinstance(variable, Constant):
         node = variable.owner
-        if node is None or not isinstance(node.op, NAMED_LIKE_INPUT):
+        if node is None or not isinstance(node.op, NAMED_LIKE_INPUT.get(kind, IN_BUFFER)):
             return variable if variable.name else None
         array = node.inputs[isinstance(node.op, IncSubtensor)]
         is_slice = isinstance(node.op, Subtensor) and array.name
         if variable.name and not (is_slice and variable.name.startswith(f"{array.name}[")):
             return variable
+        if kind is Kind.SEQUENCE and any(link.only_rows is None for link in links(variable)):
+            return None
         variable = array
     return None

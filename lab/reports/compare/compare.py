@@ -61,7 +61,7 @@ def compare(
         (ours, our_run), (theirs, their_run) = (run_side(side, known, shapes) for side in both)
     is_truncated = any(node.op.truncate_gradient != -1 for node in scan_nodes([target]))
     moved = None if is_truncated else MovedCost(target, at, known)
-    names, rows = unique_names([v.name for v in at]), list[GradientRow]()
+    names, rows = unique_names([v.name or "v" for v in at]), list[GradientRow]()
     for number, pair in enumerate(zip(ours, theirs, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
         rows += _rows(number, *pair, summed, names, moved)

@@ -123,18 +123,24 @@ def test_results_have_no_index_if_the_number_of_steps_is_unknown():
 
 def test_symbols_by_role():
     walk, extra = gallery.loops["walk"].system(), gallery.loops["extra"].system()
-    first, second, x0, n = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0"), pt.lscalar("n")
-    xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])
+    (first, second, w), x0, n = map(pt.dvector, "uuw"), pt.dscalar("x0"), pt.lscalar("n")
+    others = {"sequences": [first, second, pt.exp(first)], "non_sequences": [w[0], pt.exp(x0)]}
+    xs = scan(lambda a, b, c, x, p, q: x * p + a * b * c * q, outputs_info=[x0], **others)
     _, ys = scan(lambda x: (x * 2, x**3), outputs_info=[x0, None], n_steps=n)
     cases = [
         (walk, VariableRole.NON_NUMERIC, ["rng"]),
         (extra, VariableRole.OUTPUT, ["cube"]),
         (extra, VariableRole.PARAMETER, ["w"]),
-        (lab.system(xs), VariableRole.SEQUENCE, ["u", "u2"]),  # two arrays with the same name
+        (lab.system(xs), VariableRole.SEQUENCE, ["u", "u2", "s"]),  # two arrays named u
+        (lab.system(xs), VariableRole.PARAMETER, ["p", "p2"]),  # unnamed values
         (lab.system(ys), VariableRole.OUTPUT, ["v"]),  # not n, the number of steps
     ]
     for system, role, symbols in cases:
         assert [q.symbol for q in system.of_role(role)] == symbols
+    given_ = {first: [0.5], second: [0.7], w: [0.9], x0: 1.0}
+    trace = lab.trace(lab.derivative(xs[-1], x0), given_)
+    leaves = trace.scans[0].formulas[0].leaves
+    assert sorted(leaf.variable for leaf in leaves) == ["p", "p2", "s", "u", "u2", "x"]
     for words in ("x₀ = 1", "normal(0, 1)", "1 state and 1 non-numeric state"):
         assert words in str(walk)
 

@@ -111,8 +111,6 @@ test_too_many_scans_or_steps_raise_errors = error_test(
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("square", "square"),
-        ("grad_of_square", "gradient of square"),
         ("grad_of_grad_of_square", "gradient of the gradient of square"),
         ("grad_of_grad_of_grad_of_square", "3-fold gradient of square"),
         ("grad_of_" * 12 + "square", "12-fold gradient of square"),
