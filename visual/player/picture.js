@@ -203,15 +203,14 @@ class Picture {
 
   /** Draw the lines, the factor, the value, and the product of each term. @param {Part} part */
   drawPart(part) {
-    const replaces = part.sentence.some(({ ink }) => ink === "overwritten"); // a value that the step reads
     const line = (points, kind) => shape("path", { d: path(points), class: kind, "marker-end": this.head }, this.lines);
     const moves = part.terms.map((move, term) => {
       const drops = move.drops.map((points) => line(points, "drop"));
-      line(move.points, `arrow now ${replaces ? "overwritten" : "plain"}`);
+      line(move.points, `arrow now ${part.replaces ? "overwritten" : "plain"}`);
       const factor = move.chip && hasFactor(move) ? this.pill("factor", move.factor ? `×${parenthesize(move.factor)}` : move.symbol) : null;
       if (factor) setAttributes(factor, { transform: `translate(${move.chip})`, role: "button", tabindex: 0, "data-target": part.target, "data-term": term });
       const value = this.pill(part.kind === "fill" ? "plain" : "value", move.value, move.shift);
-      const product = this.pill(replaces ? "product" : "plain", move.product || move.value, move.shift);
+      const product = this.pill(part.replaces ? "product" : "plain", move.product || move.value, move.shift);
       for (const pill of [value, product]) pill.style.offset = `path("${path(move.points)}") 0deg`;
       return { move, drops, factor, value, product };
     });

@@ -24,32 +24,63 @@ const LEGEND = [
  */
 function provenance(data, number, at, entry, term) {
   const cell = data.cells[number];
-  const isLater = at.event?.groups.slice(at.group + 1).some(({ parts }) => parts.some((part) => part.target === number));
-  const moment = isLater ? at.number - 1 : at.number; // a later sum of the event writes the cell
-  const parts = data.events.flatMap((event, n) => event.groups.flatMap((group) => group.parts.map((part) => ({ part, group, event, end: n + 1 }))));
+  const later = at.event?.groups.slice(at.group + 1).flatMap(({ parts }) => parts) ?? [];
+  const isLater = later.some(({ target }) => target === number); // a later sum of the event writes the cell
+  const moment = isLater ? at.number - 1 : at.number;
+  const parts = data.events.flatMap((event, n) =>
+    event.groups.flatMap((group) => group.parts.map((part) => ({ part, group, event, end: n + 1 }))));
   const writes = parts.filter(({ part }) => part.target === number && part.kind !== "restored");
   const write = writes.findLast(({ end }) => end <= moment), next = writes.find(({ end }) => end > moment);
-  const reading = parts.filter((each) => each.end > (write?.end ?? 0) && each.end <= (next?.end ?? Infinity)
-    && (each.part.terms.some((move) => move.source === number || move.saved.includes(number)) || (each === next && each.part.adds)));
-  const readers = new Set(reading.map(({ part }) => part.target)), reads = new Set(reading.map(({ event }) => event.heading));
-  const texts = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
-  const key = keyAt(cell, moment), text = key.entries[entry] ?? key.text, isDerivative = data.scans[cell.scan - 1].order > 0;
-  const history = [
-    !text ? "" : reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : key.role === "result" || write?.end === data.moments ? (isDerivative ? "returned" : "used by the cost, or returned") : "no later step reads this number",
-    texts.length > 1 ? `values of the slot: ${texts.join(", then ")}` : "",
-  ];
-  const isOfSequence = cell.keys.some(({ role }) => role === "read");
-  const origin = isOfSequence ? (isDerivative ? "a gradient of the cost" : "a value of a sequence") : "an initial value";
-  const start = isDerivative && !isOfSequence ? `starts at ${text}` : `= ${text} is ${origin}`;
-  const subject = key.entries[entry] === undefined ? cell.name : `entry ${entry} of ${cell.name}`;
-  const computed = write?.part, ofEntry = computed?.by_entry[entry], isSum = computed?.kind !== "fill" || computed.terms.length > 1;
   const before = write ? write.end - 1 : 0, reason = write ? write.part.reason || write.group.reason : "";
-  const story = { part: computed, before, readers, sentence: [plain(`${subject} ${text ? start : "has no value yet"}.`)], reason, history: history.filter(Boolean).join(" · ") };
-  if (term !== null) return { ...story, readers: new Set(), sentence: factorSentence(computed.terms[term], data.cells, before), history: write.event.heading };
-  if (!computed || !isSum) return story;
-  const whole = computed.exact.length ? computed.exact : computed.sentence, prefix = subject === cell.name ? [] : [plain(`${subject} = ${text}. `)];
-  return { ...story, sentence: ofEntry?.sentence ?? [...prefix, ...whole] };
+  const story = { part: write?.part, before, reason };
+  if (term !== null) {
+    const sentence = factorSentence(write.part.terms[term], data.cells, before);
+    return { ...story, readers: new Set(), sentence, history: write.event.heading };
+  }
+  const isRead = ({ terms }) => terms.some((move) => move.source === number || move.saved.includes(number));
+  const reading = parts.filter((each) => each.end > (write?.end ?? 0) && each.end <= (next?.end ?? Infinity)
+    && (isRead(each.part) || (each === next && each.part.adds)));
+  const history = [readersText(data, cell, moment, write, reading), slotText(cell, moment)].filter(Boolean);
+  return {
+    ...story,
+    readers: new Set(reading.map(({ part }) => part.target)),
+    sentence: originSentence(data, cell, moment, entry, write?.part),
+    history: history.join(" · "),
+  };
 }
+
+/** Return the sentence of the part that computed a number or, without a sum, of the number's origin. */
+function originSentence(data, cell, moment, entry, part) {
+  const { entries, text: whole } = keyAt(cell, moment), text = entries[entry] ?? whole;
+  const subject = entries[entry] === undefined ? cell.name : `entry ${entry} of ${cell.name}`;
+  if (part && (part.kind !== "fill" || part.terms.length > 1)) {
+    const prefix = subject === cell.name ? [] : [plain(`${subject} = ${text}. `)];
+    return part.by_entry[entry]?.sentence ?? [...prefix, ...(part.exact.length ? part.exact : part.sentence)];
+  }
+  if (!text) return [plain(`${subject} has no value yet.`)];
+  const isGradient = isOfDerivative(data, cell), isOfSequence = cell.keys.some(({ role }) => role === "read");
+  if (isGradient && !isOfSequence) return [plain(`${subject} starts at ${text}.`)];
+  const kind = isGradient ? "a gradient of the cost" : isOfSequence ? "a value of a sequence" : "an initial value";
+  return [plain(`${subject} = ${text} is ${kind}.`)];
+}
+
+/** Return which steps read a number, or why none does. The final number of a slot is a result. */
+function readersText(data, cell, moment, write, reading) {
+  const { text, role } = keyAt(cell, moment), steps = new Set(reading.map(({ event }) => event.heading));
+  if (!text) return "";
+  if (steps.size) return `read by ${[...steps].slice(0, 3).join("; ")}${steps.size > 3 ? "; …" : ""}`;
+  if (role !== "result" && write?.end !== data.moments) return "no later step reads this number";
+  return isOfDerivative(data, cell) ? "returned" : "used by the cost, or returned";
+}
+
+/** Return the numbers of a slot until a moment, if there are several. */
+function slotText({ keys }, moment) {
+  const texts = keys.filter((key) => key.moment <= moment && key.text).map(({ text }) => text);
+  const changes = texts.filter((text, n) => text !== texts[n - 1]);
+  return changes.length > 1 ? `values of the slot: ${changes.join(", then ")}` : "";
+}
+
+const isOfDerivative = (data, cell) => data.scans[cell.scan - 1].order > 0;
 
 /** Return the sentence about the factor of a term, with the saved values at a moment. @param {any} term @param {SlotCell[]} cells @param {number} moment */
 function factorSentence({ factor, symbol, saved }, cells, moment) {

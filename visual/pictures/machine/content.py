@@ -158,6 +158,7 @@ class Part(Equation):
     old: str
     new: str
     adds: bool
+    replaces: bool  # a value that the step reads
     is_addition: bool  # adds a nonzero product to a nonzero number that is not a norm
     terms: tuple[Movement, ...]
     formula: str
@@ -221,8 +222,7 @@ class PartGroup:
 class MachineEvent:
     """A step of the Scan with the number `scan`, or the filling of its tapes if `step` is None.
 
-    `number` is the number of the event in the run. An event without groups is a pause of one of two
-    runs, or replaces a series of events that affect only hidden columns.
+    An event without groups is a pause of one of two runs, or replaces events of hidden columns.
     """
 
     number: int

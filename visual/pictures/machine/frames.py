@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.notation import integers
 from visual.pictures.machine.arrange import DENSE, NAME, Arrangement, CellBox
-from visual.pictures.machine.content import Ink, Key, Movement, PartKind
+from visual.pictures.machine.content import Key, Movement, PartKind
 from visual.pictures.machine.states import ADDED, COLORED, MOVED, Moment, near_scans
 from visual.pictures.machine.tracks import Track, factor_pill, part_layouts, pill, split_line, track
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted, moved, outline
@@ -39,11 +39,10 @@ def frame_of(arrangement: Arrangement, moment: Moment) -> Frame:
     layouts = part_layouts(arrangement, group) if group else ()
     for part, layout in zip(group.parts if group else (), layouts, strict=True):
         hidden.update(layout.hidden)
-        replaces = any(phrase.ink is Ink.OVERWRITTEN for phrase in part.sentence)
-        role = Role.OVERWRITTEN if replaces else Role.INTERMEDIATE
+        role = Role.OVERWRITTEN if part.replaces else Role.INTERMEDIATE
         for term, way in zip(part.terms, layout.tracks, strict=True):
             frame["move"] += [Arrow(line, saved=True, straight=True) for line in way.drops]
-            frame["move"].append(Arrow(way.points, accent=replaces, straight=True))
+            frame["move"].append(Arrow(way.points, accent=part.replaces, straight=True))
             if way.chip is not None and term.label:
                 frame["pill"] += factor_pill(arrangement, term, way.chip)
             if part.kind is PartKind.SUM and term.value and moment.share < MOVED:

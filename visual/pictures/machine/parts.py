@@ -53,6 +53,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: Event, write: Write, targe
         old=wording.number(write.old),
         new=wording.number(write.new),
         adds=adds,
+        replaces=write.kind is SlotRole.OVERWRITTEN,
         is_addition=kind is PartKind.SUM and adds and bool(old) and any(products),
         terms=terms,
         formula=write.in_buffers,
