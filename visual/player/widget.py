@@ -70,9 +70,9 @@ def machine(
     below the first run, on a common clock. `rule` is the name of a faulty rule in `lab.BROKEN`, or
     your own rule; the machine then also plays the run by this rule, in lockstep.
 
-    With a `moment` k, the result is a `Scene`: the machine at the end of event k, or for 0 the
-    machine before all events. Without a moment, the result is a widget that plays. A machine with
-    more than twelve columns also shows the columns around the step `around`. Cells of arrays show
+    With a `moment` k, the result is a `Scene`: the machine at the end of its event k, or for 0 the
+    machine before all events. Without a moment, the result is a widget that plays. A machine shows
+    at most twelve columns and their events, also around the step `around`. Cells of arrays show
     the entry `entry` instead of norms. `contributor` shows printed Scans, taps, and positions.
 
     Raises LabError if the run has no steps, has too many tapes, or lacks the `moment`; for a `rule`

@@ -1,5 +1,5 @@
 """Describe the reads, writes, and sums of a run as a sequence of events.
 
 Start with `events`, which returns the `Events` of a trace. `records` contains the plain data,
-`sums` splits a write into its terms, and `timeline` computes the role of a slot at a moment.
+`build` builds an event, `sums` splits a write, and `timeline` returns the role of a slot.
 """
