@@ -1,9 +1,9 @@
 """The machine as data: cells, events, and the sums of events.
 
 A *cell* is a slot of a tape or a value of a sequence. The `keys` of a cell record its roles and
-numbers over time. An *event* is a step of a Scan, or the filling of its tapes before the Scan runs.
-Moment k is the end of the shown event k; moment 0 precedes all events. The *parts* of an event are the
-writes of the event. The groups of parts play one after the other.
+numbers over time. An *event* is a step of a Scan, or the filling of its tapes before the Scan runs;
+a long run shows only some events. Moment k is the end of event k, and moment 0 precedes all events.
+The *parts* of an event are its writes. The groups of parts play one after the other.
 
 These records have neither coordinates, which `arrange.py` adds, nor colors, which the theme adds.
 """
