@@ -1,10 +1,10 @@
 """A machine as JSON: `as_data` returns the records that `picture.js` and `machine.js` read.
 
-Each record of `visual.pictures.machine.content` becomes an object with its fields and `PROPERTIES`.
-A cell also contains the fields of `_cell`, an event its `near_scans`, and a group its `start` and
-`end`. `layouts` are arrangements for wide pages and for phones, for each view. A layout has a box
-for each cell, and `parts`, which contain a `PartLayout` for each part of the events.
-`widths` are the widths of letters of moving numbers, as multiples of the font size.
+A record of `visual.pictures.machine.content` becomes an object with its `PROPERTIES` and fields,
+except `INTERNAL` fields. A cell also contains the fields of `_cell`, an event its `near_scans`, and
+a group its `start` and `end`. `layouts` are arrangements for wide pages and for phones, for each
+view. A layout has a box for each cell, and `parts`, which contain a `PartLayout` for each part of
+the events. `widths` are the widths of letters of moving numbers, as multiples of the font size.
 """
 
 from collections.abc import Mapping
@@ -108,8 +108,9 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    """Return the fields of a record that its text contains, and its `PROPERTIES`, if any."""
-    names = (each.name for each in fields(kind) if each.repr) if is_dataclass(kind) else ()
+    """Return the names of a record in the data: `SHAPES`, or fields and `PROPERTIES`, if any."""
+    own = fields(kind) if is_dataclass(kind) else ()
+    names = (each.name for each in own if each.metadata.get("is_sent", True))
     return tuple(SHAPES.get(kind, "").split()) or (*names, *PROPERTIES.get(kind, ()))
 
 

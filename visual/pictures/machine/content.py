@@ -44,6 +44,7 @@ class PartKind(StrEnum):
 
 WEIGHTS = {PartKind.FILL: 0.8, PartKind.RESTORED: 0.5}  # durations, relative to a sum
 MOST_ENTRIES, LISTED = 64, 4
+INTERNAL = {"is_sent": False}  # the metadata of a field that a page does not receive
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Number(Phrase):
     """A number in a sentence. It is the number or the norm of `array`."""
 
     _: KW_ONLY
-    array: np.ndarray = field(compare=False, repr=False)
+    array: np.ndarray = field(compare=False, repr=False, metadata=INTERNAL)
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,9 @@ class Key:
     moment: float
     role: str
     text: str
-    full: str = field(default="", repr=False)
+    full: str = field(default="", metadata=INTERNAL)
     entries: tuple[str, ...] = ()
-    array: np.ndarray | None = field(default=None, compare=False, repr=False)
+    array: np.ndarray | None = field(default=None, compare=False, repr=False, metadata=INTERNAL)
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class PartGroup:
     parts: tuple[Part, ...]
     summary: tuple[tuple[Phrase, ...], ...] = ()
     reason: str = ""
-    hides_factors: bool = field(default=False, repr=False)
+    hides_factors: bool = field(default=False, metadata=INTERNAL)
     reads_wrong: bool = False
 
     @property
