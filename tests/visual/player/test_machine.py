@@ -372,16 +372,16 @@ def test_the_gradient_of_the_cost_with_respect_to_an_output_is_below_the_output(
         assert cells[f"dC/dcube{n}"].column == cells[f"cube{n}"].column
 
 
-def test_only_given_values_with_few_numbers_have_cells():
-    """A loop of five numbers per step, and a loop that reads the outputs of another loop."""
+def test_only_values_with_few_numbers_outside_of_slots_have_cells_of_sequences():
+    """A loop of five numbers per step, and a loop that reads outputs f of a loop, and exp(f)."""
     wide = lab.Loop.from_text("sum(u)*x", {"x": 1.0}, {"u": np.ones((3, 5))})
     u, x0 = pt.vector("u"), pt.scalar("x0")
-    squares = scan(lambda u: u**2, sequences=[u])
-    last = scan(lambda a, x: a * x, sequences=[squares], outputs_info=[x0])[-1]
-    trace = lab.trace(last, given={u: np.array([1.0, 2.0]), x0: 0.5})
-    machines = map(machine_of, (wide.trace(), trace))
-    cells = [(m.rows[c.row], c.position) for m in machines for c in m.cells]
-    assert {(row.scan, at) for row, at in cells if row.tape == "u"} == {(1, 0), (1, 1)}
+    fs = scan(lambda u: u**2, sequences=[u])
+    last = scan(lambda a, b, x: a * b * x, sequences=[fs, pt.exp(fs)], outputs_info=[x0])[-1]
+    trace = lab.trace(last, given={u: np.array([0.0, 1.0]), x0: 0.5})
+    cells = [(m.rows[c.row], c) for m in map(machine_of, (wide.trace(), trace)) for c in m.cells]
+    given = {c.name: [c.at(n).text for n in (2, 3)] for row, c in cells if row.taps}
+    assert given == {"u₀": ["0"] * 2, "u₁": ["1"] * 2, "s2₀": ["", "1"], "s2₁": ["", "2.718"]}
 
 
 def test_a_formula_without_a_state_reads_its_value_from_the_side():

@@ -40,6 +40,7 @@ from visual.pictures.machine.wording import Wording
 
 MOST_ROWS = 80  # the maximum number of tapes of a machine
 MOST_LINES = 8  # the maximum number of terms that play together
+Numbers = Sequence[int | None]  # the number of the event at each moment, or None for a rest
 Clock = Sequence[Tick]  # the ticks of all events of a machine, in order
 Index = Mapping[Address | None, int]  # the index of the cell of each value
 
@@ -86,10 +87,7 @@ def check_row_count(count: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The cells and the events of a run, for a machine of this run or of two runs.
-
-    Raises GraphError for a run without steps, or with more than `MOST_ROWS` tapes.
-    """
+    """The cells and the events of a run, for a machine of this run or of two runs."""
 
     columns: Columns
     wording: Wording
@@ -150,15 +148,15 @@ class Run:
             cell = self._given(place, taps, numbers) if taps else self._slot(place, numbers)
             yield replace(cell, row=row, column=times.index(time))
 
-    def _slot(self, place: Address, numbers: Sequence[int | None]) -> SlotCell:
-        """Return the cell of a slot. `numbers` are event numbers by moment, or None for a rest."""
+    def _slot(self, place: Address, numbers: Numbers) -> SlotCell:
+        """Return the cell of a slot."""
         slot, scan = self.wording.run.slot(*place), self.columns.trace.scans[place[0]]
         tape, keys = scan.tape(slot.argument), keys_of(self.wording, self._states(slot, numbers))
         seed = tape.initial[slot.row : slot.row + 1] if tape and tape.tape.reads else ()
         has_seed = scan.parent is not None and bool(np.any(seed))
         return SlotCell(0, 0, slot.position, self.wording.quantity(slot), keys, has_seed)
 
-    def _states(self, slot: Slot, numbers: Sequence[int | None]) -> Iterator[State]:
+    def _states(self, slot: Slot, numbers: Numbers) -> Iterator[State]:
         """Yield the state of a slot at each moment at which the role or the value may change."""
         run, past, value = self.wording.run, 0, None
         changes = sorted({0, *(number + d for number in run.moments(slot) for d in (0, 1))})
@@ -170,17 +168,19 @@ class Run:
                 past, value = count, run.value(slot, number)
                 yield moment, run.role(slot, number), value
 
-    def _given(
-        self, place: Address, taps: Sequence[SequenceTrace], numbers: Sequence[int | None]
-    ) -> SlotCell:
-        """Return the cell of a given value of the sequence with these `taps`."""
+    def _given(self, place: Address, taps: Sequence[SequenceTrace], numbers: Numbers) -> SlotCell:
+        """Return the cell of a value of a sequence, which is empty until Scans have computed it."""
         scan, _, index = place
         tap = next(tap for tap in taps if index in tap.axis.rows)
         reads = self.wording.run.step(scan, tap.axis.rows[index]).reads
         read = next(read for read in reads if read.argument == tap.argument)
+        is_computed = any(f.into == tap.argument for f in self.columns.trace.scans[scan].feeds)
+        first = self.wording.run.timeline.starts[scan] if is_computed else 0
+        start = next(n for n, number in enumerate(numbers) if (number or 0) >= first)
         roles = ("read" if number in self._readers[place] else "input" for number in numbers)
-        states = ((moment, role, read.value) for moment, role in enumerate(roles))
-        return SlotCell(0, 0, index, read.name, keys_of(self.wording, states))
+        states = [(n, role, read.value) for n, role in enumerate(roles) if n >= start]
+        empty = [(0, "empty", None)] if start else []
+        return SlotCell(0, 0, index, read.name, keys_of(self.wording, [*empty, *states]))
 
     @cached_property
     def _readers(self) -> Mapping[Address | None, set[int]]:

@@ -107,9 +107,9 @@ def _rows(named: Quantities) -> Iterator[Row]:
 
     At tap 0, step t reads the value of a sequence at time t.
     """
-    scan, root = named.scan, named.root.scan
-    starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(root)}
-    time = TimeColumns(timeline(root).starts | starts)
+    scan = named.scan
+    starts = {taps[0].axis.variable: taps[0].now for taps in given_sequences(named.root)}
+    time = TimeColumns(timeline(named.root.scan).starts | starts)
     tapes = [t for t in scan.held if t.used or t.collects or scan.parent is None]
     times = {
         tape.argument: {row: column_of(tape, row, time) for row in range(len(tape.final))}
@@ -122,7 +122,7 @@ def _rows(named: Quantities) -> Iterator[Row]:
         shown = named.number + 1, tape.name, name or named.variable_label(tape), not tape.tape.reads
         row = Row(*shown, argument=tape.argument, times=total or times[tape.argument])
         yield replace(row, access=access_of(named, tape))
-    for taps in given_sequences(scan):
+    for taps in given_sequences(named):
         order, now = taps[0].axis.index, taps[0].now
         is_reversed = scan.parent is None and len(order) > 1 and order[1] < order[0]
         every = sorted({index for tap in taps for index in tap.axis.rows})
@@ -144,18 +144,16 @@ def _total_times(
     return dict(enumerate(whole[:count]))
 
 
-def given_sequences(scan: ScanTrace) -> list[tuple[SequenceTrace, ...]]:
-    """Return the taps of each sequence whose values have cells: inputs with few entries.
+def given_sequences(named: Quantities) -> list[tuple[SequenceTrace, ...]]:
+    """Return the taps of each sequence whose values have cells: few entries, and not all in slots.
 
-    A derivative has cells only for the gradient of the cost with respect to an output. The other
-    values of its sequences have cells in the forward loop.
+    A derivative has cells only for gradients of outputs; the forward loop has the other values.
     """
     taps: dict[str, tuple[SequenceTrace, ...]] = {}
-    computed = {feed.into for feed in scan.feeds}
-    for sequence in scan.sequences if scan.steps else ():
-        is_given = scan.parent is None or sequence.is_outer_gradient
-        is_given = is_given and sequence.argument not in computed
-        if is_given and sequence.values[0].size <= LISTED:
+    for sequence in named.scan.sequences if named.scan.steps else ():
+        is_given = named.parent is None or sequence.is_outer_gradient
+        in_slots = all(named.origin_read(sequence, n) for n in range(named.scan.steps))
+        if is_given and not in_slots and sequence.values[0].size <= LISTED:
             name = sequence.axis.variable
             taps[name] = (*taps.get(name, ()), sequence)
     return [*taps.values()]
